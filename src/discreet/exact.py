@@ -1,0 +1,87 @@
+"""Plain numbers read as the exact rationals their author wrote, and rounded back in a named direction.
+
+A float parameter means its shortest decimal: ``0.1`` is 1/10, not the nearest double. Everything that
+enters a privacy proof travels as an ``int`` or a ``Fraction``; it becomes a float only through ``up``,
+``down`` or, where no guarantee hangs on it, ``float``.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from decimal import Decimal
+from fractions import Fraction
+from numbers import Integral, Rational
+
+import numpy as np
+
+from discreet.errors import ParameterError
+
+__all__ = ["down", "positive", "probability", "rational", "up", "whole"]
+
+
+def rational(name: str, value: object, hint: str = "a number such as 0.5") -> Fraction:
+    """Read a public parameter exactly, or refuse it in a sentence.
+
+    >>> rational("epsilon", 0.1)
+    Fraction(1, 10)
+    """
+    if isinstance(value, (bool, np.bool_)):
+        raise ParameterError(f"{name} must be a number, not the truth value {value}; write {hint}.")
+    if isinstance(value, Rational):  # int, Fraction, numpy integers
+        return Fraction(int(value.numerator), int(value.denominator))
+    if isinstance(value, Integral):
+        return Fraction(int(value))
+    if isinstance(value, (float, np.floating)):
+        if not math.isfinite(value):
+            raise ParameterError(f"{name} must be finite, not {float(value)}; write {hint}.")
+        if value != 0 and abs(float(value)) < sys.float_info.min:
+            raise ParameterError(
+                f"{name} = {float(value)} is a subnormal float whose digits are not reliable; write {hint}, or an exact Fraction."
+            )
+        return Fraction(str(value) if isinstance(value, np.floating) else repr(value))
+    if isinstance(value, Decimal):
+        if not value.is_finite():
+            raise ParameterError(f"{name} must be finite, not {value}; write {hint}.")
+        return Fraction(value)
+    raise ParameterError(f"{name} must be a number, not {type(value).__name__}; write {hint}.")
+
+
+def positive(name: str, value: object, hint: str = "a number above 0, such as 1") -> Fraction:
+    """A rational above zero."""
+    exact = rational(name, value, hint)
+    if exact <= 0:
+        raise ParameterError(f"{name} must be above 0, not {value}; write {hint}.")
+    return exact
+
+
+def probability(name: str, value: object, *, zero: bool, hint: str) -> Fraction:
+    """A rational in (0, 1), or in [0, 1) where ``zero`` is allowed."""
+    exact = rational(name, value, hint)
+    if not (0 <= exact < 1) or (exact == 0 and not zero):
+        interval = "[0, 1)" if zero else "(0, 1)"
+        raise ParameterError(f"{name} must lie in {interval}, not {value}; write {hint}.")
+    return exact
+
+
+def whole(name: str, value: object, least: int = 1) -> int:
+    """An integer parameter of at least ``least``."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral):
+        raise ParameterError(f"{name} must be a whole number of at least {least}, not {value!r}.")
+    if int(value) < least:
+        raise ParameterError(f"{name} must be a whole number of at least {least}, not {int(value)}.")
+    return int(value)
+
+
+def up(value: Fraction) -> float:
+    """The smallest float that is not below ``value`` (infinity where none is finite)."""
+    try:
+        near = float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -sys.float_info.max
+    return near if near >= value else math.nextafter(near, math.inf)
+
+
+def down(value: Fraction) -> float:
+    """The largest float that is not above ``value``."""
+    return -up(-value)

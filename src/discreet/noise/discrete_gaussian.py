@@ -1,0 +1,49 @@
+"""Discrete Gaussian noise, P(x) proportional to exp(-x^2 / 2 sigma^2) on the integers.
+
+Rejection from discrete Laplace noise (Canonne, Kamath, Steinke, "The discrete Gaussian for differential privacy", 2020):
+draw y at scale t = floor(sigma) + 1 and keep it with probability exp(-(|y| - sigma^2/t)^2 / 2 sigma^2). Three in four are kept;
+how many rounds that takes depends on coins alone, never on data.
+
+**Bound** for ``coins.accept``: z = |y| - sigma^2/t errs by 2^-52 (|y| + sigma^2/t), so the exponent g = z^2 / 2 sigma^2 errs by
+at most 2^-49 (g + sqrt(g) + 1) and e^-g by less than 2^-48.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+
+from discreet.noise import laplace
+from discreet.noise.bits import CHUNK
+from discreet.noise.coins import accept
+from discreet.noise.lazy import Integers
+
+__all__ = ["LARGEST_SCALE", "discrete"]
+
+LARGEST_SCALE = 2**51
+
+
+def discrete(variance: Fraction, size: int) -> Integers:
+    """``size`` draws with P(x) proportional to exp(-x^2 / (2 variance)).
+
+    >>> discrete(Fraction(4), 3).shape
+    (3,)
+    """
+    scale = math.isqrt(math.floor(variance)) + 1
+    centre = variance / scale
+    kept: list[Integers] = []
+    missing = size
+    while missing > 0:
+        drawn = laplace.discrete(Fraction(scale), min(missing + missing // 2 + 8, CHUNK))
+        distance = np.abs(drawn)
+        gap = distance - float(centre)
+
+        def exponent(i: int, distance: Integers = distance) -> Fraction:
+            return (int(distance[i]) - centre) ** 2 / (2 * variance)
+
+        drawn = drawn[accept(gap * gap / float(2 * variance), exponent)][:missing]
+        kept.append(drawn)
+        missing -= drawn.size
+    return np.concatenate(kept) if kept else np.empty(0, dtype=np.int64)

@@ -17,7 +17,7 @@ import numpy as np
 
 from discreet.errors import ParameterError
 
-__all__ = ["down", "positive", "probability", "rational", "up", "whole"]
+__all__ = ["down", "positive", "probability", "rational", "root", "root_up", "sensitivity", "up", "whole"]
 
 
 def rational(name: str, value: object, hint: str = "a number such as 0.5") -> Fraction:
@@ -55,6 +55,16 @@ def positive(name: str, value: object, hint: str = "a number above 0, such as 1"
     return exact
 
 
+def sensitivity(value: object) -> int | Fraction:
+    """A sensitivity above zero, an ``int`` only if it was given as one: that is what makes a mechanism integral.
+
+    >>> sensitivity(1), sensitivity(1.0)
+    (1, Fraction(1, 1))
+    """
+    exact = positive("sensitivity", value, "the most one record can change the value, such as 1")
+    return int(exact) if isinstance(value, Integral) else exact
+
+
 def probability(name: str, value: object, *, zero: bool, hint: str) -> Fraction:
     """A rational in (0, 1), or in [0, 1) where ``zero`` is allowed."""
     exact = rational(name, value, hint)
@@ -71,6 +81,18 @@ def whole(name: str, value: object, least: int = 1) -> int:
     if int(value) < least:
         raise ParameterError(f"{name} must be a whole number of at least {least}, not {int(value)}.")
     return int(value)
+
+
+def root_up(square: Fraction) -> Fraction:
+    """The square root from above, to a relative 2^-60; exact for perfect squares."""
+    low = root(square)
+    return low if low * low == square else low + Fraction(1, square.denominator << 64)
+
+
+def root(square: Fraction) -> Fraction:
+    """The square root from below, to a relative 2^-60."""
+    numerator = square.numerator * square.denominator << 128
+    return Fraction(math.isqrt(numerator), square.denominator << 64)
 
 
 def up(value: Fraction) -> float:

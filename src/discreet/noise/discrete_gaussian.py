@@ -15,6 +15,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from discreet.errors import ParameterError
 from discreet.noise import laplace
 from discreet.noise.bits import CHUNK
 from discreet.noise.coins import accept
@@ -31,6 +32,8 @@ def discrete(variance: Fraction, size: int) -> Integers:
     >>> discrete(Fraction(4), 3).shape
     (3,)
     """
+    if not 0 < variance <= LARGEST_SCALE**2:
+        raise ParameterError("The noise scale must be above 0 and at most 2^51; use the rounded Gaussian on a coarser grid.")
     scale = math.isqrt(math.floor(variance)) + 1
     centre = variance / scale
     kept: list[Integers] = []

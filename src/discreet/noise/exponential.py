@@ -30,7 +30,7 @@ from functools import lru_cache
 import numpy as np
 
 from discreet.balls import arb, ball, floor, precision
-from discreet.errors import EntropyError
+from discreet.errors import EntropyError, ParameterError
 from discreet.noise.bits import CHUNK, Words, words
 from discreet.noise.lazy import LARGEST, SLACK, Integers, Reals, settle
 
@@ -65,6 +65,8 @@ ZERO = Shift(0.0, lambda _: arb(0))
 
 def floors(scale: Fraction, shift: Shift, sign: Sign, size: int) -> Integers:
     """``size`` independent draws of floor(shift + scale * Exp(1)), with a fair sign where ``sign`` says."""
+    if not 0 < scale <= LARGEST_SCALE:
+        raise ParameterError("The noise scale must be above 0 and at most 2^52 steps of the grid; choose a coarser grid.")
     result = np.empty(size, dtype=np.int64)
     draw = _short if scale <= _ONE_WORD else _long
     for start in range(0, size, CHUNK):

@@ -30,6 +30,7 @@ from functools import lru_cache
 import numpy as np
 
 from discreet.balls import arb, ball, floor, precision
+from discreet.errors import ParameterError
 from discreet.noise.bits import CHUNK, Words, words
 from discreet.noise.lazy import SLACK, Integers, Reals, settle
 
@@ -53,6 +54,8 @@ def rounded(
     >>> rounded(Fraction(9), 5).shape
     (5,)
     """
+    if not 0 < variance <= LARGEST_SCALE**2:
+        raise ParameterError("The noise scale must be above 0 and at most 2^52 steps of the grid; choose a coarser grid.")
     even = size + size % 2
     result = np.empty(even, dtype=np.int64)
     half = Fraction(1, 2)
@@ -62,8 +65,10 @@ def rounded(
 
     near: Reals | None = None
     if fractions is not None:
-        near = np.full(even, 0.5)
-        near[:size] += fractions
+        near = np.empty(even)
+        near[:size] = fractions
+        near[size:] = 0
+        near += 0.5
     for start in range(0, even, 2 * _PAIRS):
         stop = min(start + 2 * _PAIRS, even)
         _pairs(variance, near, shift, start, stop, result)

@@ -1,0 +1,91 @@
+"""The discrete Gaussian mechanism.
+
+**Theorem** (Canonne, Kamath, Steinke 2020, theorem 4). If an integer-valued f moves by at most ``sensitivity`` in L2 norm between
+neighbours, adding independent noise with mass proportional to exp(-x^2 / 2 sigma^2) to every coordinate is
+(sensitivity^2 / 2 sigma^2)-zCDP, for the neighbours under which the sensitivity holds.
+
+``Gaussian`` is the better default: it rounds the continuous mechanism, so its exact (epsilon, delta) is known in every
+dimension. This one is for whoever must match the published discrete law.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+from discreet.balls import ball, precision, upper
+from discreet.errors import ParameterError
+from discreet.exact import positive, probability, root
+from discreet.exact import sensitivity as read_sensitivity
+from discreet.mechanisms.grid import Number, Released, Value, release_integers
+from discreet.noise import discrete_gaussian as noise
+from discreet.privacy import Privacy, zcdp
+
+__all__ = ["DiscreteGaussian"]
+
+
+@dataclass(frozen=True, init=False)
+class DiscreteGaussian:
+    """Discrete Gaussian noise on integers; give ``rho`` or ``sigma``.
+
+    >>> DiscreteGaussian(sensitivity=1, rho=0.5).privacy.rho
+    0.5
+    """
+
+    sensitivity: int | Fraction
+    squared_sigma: Fraction
+
+    def __init__(self, *, sensitivity: Number, rho: Number | None = None, sigma: Number | None = None) -> None:
+        exact = read_sensitivity(sensitivity)
+        if rho is not None and sigma is None:
+            square = exact**2 / (2 * positive("rho", rho, "a number such as 0.5"))
+        elif sigma is not None and rho is None:
+            square = positive("sigma", sigma, "a number such as 10") ** 2
+        else:
+            raise ParameterError(
+                "DiscreteGaussian takes rho or sigma, one of them only; write DiscreteGaussian(sensitivity=1, rho=0.5)."
+            )
+        if square > noise.LARGEST_SCALE**2:
+            raise ParameterError(
+                "sigma is above 2^51, too large for the discrete Gaussian; write Gaussian(...) with its coarser grid."
+            )
+        object.__setattr__(self, "sensitivity", exact)
+        object.__setattr__(self, "squared_sigma", Fraction(square))
+
+    @property
+    def privacy(self) -> Privacy:
+        """Zero-concentrated privacy for the neighbours under which the sensitivity holds."""
+        return zcdp(Fraction(self.sensitivity) ** 2 / (2 * self.squared_sigma))
+
+    @property
+    def sigma(self) -> float:
+        """The scale of the law; the noise's own standard deviation is never above it."""
+        return float(root(self.squared_sigma))
+
+    @property
+    def grid(self) -> int:
+        """Releases are whole numbers."""
+        return 1
+
+    def release(self, value: Value) -> Released:
+        """Integers plus noise: a number for a number, an array for an array."""
+        return release_integers(value, lambda size: noise.discrete(self.squared_sigma, size))
+
+    def error(self, confidence: Number = 0.95) -> int:
+        """With at least this probability, one released number is no farther from the truth.
+
+        P(X >= m) <= P(N(0, sigma^2) >= m - 1) for whole m >= 1 (same paper, proposition 25), so h = ceil(z sigma) is enough.
+        """
+        wanted = probability("confidence", confidence, zero=False, hint="a number such as 0.95")
+        with precision(160):
+            return math.ceil(upper((2 * ball(self.squared_sigma)).sqrt() * ball(wanted).erfinv()))
+
+    @property
+    def variance(self) -> float:
+        """The variance of one released number."""
+        if self.squared_sigma >= 4:
+            return float(self.squared_sigma)  # wrong by less than e^(-2 pi^2 4) of itself
+        with precision(160):
+            masses = [(-ball(Fraction(x * x) / (2 * self.squared_sigma))).exp() for x in range(1, 40)]
+            return float(2 * sum((x * x * mass for x, mass in enumerate(masses, 1)), ball(0)) / (1 + 2 * sum(masses, ball(0))))

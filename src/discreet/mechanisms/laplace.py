@@ -1,0 +1,97 @@
+"""The Laplace mechanism.
+
+**Theorem** (Dwork, McSherry, Nissim, Smith 2006; Ghosh, Roughgarden, Sundararajan 2009 for integers). If f moves by at most
+``sensitivity`` in L1 norm between neighbours, then f(D) + noise, with independent noise of density (real f) or mass (integer
+f) proportional to exp(-|x| / scale) in every coordinate, is (sensitivity / scale)-differentially private, for the
+neighbours under which the sensitivity holds.
+
+Sensitivities: a count 1 when a record is added or removed and 1 when one is replaced; a histogram 1 and 2; a sum of values
+in [lo, hi] max(|lo|, |hi|) and hi - lo. They come from the public domain, never from the data.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from discreet.balls import ball, precision, upper
+from discreet.errors import ParameterError
+from discreet.exact import positive, probability
+from discreet.exact import sensitivity as read_sensitivity
+from discreet.mechanisms.grid import Grid, Number, Released, Value, choose_grid
+from discreet.noise import laplace as noise
+from discreet.privacy import Privacy, pure
+
+__all__ = ["Laplace"]
+
+
+@dataclass(frozen=True, init=False)
+class Laplace:
+    """Laplace noise calibrated to an L1 sensitivity; give ``epsilon`` or ``scale``.
+
+    >>> count = Laplace(sensitivity=1, epsilon=0.5)
+    >>> count.scale, count.error(confidence=0.95)
+    (Fraction(2, 1), 6)
+    >>> type(count.release(42))
+    <class 'int'>
+    """
+
+    sensitivity: int | Fraction
+    scale: Fraction
+    _grid: Grid = field(repr=False)
+    _units: Fraction = field(repr=False)  # the scale, in steps of the grid
+
+    def __init__(self, *, sensitivity: Number, epsilon: Number | None = None, scale: Number | None = None) -> None:
+        exact = read_sensitivity(sensitivity)
+        if epsilon is not None and scale is None:
+            spread = exact / positive("epsilon", epsilon, "a number such as 0.5")
+        elif scale is not None and epsilon is None:
+            spread = positive("scale", scale, "a number such as 2")
+        else:
+            raise ParameterError(
+                "Laplace takes either epsilon or scale, and one of them only; write Laplace(sensitivity=1, epsilon=0.5)."
+            )
+        object.__setattr__(self, "sensitivity", exact)
+        object.__setattr__(self, "scale", spread)
+        object.__setattr__(self, "_grid", choose_grid(spread, integral=isinstance(exact, int)))
+        object.__setattr__(self, "_units", spread / self._grid.step)
+
+    @property
+    def epsilon(self) -> Fraction:
+        """The pure cost, sensitivity / scale."""
+        return self.sensitivity / self.scale
+
+    @property
+    def privacy(self) -> Privacy:
+        """Pure differential privacy for the neighbours under which the sensitivity holds."""
+        return pure(self.epsilon)
+
+    @property
+    def grid(self) -> int | float:
+        """Every release is a multiple of this public step."""
+        return self._grid.public
+
+    def release(self, value: Value) -> Released:
+        """``value`` plus noise: a number for a number, an array for an array (independent noise in every coordinate)."""
+        units = self._units
+        return self._grid.release(
+            value, lambda size: noise.discrete(units, size), lambda near, exact: noise.rounded(units, near, exact)
+        )
+
+    def error(self, confidence: Number = 0.95) -> int | float:
+        """With at least this probability, one released number is no farther from the truth."""
+        miss = 1 - probability("confidence", confidence, zero=False, hint="a number such as 0.95")
+        with precision(160):
+            if self.grid == 1 and self._grid.integral:  # P(|X| > h) = 2 q^(h+1) / (1+q)
+                q = (-ball(1 / self.scale)).exp()
+                return max(0, math.ceil(upper(ball(self.scale) * (2 / ((1 + q) * ball(miss))).log())) - 1)
+            return upper(ball(self.scale) * -ball(miss).log() + ball(self._grid.step / 2))
+
+    @property
+    def variance(self) -> float:
+        """The variance of one released number."""
+        with precision(160):
+            if self.grid == 1 and self._grid.integral:
+                return float(1 / (ball(1 / self.scale).cosh() - 1))
+        return float(2 * self.scale**2 + self._grid.step**2 / 12)

@@ -1,0 +1,186 @@
+"""The sparse vector technique.
+
+**Theorem** (Lyu, Su, Li 2017, algorithm 7 and theorem 4). Compare a stream of queries, each moving by at most ``sensitivity``
+between neighbours, with a threshold: the threshold gets Laplace noise of scale sensitivity / e1, once; every query gets fresh
+noise of scale 2 c sensitivity / e2 (c sensitivity / e2 if ``monotonic``: all queries move the same way); only "above" or "below"
+leaves, and after c times "above" nothing more does. This is (e1 + e2)-differentially private however many queries are asked, and
+queries may be chosen after seeing earlier answers. With ``value_epsilon`` = e3, each "above" also releases its value with Laplace
+noise of scale c sensitivity / e3 on *fresh* randomness, for e1 + e2 + e3 in all.
+
+e1 : e2 = 1 : (2c)^(2/3) (1 : c^(2/3) if monotonic) minimises the variance of the comparison. The noise lives on a lattice that
+contains ``sensitivity``, and comparisons are exact; the proof shifts noise by multiples of the sensitivity only, so it
+holds on the lattice word for word. Fresh noise on the threshold, noise that forgets c, or releasing the compared value are the
+known broken variants; none of them can be expressed here.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import NoReturn, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.balls import ball, precision, upper
+from discreet.errors import Exhausted, ParameterError
+from discreet.exact import positive, probability, whole
+from discreet.exact import sensitivity as read_sensitivity
+from discreet.mechanisms.grid import Number, finite, nearest, read_reals
+from discreet.mechanisms.laplace import Laplace
+from discreet.noise import laplace as noise
+from discreet.noise.bits import CHUNK
+from discreet.noise.lazy import Reals
+from discreet.privacy import Privacy, pure
+
+__all__ = ["SparseVector", "Stream"]
+
+_FINE = 20  # binary digits between a real sensitivity and the lattice
+
+
+@dataclass(frozen=True, init=False)
+class SparseVector:
+    """Finds queries above a threshold and pays only for those found.
+
+    >>> finder = SparseVector(sensitivity=1, epsilon=1, cutoff=2)
+    >>> answers = finder.release([0, 0, 10**6, 0, 10**6, 0], threshold=10**3)
+    >>> answers
+    [False, False, True, False, True]
+    """
+
+    sensitivity: int | Fraction
+    epsilon: Fraction
+    cutoff: int
+    monotonic: bool
+    value_epsilon: Fraction | None
+
+    def __init__(
+        self, *, sensitivity: Number, epsilon: Number, cutoff: int, monotonic: bool = False, value_epsilon: Number | None = None
+    ) -> None:
+        if not isinstance(monotonic, bool):
+            raise ParameterError(f"monotonic must be True or False, not {monotonic!r}.")
+        object.__setattr__(self, "sensitivity", read_sensitivity(sensitivity))
+        object.__setattr__(self, "epsilon", positive("epsilon", epsilon, "a number such as 1"))
+        object.__setattr__(self, "cutoff", whole("cutoff", cutoff))
+        object.__setattr__(self, "monotonic", monotonic)
+        paid = (
+            None if value_epsilon is None else positive("value_epsilon", value_epsilon, "a number such as 0.5, or leave it out")
+        )
+        object.__setattr__(self, "value_epsilon", paid)
+        if max(self.scales) / self.step > noise.LARGEST_SCALE:
+            raise ParameterError(
+                f"epsilon = {epsilon} is too small for {self.cutoff} answers: write a larger epsilon or a smaller cutoff."
+            )
+
+    @property
+    def privacy(self) -> Privacy:
+        """Pure: epsilon for the comparisons, plus value_epsilon for released values."""
+        return pure(self.epsilon + (self.value_epsilon or 0))
+
+    @property
+    def scales(self) -> tuple[Fraction, Fraction]:
+        """Noise scales of the threshold and of every query."""
+        factor = self.cutoff if self.monotonic else 2 * self.cutoff
+        ratio = Fraction(round(1024 * factor ** (2 / 3)), 1024)  # any positive split is private; this one is nearly optimal
+        first = self.epsilon / (1 + ratio)
+        return self.sensitivity / first, factor * self.sensitivity / (self.epsilon - first)
+
+    @property
+    def step(self) -> Fraction:
+        """The lattice of the noise: 1 for integers, else the sensitivity divided by a power of two."""
+        largest = max(self.scales)
+        if isinstance(self.sensitivity, int) and largest <= noise.LARGEST_SCALE:
+            return Fraction(1)
+        fine = noise.LARGEST_SCALE * self.sensitivity / largest  # how many steps a sensitivity may have
+        return Fraction(self.sensitivity) / (1 << min(_FINE, max(0, int(fine).bit_length() - 1)))
+
+    def start(self, threshold: Number) -> Stream:
+        """Open a stream of comparisons with one threshold: ask it query after query, each chosen as late as you like."""
+        return Stream(self, threshold)
+
+    def release(self, values: Sequence[Number] | NDArray[np.generic], threshold: Number) -> list[bool | int | float]:
+        """Answers in order, up to and including the last "above" that is paid for.
+
+        An answer is True or False; with ``value_epsilon`` it is False or the released value.
+        """
+        return self.start(threshold).answer(values)
+
+    def error(self, confidence: Number = 0.95, *, queries: int) -> float:
+        """With at least this probability, all of ``queries`` answers are right about values at least this far from the threshold.
+
+        A union bound over the noise of the threshold and of every query (as Dwork and Roth, theorem 3.24).
+        """
+        miss = 1 - probability("confidence", confidence, zero=False, hint="a number such as 0.95")
+        first, second = self.scales
+        with precision(160):
+            return upper(ball((whole("queries", queries) + 1) / miss).log() * ball(first + second) + 2 * ball(self.step))
+
+
+class Stream:
+    """One run of the technique. It holds the noisy threshold, so it cannot be copied, pickled or taken into a forked process."""
+
+    def __init__(self, technique: SparseVector, threshold: Number) -> None:
+        if not finite(threshold):
+            raise ParameterError("The threshold must be a finite number.")
+        self._technique = technique
+        self._lock = threading.Lock()
+        self._process = os.getpid()
+        self._value = technique.value_epsilon and Laplace(
+            sensitivity=technique.sensitivity, epsilon=technique.value_epsilon / technique.cutoff
+        )
+        first, self._query_scale = (scale / technique.step for scale in technique.scales)
+        self._bar = Fraction(threshold) + int(noise.discrete(first, 1)[0]) * technique.step
+        self._left = technique.cutoff
+
+    @property
+    def left(self) -> int:
+        """How many more times "above" can be answered."""
+        return self._left
+
+    def ask(self, value: Number) -> bool | int | float:
+        """Whether the noisy value reaches the noisy threshold (or the released value, where those are paid for)."""
+        return self.answer([value])[0]
+
+    def answer(self, values: Sequence[Number] | NDArray[np.generic]) -> list[bool | int | float]:
+        """``ask`` for many values at once, ending with the last "above" that is paid for."""
+        if os.getpid() != self._process:
+            raise Exhausted(
+                "This stream belongs to another process; both would answer from one payment. Start a new stream here."
+            )
+        integral = self._value is not None and isinstance(self._technique.sensitivity, int)
+        near, exact = read_reals(values, whole=integral)
+        answers: list[bool | int | float] = []
+        with self._lock:
+            if self._left == 0:
+                raise Exhausted(
+                    f"All {self._technique.cutoff} answers above the threshold are spent; pay for a new stream to go on."
+                )
+            for start in range(0, near.size, CHUNK):
+                above = self._compare(near[start : start + CHUNK], start, exact)
+                found = np.flatnonzero(above)[: self._left]
+                self._left -= found.size
+                answers += above[: found[-1] + 1 if self._left == 0 else None].tolist()
+                if self._value:
+                    for i in found:
+                        value = exact(start + int(i))
+                        answers[start + i] = cast("int | float", self._value.release(int(value) if integral else value))
+                if self._left == 0:
+                    break
+        return answers
+
+    def _compare(self, near: Reals, start: int, exact: Callable[[int], Fraction]) -> NDArray[np.bool_]:
+        """Which values plus fresh noise reach the bar: in floats where those are surely right, exactly otherwise."""
+        drawn = noise.discrete(self._query_scale, near.size)
+        step = self._technique.step
+        gap = near + drawn * nearest(step) - nearest(self._bar)
+        doubt = 2.0**-48 * (np.abs(near) + np.abs(drawn) * nearest(step) + abs(nearest(self._bar)))
+        above: NDArray[np.bool_] = gap >= 0
+        for i in np.flatnonzero(~(np.abs(gap) > doubt)):  # also where a float overflowed
+            above[i] = exact(start + int(i)) + int(drawn[i]) * step >= self._bar
+        return above
+
+    def __reduce__(self) -> NoReturn:
+        raise Exhausted("A stream cannot be copied or pickled: two copies would answer from one payment. Start a new stream.")

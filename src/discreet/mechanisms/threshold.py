@@ -1,0 +1,177 @@
+"""Private selection of keys: which keys (words, cities, groups) may be shown at all, and with what count.
+
+A key that is in the data only because of one person reveals that person by appearing. So a key is shown only when its noisy count
+exceeds a cut, and a key that nobody has is never shown. Neighbours: one person is *added or removed*, who adds 1 to each of at
+most m = ``keys`` keys (counts are numbers of distinct persons).
+
+**Theorem, geometric noise** (Desfontaines, Voss, Gipson, Mandayam 2022). Take noise X with P(x) proportional to exp(-e|x|) on
+[-k, k] and the cut k. Neighbouring counts give outputs whose probabilities differ by a factor e^e at most, but for one point of
+mass P(X = k); and a count of 1 is shown only if X = k. So P(X = k) <= d makes one key (e, d)-private, and e = epsilon / m, d =
+delta / m makes a person's m keys (epsilon, delta)-private. ``select`` shows keys without counts, each with the largest
+probability that any (e, d)-private rule allows: p(0) = 0, p(n+1) = min(e^e p(n) + d, 1 - e^-e (1 - p(n) - d), 1).
+
+**Theorem, Gaussian noise.** Rounded N(0, sigma^2) and a whole cut T. Of a person's keys let j be theirs alone. With
+a = P(sigma Z < T - 1/2), no such key is shown with probability a^j, and the others are a Gaussian mechanism of L2 sensitivity at
+most sqrt(m), whose hockey-stick at epsilon we make at most delta / 2. T is chosen with -m ln a <= delta / 2. With the person
+against without: at most (1 - a^j) + delta / 2 <= delta. The other way the likelihood ratio grows by a^-j: the hockey-stick at
+epsilon + j ln a, which is at most delta / 2 - j ln a <= delta.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Literal, TypeVar
+
+import numpy as np
+
+from discreet.balls import arb, ball, precision
+from discreet.errors import ParameterError, ValueRefused
+from discreet.exact import positive, probability, root, whole
+from discreet.mechanisms.gaussian import Gaussian, analytic_sigma
+from discreet.mechanisms.grid import Number
+from discreet.mechanisms.laplace import Laplace
+from discreet.noise import gaussian, laplace
+from discreet.noise.coins import Chance, bernoulli
+from discreet.noise.lazy import Integers
+from discreet.privacy import Privacy, approximate
+
+__all__ = ["Threshold"]
+
+K = TypeVar("K", bound=Hashable)
+
+
+@dataclass(frozen=True, init=False)
+class Threshold:
+    """Shows the keys that enough persons share.
+
+    >>> words = Threshold(epsilon=1, delta=1e-6)
+    >>> words.cut
+    14
+    >>> list(words.release({"the": 1000, "discreet": 1}))
+    ['the']
+    """
+
+    epsilon: Fraction
+    delta: Fraction
+    keys: int
+    noise: Literal["geometric", "gaussian"]
+    cut: int
+    _squared_sigma: Fraction = field(repr=False)
+
+    def __init__(
+        self, *, epsilon: Number, delta: Number, keys: int = 1, noise: Literal["geometric", "gaussian"] = "geometric"
+    ) -> None:
+        if noise not in ("geometric", "gaussian"):
+            raise ParameterError(f'noise must be "geometric" or "gaussian", not {noise!r}.')
+        budget, most = positive("epsilon", epsilon, "a number such as 1"), whole("keys", keys)
+        chance = probability("delta", delta, zero=False, hint="a small chance such as 1e-6")
+        square = most * analytic_sigma(budget, chance / 2) ** 2 if noise == "gaussian" else Fraction(0)
+        cut = _gaussian_cut(square, most, chance / 2) if noise == "gaussian" else _geometric_cut(budget / most, chance / most)
+        facts = {"epsilon": budget, "delta": chance, "keys": most, "noise": noise, "cut": cut, "_squared_sigma": square}
+        for name, fact in facts.items():
+            object.__setattr__(self, name, fact)
+
+    @property
+    def privacy(self) -> Privacy:
+        """(epsilon, delta) when one person, with at most ``keys`` keys, is added or removed."""
+        return approximate(self.epsilon, self.delta)
+
+    def release(self, counts: Mapping[K, int]) -> dict[K, int]:
+        """The keys whose noisy count exceeds the cut, with that count, largest first."""
+        keys, numbers = _read(counts)
+        noisy = numbers + self._draw(numbers.size)
+        shown = [(keys[i], int(noisy[i])) for i in np.flatnonzero(noisy > self.cut)]
+        # The order of a mapping is the order in which the data came: it must not show through.
+        return dict(sorted(shown, key=lambda pair: (-pair[1], repr(pair[0]))))
+
+    def select(self, counts: Mapping[K, int]) -> list[K]:
+        """The keys that may be shown, without counts: the rule that shows most."""
+        if self.noise == "gaussian":
+            return sorted(self.release(counts), key=repr)
+        keys, numbers = _read(counts)
+        shown = np.ones(numbers.size, dtype=np.bool_)
+        for number in np.unique(numbers[numbers <= 2 * self.cut + 2]):
+            same = np.flatnonzero(numbers == number)
+            shown[same] = bernoulli(_best_chance(self.epsilon / self.keys, self.delta / self.keys, int(number)), same.size)
+        return sorted((keys[i] for i in np.flatnonzero(shown)), key=repr)
+
+    def error(self, confidence: Number = 0.95) -> int | float:
+        """With at least this probability the noise on one count is no larger (before the cut is applied)."""
+        law = (
+            Gaussian(sensitivity=1, sigma=root(self._squared_sigma))
+            if self.noise == "gaussian"
+            else Laplace(sensitivity=1, scale=self._scale)
+        )
+        return law.error(confidence)
+
+    @property
+    def _scale(self) -> Fraction:
+        return self.keys / self.epsilon
+
+    def _draw(self, size: int) -> Integers:
+        if self.noise == "gaussian":
+            return gaussian.rounded(self._squared_sigma, size)
+        drawn = laplace.discrete(self._scale, size)
+        while (over := np.flatnonzero(np.abs(drawn) > self.cut)).size:
+            drawn[over] = laplace.discrete(self._scale, over.size)
+        return drawn
+
+
+def _read(counts: Mapping[K, int]) -> tuple[list[K], Integers]:
+    """Keys that somebody has, and how many persons have each."""
+    if any(isinstance(n, bool) or not isinstance(n, (int, np.integer)) or not 0 <= n < 2**62 for n in counts.values()):
+        raise ValueRefused("Counts must be whole numbers of persons, at least 0; count distinct persons for every key.")
+    present = {key: int(n) for key, n in counts.items() if n}
+    return list(present), np.fromiter(present.values(), dtype=np.int64, count=len(present))
+
+
+def _geometric_cut(epsilon: Fraction, delta: Fraction) -> int:
+    """The least k with P(X = k) = (1-q) q^k / (1 + q - 2 q^(k+1)) <= delta, q = e^-epsilon; one more if balls cannot tell."""
+    with precision(256):
+        q, d = (-ball(epsilon)).exp(), ball(delta)
+        least = ((1 - q + 2 * d * q) / (d * (1 + q))).log() / ball(epsilon)
+        return int(least.upper().ceil().unique_fmpz() or 1)
+
+
+def _gaussian_cut(squared_sigma: Fraction, keys: int, delta: Fraction) -> int:
+    """The least whole T with -keys ln P(sigma Z < T - 1/2) <= delta."""
+
+    def fits(cut: int) -> bool:
+        with precision(256):
+            tail = (ball(Fraction(2 * cut - 1, 2)) / (2 * ball(squared_sigma)).sqrt()).erfc() / 2
+            return bool(-keys * (-tail).log1p() <= ball(delta))
+
+    high = 1
+    while not fits(high):
+        high *= 2
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if fits(middle) else (middle, high)
+    return high
+
+
+def _best_chance(epsilon: Fraction, delta: Fraction, count: int) -> Chance:
+    """The largest private probability p(n) of showing a key that n = ``count`` persons have, in closed form.
+
+    The first branch of the recursion holds while p <= (1 - delta) / (e^epsilon + 1) and sums to
+    delta (e^(n epsilon) - 1) / (e^epsilon - 1); after that s = 1 - p follows s' = e^-epsilon (s - delta) until it reaches 0.
+    """
+
+    def rising(n: int) -> arb:
+        return ball(delta) * ball(n * epsilon).expm1() / ball(epsilon).expm1()
+
+    with precision(256):
+        bend = (1 + ball(1 - delta) / ball(delta) * (ball(epsilon) / 2).tanh()).log() / ball(epsilon)
+        turn = int(bend.lower().floor().unique_fmpz() or 0) + 1
+
+    def value() -> arb:
+        if count <= turn:
+            return rising(count)
+        shrink = (-ball((count - turn) * epsilon)).exp()
+        return 1 - shrink * (1 - rising(turn)) + ball(delta) * (1 - shrink) / ball(epsilon).expm1()
+
+    with precision(256):
+        return Chance(value) if value() < 1 else Chance(Fraction(1))

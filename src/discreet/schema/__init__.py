@@ -1,0 +1,1 @@
+"""Public facts about private data."""

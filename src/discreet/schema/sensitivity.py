@@ -1,0 +1,88 @@
+"""How far one person can move a statistic: global sensitivities, from the public domain and never from the data.
+
+Neighbouring data sets differ in one record, which is either *added or removed* (``"add-remove"``; the size of the data is then
+private) or *replaced* by another (``"replace"``; the size is public). Every function returns both norms: ``l1`` is what
+``Laplace`` needs, ``l2`` what ``Gaussian`` needs. An irrational norm is rounded up.
+
+>>> histogram(neighbours="replace").l1
+2
+>>> sum(lower=0, upper=10_000_000).l1
+10000000
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from numbers import Integral
+from typing import Literal
+
+from discreet.errors import ParameterError
+from discreet.exact import rational, root_up, whole
+
+__all__ = ["Neighbours", "Sensitivity", "count", "histogram", "mean", "sum"]
+
+Neighbours = Literal["add-remove", "replace"]
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """The largest change between neighbours in L1 and in L2 norm; whole numbers where the statistic is whole."""
+
+    l1: int | Fraction
+    l2: int | Fraction
+    neighbours: Neighbours
+
+
+def count(*, neighbours: Neighbours = "add-remove") -> Sensitivity:
+    """Of the number of records with some property: 1, however a record changes."""
+    return Sensitivity(1, 1, _checked(neighbours))
+
+
+def histogram(*, neighbours: Neighbours = "add-remove") -> Sensitivity:
+    """Of counts over disjoint bins: one bin moves by 1 when a record comes or goes, two when one is replaced."""
+    if _checked(neighbours) == "add-remove":
+        return Sensitivity(1, 1, neighbours)
+    return Sensitivity(2, root_up(Fraction(2)), neighbours)
+
+
+def sum(*, lower: object, upper: object, neighbours: Neighbours = "add-remove") -> Sensitivity:
+    """Of a sum of values clamped to [lower, upper]: the largest size of a value, or of a difference of two."""
+    low, high = _bounds(lower, upper)
+    moved = max(abs(low), abs(high)) if _checked(neighbours) == "add-remove" else high - low
+    if moved == 0:
+        raise ParameterError(
+            f"Values between {lower} and {upper} never change the sum; write bounds that differ from 0 and each other."
+        )
+    norm = int(moved) if isinstance(lower, Integral) and isinstance(upper, Integral) else moved
+    return Sensitivity(norm, norm, neighbours)
+
+
+def mean(*, lower: object, upper: object, size: int, neighbours: Neighbours = "replace") -> Sensitivity:
+    """Of the mean of ``size`` (public) values clamped to [lower, upper], when one is replaced: (upper - lower) / size."""
+    if _checked(neighbours) != "replace":
+        raise ParameterError(
+            "The mean of a private number of values has no useful sensitivity when a record is added or removed; "
+            'release a sum and a count, or write neighbours="replace" if the size is public.'
+        )
+    low, high = _bounds(lower, upper)
+    if low == high:
+        raise ParameterError(f"Values between {lower} and {upper} never change the mean; write bounds that differ.")
+    norm = (high - low) / whole("size", size)
+    return Sensitivity(norm, norm, neighbours)
+
+
+def _checked(neighbours: Neighbours) -> Neighbours:
+    if neighbours not in ("add-remove", "replace"):
+        raise ParameterError(f'neighbours must be "add-remove" or "replace", not {neighbours!r}.')
+    return neighbours
+
+
+def _bounds(lower: object, upper: object) -> tuple[Fraction, Fraction]:
+    low, high = (
+        rational("lower", lower, "the least value there can be"),
+        rational("upper", upper, "the largest value there can be"),
+    )
+    if low > high:
+        raise ParameterError(f"The lower bound {lower} is above the upper bound {upper}; write them the other way round.")
+    return low, high

@@ -156,7 +156,8 @@ def _integers(flat: NDArray[np.generic]) -> NDArray[np.generic]:
 def _add(numbers: NDArray[np.generic], noise: Integers) -> NDArray[np.generic]:
     """Exact sums: int64 where nothing can overflow, Python's integers otherwise."""
     if numbers.dtype.kind in "iu" and (numbers.size == 0 or (int(numbers.min()) > -(2**62) and int(numbers.max()) < 2**62)):
-        return numbers.astype(np.int64) + noise
+        noise += numbers.astype(np.int64, copy=False)
+        return noise
     return np.array([int(x) + int(extra) for x, extra in zip(numbers, noise, strict=True)], dtype=object)
 
 

@@ -94,10 +94,9 @@ def _pairs(variance: Fraction, near: Reals | None, shift: Callable[[int], arb], 
     radius *= -double
     np.maximum(radius, 0.0, out=radius)  # libraries may return a tiny positive logarithm next to 1
     np.sqrt(radius, out=radius)
-    value = np.empty(2 * count)
-    _cos_sin(second, value[:count], value[count:])
-    value[:count] *= radius
-    value[count:] *= radius
+    both = _cos_sin(second)
+    both *= radius
+    value = both.reshape(-1)
     flipped = value.view(np.uint64)
     flipped ^= drawn << _63
     value += 0.5 if near is None else near[start:stop]
@@ -122,17 +121,16 @@ def _floats(variance: Fraction) -> tuple[float, float]:
 
 
 @lru_cache(maxsize=1)
-def _table() -> tuple[Reals, Reals]:
-    """Cosine and sine of the middle of each of the 1024 slices of a quarter turn, correctly rounded."""
+def _table() -> Reals:
+    """Cosines (first row) and sines of the middle of each of the 1024 slices of a quarter turn, correctly rounded."""
     with precision(128):
         angles = [arb(2 * i + 1) / (4 * _SLICES) for i in range(_SLICES)]
-        return np.array([float(a.cos_pi()) for a in angles]), np.array([float(a.sin_pi()) for a in angles])
+        return np.array([[float(a.cos_pi()) for a in angles], [float(a.sin_pi()) for a in angles]])
 
 
-def _cos_sin(drawn: Words, cos: Reals, sin: Reals) -> None:
-    """Fill in cosine and sine of (pi/2) W, W given by the upper 63 bits of each word."""
-    cosines, sines = _table()
-    slices = (drawn >> _54).view(np.int64)
+def _cos_sin(drawn: Words) -> Reals:
+    """Cosine (first row) and sine of (pi/2) W, W given by the upper 63 bits of each word."""
+    middle = _table().take((drawn >> _54).view(np.int64), axis=1)
     inside = ((drawn >> _1) & _53_ONES).view(np.int64).astype(np.float64)
     width = np.pi / (2 * _SLICES)
     inside *= 2.0**-53 * width
@@ -144,13 +142,11 @@ def _cos_sin(drawn: Words, cos: Reals, sin: Reals) -> None:
     square *= -1 / 6  # sin d = d (1 - d^2/6)
     square += 1.0
     inside *= square
-    cos_i, sin_i = cosines.take(slices), sines.take(slices)
-    np.multiply(cos_i, bend, out=cos)
-    cos -= sin_i * inside
-    cos += cos_i
-    np.multiply(sin_i, bend, out=sin)
-    sin += cos_i * inside
-    sin += sin_i
+    turned = middle[::-1] * inside  # cos(m + d) = cos m cos d - sin m sin d; sin(m + d) = sin m cos d + cos m sin d
+    np.negative(turned[0], out=turned[0])
+    turned += middle * bend
+    turned += middle
+    return turned
 
 
 def _settle_pair(

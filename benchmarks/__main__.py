@@ -1,0 +1,38 @@
+"""`make bench`: side-by-side with the peers, each benchmark in a virtual environment with the peers it compares.
+
+python -m benchmarks [NAME ...]
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+
+# Benchmark script -> the peers it needs (pinned: a ratio means little without its versions).
+PEERS = {
+    "noise": ["opendp==0.16.0"],
+}
+
+
+def environment(name: str) -> Path:
+    """A virtual environment with discreet and the peers of one benchmark."""
+    folder = ROOT / ".bench" / name
+    python = folder / "bin" / "python"
+    if not python.exists():
+        venv.create(folder, with_pip=True)
+    subprocess.run([python, "-m", "pip", "install", "--quiet", "--editable", str(ROOT), *PEERS[name]], check=True)
+    return python
+
+
+def main() -> None:
+    for name in sys.argv[1:] or PEERS:
+        print(f"== {name}", flush=True)
+        subprocess.run([environment(name), str(ROOT / "benchmarks" / f"{name}.py")], check=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,51 @@
+"""The lectures' worked examples and the README's code run as they stand."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+# What each example must say, whatever the noise.
+SAYS = {
+    "best_price.py": "price 4.00: profit 4.00",
+    "drug_use.py": "scale b = 1/epsilon = 2",
+    "gaussian_mean.py": "sigma = 0.010000",
+    "hair_colour.py": "so P(dark) >= 0.973",
+    "secret_bit.py": "loose: theta = 0.6667, costs epsilon = 0.6931",
+    "secret_society.py": "Washington",
+    "skipped_lectures.py": "one report is off by up to 45 lectures",
+    "total_debt.py": "10,000,000 EUR",
+}
+
+
+def test_every_example_is_known() -> None:
+    assert {example.name for example in EXAMPLES} == set(SAYS)
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.name)
+def test_example_runs(example: Path) -> None:
+    done = subprocess.run([sys.executable, str(example)], capture_output=True, text=True, check=True, timeout=60)
+    assert SAYS[example.name] in done.stdout
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
+def test_code_blocks_run(page: Path) -> None:
+    space: dict[str, object] = {}
+    for block in re.findall(r"```python\n(.*?)```", page.read_text(), flags=re.DOTALL):
+        exec(compile(block, str(page), "exec"), space)
+
+
+def test_demo_prints_five_answers() -> None:
+    command = [sys.executable, "-c", "from discreet.cli import main; main()", "demo"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    for question in ("drug users", "total debt", "meeting place", "best price", "common hair"):
+        assert question in done.stdout
+    assert "±" in done.stdout

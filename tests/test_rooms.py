@@ -1,0 +1,90 @@
+"""The shape of the package: who may import whom, what is public, and that importing costs nothing."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import discreet
+
+SOURCE = Path(discreet.__file__).parent
+
+# A room may import itself and these; nothing else of discreet.
+MAY_IMPORT = {
+    "errors": set(),
+    "exact": {"errors"},
+    "balls": set(),
+    "schema": {"errors", "exact"},
+    "noise": {"errors", "exact", "balls"},
+    "privacy": {"errors", "exact", "balls"},
+    "mechanisms": {"errors", "exact", "balls", "schema", "noise", "privacy"},
+    "cli": {"errors", "schema", "privacy", "mechanisms", "(top)"},
+    "(top)": {"errors", "schema", "privacy", "mechanisms"},
+}
+
+PUBLIC = {
+    "DiscreteGaussian",
+    "Exponential",
+    "Gaussian",
+    "Laplace",
+    "NoisyMax",
+    "PermuteAndFlip",
+    "Privacy",
+    "RandomizedResponse",
+    "SparseVector",
+    "Threshold",
+    "__version__",
+    "approximate",
+    "errors",
+    "gdp",
+    "pure",
+    "sensitivity",
+    "zcdp",
+}
+
+
+def room_of(parts: tuple[str, ...]) -> str:
+    return parts[0] if parts else "(top)"
+
+
+def imported_rooms(file: Path) -> set[str]:
+    rooms = set()
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "discreet":
+            inside = node.module.split(".")[1:]
+            names = [inside] if inside else [[alias.name] if (SOURCE / alias.name).exists() else [] for alias in node.names]
+            rooms |= {room_of(tuple(name)) for name in names}
+        elif isinstance(node, ast.Import):
+            rooms |= {room_of(tuple(a.name.split(".")[1:])) for a in node.names if a.name.split(".")[0] == "discreet"}
+    return rooms
+
+
+@pytest.mark.parametrize("file", sorted(SOURCE.rglob("*.py")), ids=lambda file: str(file.relative_to(SOURCE)))
+def test_imports_point_one_way(file: Path) -> None:
+    path = file.relative_to(SOURCE).with_suffix("").parts
+    room = "(top)" if path == ("__init__",) else path[0]
+    assert imported_rooms(file) <= MAY_IMPORT[room] | {room}
+
+
+def test_public_names_are_these_and_no_others() -> None:
+    assert set(dir(discreet)) == PUBLIC
+    for name in PUBLIC:
+        getattr(discreet, name)
+    with pytest.raises(AttributeError, match="no public name 'words'"):
+        discreet.words  # noqa: B018
+
+
+def test_import_is_quick_and_loads_nothing_heavy() -> None:
+    program = (
+        "import time, sys; t = time.perf_counter(); import discreet; t = time.perf_counter() - t; "
+        "assert t < 0.3, t; assert not {'numpy', 'flint'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_every_file_is_short_enough_to_read() -> None:
+    assert {str(f): n for f in SOURCE.rglob("*.py") if (n := len(f.read_text().splitlines())) > 250} == {}

@@ -15,6 +15,7 @@ ROOT = Path(__file__).parents[1]
 # Benchmark script -> the peers it needs (pinned: a ratio means little without its versions).
 PEERS = {
     "noise": ["opendp==0.16.0"],
+    "accounting": ["dp-accounting==0.6.0"],
 }
 
 

@@ -13,13 +13,24 @@ if TYPE_CHECKING:
     from discreet import errors as errors
     from discreet.mechanisms import *  # noqa: F403
     from discreet.privacy import *  # noqa: F403
+    from discreet.privacy import calibrate as calibrate
+    from discreet.privacy import filters as filters
+    from discreet.privacy import formulas as formulas
+    from discreet.privacy import plots as plots
     from discreet.schema import sensitivity as sensitivity
 
 __version__ = "0.1.0"
 
 # Rooms are opened when first needed, so that `import discreet` costs nothing.
 _ROOMS = ("discreet.privacy", "discreet.mechanisms")
-_MODULES = {"errors": "discreet.errors", "sensitivity": "discreet.schema.sensitivity"}
+_MODULES = {
+    "calibrate": "discreet.privacy.calibrate",
+    "errors": "discreet.errors",
+    "filters": "discreet.privacy.filters",
+    "formulas": "discreet.privacy.formulas",
+    "plots": "discreet.privacy.plots",
+    "sensitivity": "discreet.schema.sensitivity",
+}
 
 
 def __getattr__(name: str) -> object:

@@ -78,4 +78,4 @@ def upper(value: arb) -> float:
 
 def lower(value: arb) -> float:
     """The largest float that is not above any number in the ball."""
-    return -upper(-value)
+    return 0.0 - upper(-value)  # never minus zero

@@ -4,6 +4,7 @@
     ├── ParameterError      a public parameter (epsilon, scale, candidates ...) is outside what the theorem covers
     ├── ValueRefused        the private value cannot be handled (NaN, wrong type, too large for the grid)
     ├── Exhausted           a mechanism has given all the answers it was paid for
+    ├── BudgetExceeded      what is left of a budget is less than what was asked; says spent, requested and left
     └── EntropyError        the system's generator failed, or recorded words ran out
 
 A message is a sentence: what was asked, what holds, what to write instead. A ``ValueRefused`` never
@@ -12,7 +13,10 @@ quotes the value, because that value is somebody's data.
 
 from __future__ import annotations
 
-__all__ = ["DiscreetError", "EntropyError", "Exhausted", "ParameterError", "ValueRefused"]
+from collections.abc import Mapping
+from fractions import Fraction
+
+__all__ = ["BudgetExceeded", "DiscreetError", "EntropyError", "Exhausted", "ParameterError", "ValueRefused"]
 
 
 class DiscreetError(Exception):
@@ -29,6 +33,25 @@ class ValueRefused(DiscreetError, ValueError):
 
 class Exhausted(DiscreetError):
     """A mechanism has already given all the answers that its privacy cost covers."""
+
+
+class BudgetExceeded(DiscreetError):
+    """A budget has less left than was requested, and nothing was spent. Amounts are exact, by currency (epsilon, rho ...)."""
+
+    def __init__(self, spent: Mapping[str, Fraction], requested: Mapping[str, Fraction], left: Mapping[str, Fraction]) -> None:
+        super().__init__(spent, requested, left)
+        self.spent, self.requested, self.left = dict(spent), dict(requested), dict(left)
+
+    def __str__(self) -> str:
+        def text(amount: Fraction) -> str:
+            return f"{float(min(amount, Fraction(10) ** 300)):.12g}"
+
+        over = [name for name, amount in self.requested.items() if amount > self.left[name]] or list(self.requested)
+        said = (
+            f"{name} {text(self.requested[name])} requested, {text(self.spent[name])} spent, {text(self.left[name])} left"
+            for name in over[:3]
+        )
+        return f"This would exceed the budget: {'; '.join(said)}. Ask for less, or stop here."
 
 
 class EntropyError(DiscreetError, RuntimeError):

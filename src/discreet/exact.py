@@ -106,4 +106,4 @@ def up(value: Fraction) -> float:
 
 def down(value: Fraction) -> float:
     """The largest float that is not above ``value``."""
-    return -up(-value)
+    return 0.0 - up(-value)  # never minus zero

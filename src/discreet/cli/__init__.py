@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 import discreet
-from discreet.cli import demo
+from discreet.cli import demo, plot
 
 __all__ = ["app", "main"]
 
@@ -15,6 +15,7 @@ app = typer.Typer(
     no_args_is_help=True, add_completion=False, help="Differential privacy that is exact, tight, fast and pleasant."
 )
 app.command("demo")(demo.run)
+app.command("plot")(plot.run)
 
 
 def _version(wanted: bool) -> None:

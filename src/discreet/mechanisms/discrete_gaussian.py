@@ -18,9 +18,11 @@ from discreet.balls import ball, precision, upper
 from discreet.errors import ParameterError
 from discreet.exact import positive, probability, root
 from discreet.exact import sensitivity as read_sensitivity
-from discreet.mechanisms.grid import Number, Released, Value, release_integers
+from discreet.mechanisms.grid import Released, release_integers
+from discreet.mechanisms.values import Number, Value
 from discreet.noise import discrete_gaussian as noise
 from discreet.privacy import Privacy, zcdp
+from discreet.privacy.losses import DiscreteGaussian as Loss
 
 __all__ = ["DiscreteGaussian"]
 
@@ -46,6 +48,8 @@ class DiscreteGaussian:
             raise ParameterError(
                 "DiscreteGaussian takes rho or sigma, one of them only; write DiscreteGaussian(sensitivity=1, rho=0.5)."
             )
+        if square < Fraction(1, 2**200):
+            raise ParameterError("sigma is below 2^-100, where the noise is 0; write a sigma that hides something, such as 1.")
         if square > noise.LARGEST_SCALE**2:
             raise ParameterError(
                 "sigma is above 2^51, too large for the discrete Gaussian; write Gaussian(...) with its coarser grid."
@@ -55,7 +59,9 @@ class DiscreteGaussian:
 
     @property
     def privacy(self) -> Privacy:
-        """Zero-concentrated privacy for the neighbours under which the sensitivity holds."""
+        """The exact loss at sensitivity 1 (one coordinate moves by 1); the zero-concentrated cost beyond it."""
+        if self.sensitivity == 1 and self.squared_sigma <= 10**6:
+            return Privacy.of(Loss(self.squared_sigma))
         return zcdp(Fraction(self.sensitivity) ** 2 / (2 * self.squared_sigma))
 
     @property

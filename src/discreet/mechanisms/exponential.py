@@ -10,21 +10,25 @@ all scores move the same way, exp(epsilon s / sensitivity) is enough. Drawn as t
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
-from discreet.balls import ball, precision, upper
+from discreet.balls import arb, ball, precision, upper
 from discreet.errors import ParameterError
 from discreet.exact import probability, whole
-from discreet.mechanisms.grid import Number
 from discreet.mechanisms.selection import Scores, Selection, distances, read_contest
+from discreet.mechanisms.values import Number
 from discreet.noise.lazy import Reals
 from discreet.noise.selection import Noise
+from discreet.privacy import Privacy
+from discreet.privacy.losses import BoundedRange
 
 __all__ = ["Exponential"]
 
 
+@dataclass(frozen=True, init=False)
 class Exponential(Selection):
     """Chooses among candidates, exponentially more often the better they score.
 
@@ -36,6 +40,14 @@ class Exponential(Selection):
     """
 
     noise = Noise.GUMBEL
+
+    @property
+    def privacy(self) -> Privacy:
+        """Bounded range: better than pure at ``epsilon`` when composed."""
+        return Privacy.of(BoundedRange(self.epsilon))
+
+    def _upset(self, lead: arb) -> arb:
+        return 1 / (1 + lead.exp())
 
     def probabilities(self, scores: Scores) -> Reals:
         """The chance of each candidate. It is a function of the private scores: for study, not for release."""

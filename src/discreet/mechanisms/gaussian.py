@@ -23,11 +23,11 @@ from discreet.balls import arb, ball, precision, upper
 from discreet.errors import ParameterError
 from discreet.exact import positive, probability, root
 from discreet.exact import sensitivity as read_sensitivity
-from discreet.mechanisms.grid import Grid, Number, Released, Value, choose_grid
+from discreet.mechanisms.grid import Grid, Released, choose_grid
+from discreet.mechanisms.values import Number, Value, nearest
 from discreet.noise import gaussian as noise
 from discreet.privacy import Privacy
 from discreet.privacy.losses import Gaussian as Loss
-from discreet.privacy.losses import gaussian_delta
 
 __all__ = ["Gaussian", "analytic_sigma"]
 
@@ -63,6 +63,8 @@ class Gaussian:
         given = tuple(x is not None for x in (epsilon, delta, rho, sigma))
         if given == (True, True, False, False):
             budget = positive("epsilon", epsilon, "a number such as 1")
+            if budget > 10**6:
+                raise ParameterError("An epsilon above 10^6 promises nothing to anybody; write a number such as 1.")
             chance = probability("delta", delta, zero=False, hint=_SMALL)
             square = (exact * analytic_sigma(budget, chance)) ** 2
         elif given == (False, False, True, False):
@@ -91,8 +93,8 @@ class Gaussian:
         chance = probability("delta", delta, zero=False, hint=_SMALL)
         exact = read_sensitivity(sensitivity)
         with precision(160):
-            sigma = Fraction(upper((2 * (ball(Fraction(5, 4) / chance)).log()).sqrt() * ball(Fraction(exact)) / ball(budget)))
-        return cls(sensitivity=sensitivity, sigma=sigma)
+            unit = Fraction(upper((2 * (ball(Fraction(5, 4) / chance)).log()).sqrt()))
+        return cls(sensitivity=sensitivity, sigma=unit * exact / budget)
 
     @property
     def sigma(self) -> float:
@@ -102,7 +104,7 @@ class Gaussian:
     @property
     def privacy(self) -> Privacy:
         """Gaussian differential privacy with mu = sensitivity / sigma, for the neighbours under which the sensitivity holds."""
-        return Privacy(Loss(Fraction(self.sensitivity) ** 2 / self.squared_sigma))
+        return Privacy.of(Loss(Fraction(self.sensitivity) ** 2 / self.squared_sigma))
 
     @property
     def grid(self) -> int | float:
@@ -129,7 +131,7 @@ class Gaussian:
     def variance(self) -> float:
         """The variance of one released number: that of the noise, and of rounding it."""
         if self.grid != 1 or not self._grid.integral or self.squared_sigma >= 4:
-            return float(self.squared_sigma + self._grid.step**2 / 12)  # wrong by less than e^(-2 pi^2 4)
+            return nearest(self.squared_sigma + self._grid.step**2 / 12)  # wrong by less than e^(-2 pi^2 4)
         with precision(160):
             tails = ((ball(Fraction(2 * x - 1, 2)) / (2 * ball(self.squared_sigma)).sqrt()).erfc() for x in range(1, 40))
             return float(sum(((2 * x - 1) * tail for x, tail in enumerate(tails, 1)), arb(0)))
@@ -140,7 +142,13 @@ def analytic_sigma(epsilon: Fraction, delta: Fraction) -> Fraction:
     """The least sigma, to a relative 2^-50 and from above, that makes sensitivity 1 exactly (epsilon, delta)-private."""
 
     def fits(sigma: Fraction) -> bool:
-        return gaussian_delta(1 / sigma**2, epsilon) <= delta
+        bits = 128
+        while True:
+            with precision(bits):
+                spent = Loss(1 / sigma**2).hockey_stick(epsilon)
+                if spent.rel_accuracy_bits() > 56:
+                    return bool(spent <= ball(delta))
+            bits *= 2
 
     high = Fraction(1)
     while not fits(high):

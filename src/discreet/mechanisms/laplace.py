@@ -19,9 +19,12 @@ from discreet.balls import ball, precision, upper
 from discreet.errors import ParameterError
 from discreet.exact import positive, probability
 from discreet.exact import sensitivity as read_sensitivity
-from discreet.mechanisms.grid import Grid, Number, Released, Value, choose_grid
+from discreet.mechanisms.grid import Grid, Released, choose_grid
+from discreet.mechanisms.values import Number, Numbers, Value, nearest
 from discreet.noise import laplace as noise
-from discreet.privacy import Privacy, pure
+from discreet.privacy import Privacy
+from discreet.privacy.losses import DiscreteLaplace as DiscreteLoss
+from discreet.privacy.losses import Laplace as RealLoss
 
 __all__ = ["Laplace"]
 
@@ -64,13 +67,19 @@ class Laplace:
 
     @property
     def privacy(self) -> Privacy:
-        """Pure differential privacy for the neighbours under which the sensitivity holds."""
-        return pure(self.epsilon)
+        """The exact loss of the law that is drawn, for the neighbours under which the sensitivity holds: pure at ``epsilon``."""
+        if isinstance(self.sensitivity, int) and self._grid.exponent == 0:
+            return Privacy.of(DiscreteLoss(self.sensitivity, self.scale))
+        return Privacy.of(RealLoss(self.epsilon))
 
     @property
     def grid(self) -> int | float:
         """Every release is a multiple of this public step."""
         return self._grid.public
+
+    def read(self, value: Value) -> Numbers:
+        """The numbers of a value that could be released; anything else is refused, and nothing is drawn."""
+        return self._grid.read(value)
 
     def release(self, value: Value) -> Released:
         """``value`` plus noise: a number for a number, an array for an array (independent noise in every coordinate)."""
@@ -93,5 +102,6 @@ class Laplace:
         """The variance of one released number."""
         with precision(160):
             if self.grid == 1 and self._grid.integral:
-                return float(1 / (ball(1 / self.scale).cosh() - 1))
-        return float(2 * self.scale**2 + self._grid.step**2 / 12)
+                q = (-ball(1 / self.scale)).exp()
+                return float(2 * q / (1 - q) ** 2)
+        return nearest(2 * self.scale**2 + self._grid.step**2 / 12)

@@ -12,15 +12,18 @@ would be.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from fractions import Fraction
 
-from discreet.mechanisms.grid import Number
+from discreet.balls import arb
 from discreet.mechanisms.selection import Selection, read_contest
+from discreet.mechanisms.values import Number
 from discreet.noise.selection import Noise
 
 __all__ = ["NoisyMax"]
 
 
+@dataclass(frozen=True, init=False)
 class NoisyMax(Selection):
     """The lecture's report-noisy-max with Laplace noise.
 
@@ -31,6 +34,9 @@ class NoisyMax(Selection):
     """
 
     noise = Noise.LAPLACE
+
+    def _upset(self, lead: arb) -> arb:
+        return (2 + lead) * (-lead).exp() / 4
 
     @property
     def scale(self) -> Fraction:

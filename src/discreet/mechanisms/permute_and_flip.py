@@ -9,14 +9,17 @@ usually wins.
 
 from __future__ import annotations
 
-from discreet.balls import ball, precision, upper
-from discreet.mechanisms.grid import Number
+from dataclasses import dataclass
+
+from discreet.balls import arb, ball, precision, upper
 from discreet.mechanisms.selection import Selection, read_contest
+from discreet.mechanisms.values import Number
 from discreet.noise.selection import Noise
 
 __all__ = ["PermuteAndFlip"]
 
 
+@dataclass(frozen=True, init=False)
 class PermuteAndFlip(Selection):
     """Chooses among candidates, never worse than the exponential mechanism at the same pure epsilon.
 
@@ -25,6 +28,9 @@ class PermuteAndFlip(Selection):
     """
 
     noise = Noise.EXPONENTIAL
+
+    def _upset(self, lead: arb) -> arb:
+        return (-lead).exp() / 2
 
     def error(self, confidence: Number = 0.95, *, candidates: int) -> float:
         """The exponential mechanism's bound, which holds here too: ln(candidates / (1 - confidence)) / weight."""

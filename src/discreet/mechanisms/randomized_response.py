@@ -9,6 +9,7 @@ ln(1 + epsilon) and errs more.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -19,11 +20,12 @@ from numpy.typing import NDArray
 
 from discreet.balls import ball, precision, upper
 from discreet.errors import ParameterError, ValueRefused
-from discreet.exact import positive, probability
-from discreet.mechanisms.grid import Number
+from discreet.exact import positive, probability, whole
+from discreet.mechanisms.values import Number
 from discreet.noise.coins import Chance, bernoulli, uniform
 from discreet.noise.lazy import Integers, Reals
-from discreet.privacy import Privacy, pure
+from discreet.privacy import Privacy
+from discreet.privacy.losses import Box, Response
 
 __all__ = ["Estimate", "RandomizedResponse"]
 
@@ -39,8 +41,8 @@ class Estimate:
     standard_error: Reals
     reports: int
     _report_rate: Reals = field(repr=False)
-    _truth: float = field(repr=False)
     _lie: float = field(repr=False)
+    _gain: float = field(repr=False)
 
     def interval(self, confidence: Number = 0.95) -> tuple[Reals, Reals]:
         """Lower and upper ends that cover each population fraction (Wilson's interval for the reports, mapped back)."""
@@ -49,8 +51,7 @@ class Estimate:
         n, rate = self.reports, self._report_rate
         centre = (rate + z * z / (2 * n)) / (1 + z * z / n)
         reach = z * np.sqrt(rate * (1 - rate) / n + z * z / (4 * n * n)) / (1 + z * z / n)
-        gain = self._truth - self._lie
-        return (centre - reach - self._lie) / gain, (centre + reach - self._lie) / gain
+        return (centre - reach - self._lie) / self._gain, (centre + reach - self._lie) / self._gain
 
 
 @dataclass(frozen=True, init=False)
@@ -66,43 +67,61 @@ class RandomizedResponse:
 
     options: tuple[Hashable, ...]
     epsilon: Fraction
-    chance: Chance = field(repr=False, compare=False)
+    _loose: Fraction | None = field(repr=False)  # the epsilon that was asked for, where theta is the lecture's first attempt
 
     def __init__(self, *, epsilon: Number, options: Sequence[Hashable] = (True, False)) -> None:
-        self._fill(options, positive("epsilon", epsilon, "a number such as 1"))
-        others = len(self.options) - 1
-        budget = self.epsilon
-        object.__setattr__(self, "chance", Chance(lambda: 1 / (1 + others * (-ball(budget)).exp())))
+        self._fill(options, positive("epsilon", epsilon, "a number such as 1"), None)
 
     @classmethod
     def loose(cls, *, epsilon: Number, options: Sequence[Hashable] = (True, False)) -> RandomizedResponse:
         """The lecture's theta = (epsilon + 1) / (epsilon + 2) for two options: private, but it costs only ln(1 + epsilon)."""
         asked = positive("epsilon", epsilon, "a number such as 1")
-        if len(options) != 2:
-            raise ParameterError(
-                f"The loose theta is for two options, not {len(options)}; write RandomizedResponse(epsilon=...)."
-            )
         made = cls.__new__(cls)
-        with precision(160):
-            made._fill(options, Fraction(upper(ball(1 + asked).log())))
-        object.__setattr__(made, "chance", Chance((asked + 1) / (asked + 2)))
+        with precision(160 + asked.denominator.bit_length()):
+            made._fill(options, Fraction(upper((ball(asked)).log1p())), asked)
+        if len(made.options) != 2:
+            raise ParameterError(
+                f"Two options have a loose theta, {len(made.options)} have none; write RandomizedResponse(epsilon=...)."
+            )
         return made
 
-    def _fill(self, options: Sequence[Hashable], epsilon: Fraction) -> None:
-        if isinstance(options, str) or len(options) < 2 or len(set(options)) != len(options):
+    def _fill(self, options: Sequence[Hashable], epsilon: Fraction, loose: Fraction | None) -> None:
+        try:
+            known = () if isinstance(options, str) else tuple(options)
+            different = len(set(known)) == len(known) >= 2
+        except TypeError:
+            different = False
+        if not different:
             raise ParameterError('options must be at least two different public values; write options=("yes", "no").')
-        object.__setattr__(self, "options", tuple(options))
+        object.__setattr__(self, "options", known)
         object.__setattr__(self, "epsilon", epsilon)
+        object.__setattr__(self, "_loose", loose)
+
+    @property
+    def chance(self) -> Chance:
+        """The exact chance that a report is the truth."""
+        if self._loose is not None:
+            return Chance((self._loose + 1) / (self._loose + 2))
+        others, budget = len(self.options) - 1, self.epsilon
+        return Chance(lambda: 1 / (1 + others * (-ball(budget)).exp()))
+
+    @property
+    def _rates(self) -> tuple[float, float, float]:
+        """Chances that a report is the truth, and that it is one given lie; and their difference, with all its digits."""
+        truth = Fraction(self.chance.digits(2200)[0], 2**2200)
+        lie = (1 - truth) / (len(self.options) - 1)
+        return float(truth), float(lie), float(truth - lie)
 
     @property
     def theta(self) -> float:
         """The chance that a report is the truth."""
-        return self.chance.digits(60)[0] / 2**60
+        return self._rates[0]
 
     @property
     def privacy(self) -> Privacy:
         """Pure and local: one person's answer against any other answer of the same person."""
-        return pure(self.epsilon)
+        options = len(self.options)
+        return Privacy.of(Box(self.epsilon) if options == 2 else Response(self.epsilon, options))
 
     def release(self, value: Hashable | Sequence[Hashable] | NDArray[np.generic]) -> Hashable | NDArray[np.generic]:
         """One randomised report for one answer, an array of reports for a list or array of answers (one a person)."""
@@ -119,13 +138,14 @@ class RandomizedResponse:
 
     def _codes(self, values: Sequence[Hashable] | NDArray[np.generic]) -> Integers:
         """The position of every value among the options."""
-        labels, array = _labels(self.options), np.asarray(values)
-        if array.dtype.kind == labels.dtype.kind != "O" and array.ndim == 1:
-            order = np.argsort(labels)
-            found: Integers = order[np.searchsorted(labels, array, sorter=order).clip(max=labels.size - 1)]
-            if not (labels[found] == array).all():
-                raise ValueRefused(_FOREIGN)
-            return found
+        if isinstance(values, np.ndarray) and values.dtype.kind != "O" and values.ndim == 1:
+            labels = _labels(self.options)
+            if values.dtype.kind == labels.dtype.kind:
+                order = np.argsort(labels)
+                found: Integers = order[np.searchsorted(labels, values, sorter=order).clip(max=labels.size - 1)]
+                if not (labels[found] == values).all():
+                    raise ValueRefused(_FOREIGN)
+                return found
         positions = {option: i for i, option in enumerate(self.options)}
         listed = values.tolist() if isinstance(values, np.ndarray) else values
         try:
@@ -138,25 +158,24 @@ class RandomizedResponse:
         """The fraction of each option in the population, without bias: (share of reports - lie) / (theta - lie)."""
         if len(reports) == 0:
             raise ValueRefused("There are no reports to estimate from; collect at least one.")
-        k, theta = len(self.options), self.theta
-        lie = (1 - theta) / (k - 1)
-        rate = np.bincount(self._codes(reports), minlength=k) / len(reports)
-        spread = np.sqrt(rate * (1 - rate) / len(reports)) / (theta - lie)
-        return Estimate(self.options, (rate - lie) / (theta - lie), spread, len(reports), rate, theta, lie)
+        _, lie, gain = self._rates
+        rate = np.bincount(self._codes(reports), minlength=len(self.options)) / len(reports)
+        spread = np.sqrt(rate * (1 - rate) / len(reports)) / gain
+        return Estimate(self.options, (rate - lie) / gain, spread, len(reports), rate, lie, gain)
 
     def error(self, confidence: Number = 0.95, *, reports: int) -> float:
         """A half-width for any option's population fraction, from the normal law and the widest case."""
         wanted = probability("confidence", confidence, zero=False, hint="a number such as 0.95")
-        theta = self.theta
-        lie = (1 - theta) / (len(self.options) - 1)
+        theta, lie, gain = self._rates
         widest = 0.5 if lie <= 0.5 <= theta else theta
         z = NormalDist().inv_cdf(float(1 + wanted) / 2)
-        return float(z * np.sqrt(widest * (1 - widest) / reports) / (theta - lie))
+        return z * math.sqrt(widest * (1 - widest) / whole("reports", reports)) / gain
 
 
 def _labels(options: tuple[Hashable, ...]) -> NDArray[np.generic]:
     """Options as an array that keeps their types."""
-    if len({type(option) for option in options}) == 1 and isinstance(options[0], (str, int, float)):
+    plain = len({type(option) for option in options}) == 1 and isinstance(options[0], (str, int, float))
+    if plain and not any(str(option).endswith("\0") for option in options):  # numpy drops a string's trailing NULs
         return np.array(options)
     labels = np.empty(len(options), dtype=object)
     labels[:] = options

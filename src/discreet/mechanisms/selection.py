@@ -10,7 +10,7 @@ The candidates are the caller's, from the public domain: a candidate list read o
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeVar
@@ -18,13 +18,15 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.balls import arb, ball, precision
 from discreet.errors import ParameterError, ValueRefused
 from discreet.exact import positive, probability, whole
 from discreet.exact import sensitivity as read_sensitivity
-from discreet.mechanisms.grid import Number, finite, nearest
+from discreet.mechanisms.values import Number, nearest, read_numbers
 from discreet.noise.lazy import Reals
 from discreet.noise.selection import Noise, noisy_argmax
-from discreet.privacy import Privacy, pure
+from discreet.privacy import Privacy
+from discreet.privacy.losses import Box, Family, response
 
 __all__ = ["Scores", "Selection", "distances", "read_contest"]
 
@@ -59,8 +61,16 @@ class Selection(ABC):
 
     @property
     def privacy(self) -> Privacy:
-        """Pure differential privacy for the neighbours under which the sensitivity (and ``monotonic``) holds."""
-        return pure(self.epsilon)
+        """Pure at ``epsilon``, for the neighbours under which the sensitivity (and ``monotonic``) holds.
+
+        Two candidates whose scores lead by half of what one record can move attain randomized response; that is the lower bound.
+        """
+        with precision(160):
+            return Privacy.of(Family(type(self).__name__, Box(self.epsilon), response(self._upset(ball(self.epsilon / 2)))))
+
+    @abstractmethod
+    def _upset(self, lead: arb) -> arb:
+        """The chance that the worse of two candidates wins, when the better one leads by ``lead`` units of noise."""
 
     def release(self, scores: Scores) -> int:
         """The position of the winner, and nothing else."""
@@ -69,9 +79,12 @@ class Selection(ABC):
 
     def choose(self, candidates: Sequence[C], scores: Scores) -> C:
         """The winning candidate, and nothing else."""
-        if len(candidates) != len(scores):
+        if isinstance(candidates, (Mapping, Set)) or not hasattr(candidates, "__getitem__") or not hasattr(candidates, "__len__"):
+            raise ParameterError("Candidates must be a list, in an order of its own; write choose([...], scores).")
+        numbers = read_numbers(scores)
+        if len(candidates) != numbers.size:
             raise ParameterError(
-                f"There are {len(candidates)} candidates and {len(scores)} scores; give one score for each candidate."
+                f"There are {len(candidates)} candidates and {numbers.size} scores; give one score for each candidate."
             )
         return candidates[self.release(scores)]
 
@@ -85,49 +98,23 @@ def read_contest(confidence: Number, candidates: int) -> tuple[Fraction, int]:
     return 1 - probability("confidence", confidence, zero=False, hint="a number such as 0.95"), whole("candidates", candidates)
 
 
-class _Exact:
-    """Rational distance of one score to the best, on demand."""
-
-    def __init__(self, scores: NDArray[np.generic]) -> None:
-        self._scores = scores
-        self._best = self._read(int(np.argmax(scores)))
-
-    def _read(self, i: int) -> Fraction:
-        score = self._scores[i]
-        return Fraction(score.item() if isinstance(score, np.generic) else score)
-
-    def __call__(self, i: int) -> Fraction:
-        return self._read(i) - self._best
-
-
-def distances(scores: Scores) -> tuple[Reals, _Exact]:
-    """Every score minus the best, as doubles to a relative 2^-52, and exactly on demand."""
-    try:
-        array = np.asarray(scores)
-    except (TypeError, ValueError, OverflowError):
-        array = np.empty(0, dtype=object).reshape(0, 0)
-    if array.ndim != 1 or array.dtype.kind not in "iufO" or array.dtype.itemsize > 8:
+def distances(scores: Scores) -> tuple[Reals, Callable[[int], Fraction]]:
+    """Every score minus the best, as doubles to a relative 2^-52 (minus infinity beyond them), and exactly on demand."""
+    numbers = read_numbers(scores)
+    if len(numbers.shape) != 1:
         raise ValueRefused("Scores must be a flat list or array of numbers, one for each candidate.")
-    if array.size == 0:
+    if numbers.size == 0:
         raise ParameterError("There is no candidate to choose from; give at least one.")
-    if array.dtype == object:
-        return _object_distances(array)
-    if array.dtype.kind == "f":
-        if not np.isfinite(array).all():
-            raise ValueRefused(
-                "A score is NaN or infinite; give finite scores (clamp them to the bounds that fix the sensitivity)."
-            )
-        array = array.astype(np.float64)
-        with np.errstate(over="ignore"):  # a distance beyond the doubles is as good as infinite to the screen
-            return array - array.max(), _Exact(array)
-    if int(array.max()) - int(array.min()) >= 2**63:
-        return _object_distances(array.astype(object))
-    wide = array if array.dtype.itemsize == 8 else array.astype(np.int64)
-    return (wide - wide.max()).view(np.int64).astype(np.float64), _Exact(wide)
+    if isinstance(numbers.flat, list) or _wide(numbers.flat):
+        exact = [numbers.exact(i) for i in range(numbers.size)]
+        top = max(exact)
+        return np.array([nearest(score - top) for score in exact]), lambda i: exact[i] - top
+    best = numbers.exact(int(np.argmax(numbers.flat)))
+    with np.errstate(over="ignore"):
+        away = (numbers.flat - numbers.flat.max()).astype(np.float64)
+    return away, lambda i: numbers.exact(i) - best
 
 
-def _object_distances(scores: NDArray[np.object_]) -> tuple[Reals, _Exact]:
-    if not all(finite(score) for score in scores):
-        raise ValueRefused("A score is not a finite number; give finite scores, one for each candidate.")
-    exact = _Exact(np.array([Fraction(score) for score in scores], dtype=object))
-    return np.array([nearest(exact(i)) for i in range(scores.size)]), exact
+def _wide(flat: NDArray[np.generic]) -> bool:
+    """Whether differences of these integers can leave int64."""
+    return flat.dtype == np.int64 and int(flat.max()) - int(flat.min()) >= 2**63

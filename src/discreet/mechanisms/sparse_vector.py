@@ -18,7 +18,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import NoReturn, cast
 
@@ -26,18 +26,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.balls import ball, precision, upper
-from discreet.errors import Exhausted, ParameterError
+from discreet.errors import Exhausted, ParameterError, ValueRefused
 from discreet.exact import positive, probability, whole
 from discreet.exact import sensitivity as read_sensitivity
-from discreet.mechanisms.grid import Number, finite, nearest, read_reals
 from discreet.mechanisms.laplace import Laplace
+from discreet.mechanisms.values import Number, Numbers, Value, nearest, read_number, read_numbers
 from discreet.noise import laplace as noise
 from discreet.noise.bits import CHUNK
 from discreet.noise.lazy import Reals
-from discreet.privacy import Privacy, pure
+from discreet.privacy import Privacy
+from discreet.privacy.losses import Box, Family, response
 
 __all__ = ["SparseVector", "Stream"]
 
+_MOST_ANSWERS = 10**9
 _FINE = 20  # binary digits between a real sensitivity and the lattice
 
 
@@ -56,6 +58,7 @@ class SparseVector:
     cutoff: int
     monotonic: bool
     value_epsilon: Fraction | None
+    _integral: bool = field(repr=False)
 
     def __init__(
         self, *, sensitivity: Number, epsilon: Number, cutoff: int, monotonic: bool = False, value_epsilon: Number | None = None
@@ -64,21 +67,41 @@ class SparseVector:
             raise ParameterError(f"monotonic must be True or False, not {monotonic!r}.")
         object.__setattr__(self, "sensitivity", read_sensitivity(sensitivity))
         object.__setattr__(self, "epsilon", positive("epsilon", epsilon, "a number such as 1"))
-        object.__setattr__(self, "cutoff", whole("cutoff", cutoff))
+        object.__setattr__(self, "_integral", isinstance(self.sensitivity, int))
+        if whole("cutoff", cutoff) > _MOST_ANSWERS:
+            raise ParameterError(f"cutoff must be at most {_MOST_ANSWERS:,}; write a smaller one.")
+        object.__setattr__(self, "cutoff", int(cutoff))
         object.__setattr__(self, "monotonic", monotonic)
         paid = (
             None if value_epsilon is None else positive("value_epsilon", value_epsilon, "a number such as 0.5, or leave it out")
         )
         object.__setattr__(self, "value_epsilon", paid)
         if max(self.scales) / self.step > noise.LARGEST_SCALE:
-            raise ParameterError(
-                f"epsilon = {epsilon} is too small for {self.cutoff} answers: write a larger epsilon or a smaller cutoff."
-            )
+            raise ParameterError(f"epsilon = {epsilon} is too small for {self.cutoff} answers; write a larger one.")
+        self.values  # noqa: B018 - noise that no grid can hold is refused here
+
+    @property
+    def values(self) -> Laplace | None:
+        """What releases the values that are above, where those are paid for."""
+        if self.value_epsilon is None:
+            return None
+        return Laplace(sensitivity=self.sensitivity, epsilon=self.value_epsilon / self.cutoff)
 
     @property
     def privacy(self) -> Privacy:
-        """Pure: epsilon for the comparisons, plus value_epsilon for released values."""
-        return pure(self.epsilon + (self.value_epsilon or 0))
+        """Pure: epsilon for the comparisons, plus value_epsilon for released values.
+
+        One query that moves from half a sensitivity below the threshold to half above attains randomized response: the lower
+        bound.
+        """
+        first, second = self.scales
+        with precision(160):
+            a, b, x = ball(Fraction(first)), ball(Fraction(second)), ball(Fraction(self.sensitivity) / 2)
+            wrong = (b * b * (-x / b).exp() - a * a * (-x / a).exp()) / (2 * (b * b - a * a))
+            worst = Box(self.epsilon + (self.value_epsilon or 0))
+            return Privacy.of(
+                Family("SparseVector", worst, response(wrong if first != second else (2 + x / a) * (-x / a).exp() / 4))
+            )
 
     @property
     def scales(self) -> tuple[Fraction, Fraction]:
@@ -106,7 +129,12 @@ class SparseVector:
 
         An answer is True or False; with ``value_epsilon`` it is False or the released value.
         """
+        self.read(values)  # refused before the threshold's noise is drawn
         return self.start(threshold).answer(values)
+
+    def read(self, values: Value) -> Numbers:
+        """The numbers to be compared; those that could not be released, where releases are paid for, are refused."""
+        return self.values.read(values) if self.values else read_numbers(values)
 
     def error(self, confidence: Number = 0.95, *, queries: int) -> float:
         """With at least this probability, all of ``queries`` answers are right about values at least this far from the threshold.
@@ -123,16 +151,15 @@ class Stream:
     """One run of the technique. It holds the noisy threshold, so it cannot be copied, pickled or taken into a forked process."""
 
     def __init__(self, technique: SparseVector, threshold: Number) -> None:
-        if not finite(threshold):
-            raise ParameterError("The threshold must be a finite number.")
+        try:
+            bar = read_number(threshold)
+        except ValueRefused:
+            raise ParameterError("The threshold must be one finite number, such as 100.") from None
         self._technique = technique
         self._lock = threading.Lock()
         self._process = os.getpid()
-        self._value = technique.value_epsilon and Laplace(
-            sensitivity=technique.sensitivity, epsilon=technique.value_epsilon / technique.cutoff
-        )
         first, self._query_scale = (scale / technique.step for scale in technique.scales)
-        self._bar = Fraction(threshold) + int(noise.discrete(first, 1)[0]) * technique.step
+        self._bar = bar + int(noise.discrete(first, 1)[0]) * technique.step
         self._left = technique.cutoff
 
     @property
@@ -150,23 +177,23 @@ class Stream:
             raise Exhausted(
                 "This stream belongs to another process; both would answer from one payment. Start a new stream here."
             )
-        integral = self._value is not None and isinstance(self._technique.sensitivity, int)
-        near, exact = read_reals(values, whole=integral)
+        numbers, release = self._technique.read(values), self._technique.values
+        near = numbers.near()
         answers: list[bool | int | float] = []
         with self._lock:
             if self._left == 0:
-                raise Exhausted(
-                    f"All {self._technique.cutoff} answers above the threshold are spent; pay for a new stream to go on."
-                )
+                raise Exhausted(f"All {self._technique.cutoff} answers above the threshold are spent; pay for a new stream.")
             for start in range(0, near.size, CHUNK):
-                above = self._compare(near[start : start + CHUNK], start, exact)
+                above = self._compare(near[start : start + CHUNK], start, numbers.exact)
                 found = np.flatnonzero(above)[: self._left]
                 self._left -= found.size
                 answers += above[: found[-1] + 1 if self._left == 0 else None].tolist()
-                if self._value:
+                if release:
                     for i in found:
-                        value = exact(start + int(i))
-                        answers[start + i] = cast("int | float", self._value.release(int(value) if integral else value))
+                        value = numbers.exact(start + int(i))
+                        answers[start + i] = cast(
+                            "int | float", release.release(int(value) if self._technique._integral else value)
+                        )
                 if self._left == 0:
                     break
         return answers
@@ -174,12 +201,13 @@ class Stream:
     def _compare(self, near: Reals, start: int, exact: Callable[[int], Fraction]) -> NDArray[np.bool_]:
         """Which values plus fresh noise reach the bar: in floats where those are surely right, exactly otherwise."""
         drawn = noise.discrete(self._query_scale, near.size)
-        step = self._technique.step
-        gap = near + drawn * nearest(step) - nearest(self._bar)
-        doubt = 2.0**-48 * (np.abs(near) + np.abs(drawn) * nearest(step) + abs(nearest(self._bar)))
+        step, bar = nearest(self._technique.step), nearest(self._bar)
+        with np.errstate(over="ignore", invalid="ignore"):
+            gap = near + drawn * step - bar
+            sure = np.abs(gap) > 2.0**-48 * (np.abs(near) + np.abs(drawn) * step + abs(bar))
         above: NDArray[np.bool_] = gap >= 0
-        for i in np.flatnonzero(~(np.abs(gap) > doubt)):  # also where a float overflowed
-            above[i] = exact(start + int(i)) + int(drawn[i]) * step >= self._bar
+        for i in np.flatnonzero(~(sure & np.isfinite(gap))):  # too close, or beyond the doubles
+            above[i] = exact(start + int(i)) + int(drawn[i]) * self._technique.step >= self._bar
         return above
 
     def __reduce__(self) -> NoReturn:

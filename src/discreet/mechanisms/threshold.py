@@ -30,8 +30,8 @@ from discreet.balls import arb, ball, precision
 from discreet.errors import ParameterError, ValueRefused
 from discreet.exact import positive, probability, root, whole
 from discreet.mechanisms.gaussian import Gaussian, analytic_sigma
-from discreet.mechanisms.grid import Number
 from discreet.mechanisms.laplace import Laplace
+from discreet.mechanisms.values import Number
 from discreet.noise import gaussian, laplace
 from discreet.noise.coins import Chance, bernoulli
 from discreet.noise.lazy import Integers
@@ -72,6 +72,8 @@ class Threshold:
         facts = {"epsilon": budget, "delta": chance, "keys": most, "noise": noise, "cut": cut, "_squared_sigma": square}
         for name, fact in facts.items():
             object.__setattr__(self, name, fact)
+        if max(self._scale, root(square)) > laplace.LARGEST_SCALE:
+            raise ParameterError(f"epsilon = {epsilon} needs noise beyond 2^52 on counts of persons; write a larger epsilon.")
 
     @property
     def privacy(self) -> Privacy:
@@ -121,6 +123,8 @@ class Threshold:
 
 def _read(counts: Mapping[K, int]) -> tuple[list[K], Integers]:
     """Keys that somebody has, and how many persons have each."""
+    if not isinstance(counts, Mapping):
+        raise ValueRefused("Counts must be a mapping from keys to numbers of persons; write {key: count, ...}.")
     if any(isinstance(n, bool) or not isinstance(n, (int, np.integer)) or not 0 <= n < 2**62 for n in counts.values()):
         raise ValueRefused("Counts must be whole numbers of persons, at least 0; count distinct persons for every key.")
     present = {key: int(n) for key, n in counts.items() if n}
@@ -173,5 +177,7 @@ def _best_chance(epsilon: Fraction, delta: Fraction, count: int) -> Chance:
         shrink = (-ball((count - turn) * epsilon)).exp()
         return 1 - shrink * (1 - rising(turn)) + ball(delta) * (1 - shrink) / ball(epsilon).expm1()
 
+    if count == 1:
+        return Chance(delta)  # rational: its digits may end
     with precision(256):
         return Chance(value) if value() < 1 else Chance(Fraction(1))

@@ -49,7 +49,7 @@ class Noise(Enum):
 def noisy_argmax(distances: Reals, weight: Fraction, noise: Noise, exact: Callable[[int], Fraction]) -> int:
     """The index of the largest ``weight * score + noise``.
 
-    ``distances`` holds s_i - s_max <= 0 to a relative 2^-52 (minus infinity where it overflows); ``exact(i)`` is
+    ``distances`` holds s_i - s_max <= 0 to a relative 2^-52 (minus infinity where it leaves the doubles); ``exact(i)`` is
     that distance as a rational.
 
     >>> noisy_argmax(np.array([0.0, -1e9]), Fraction(1), Noise.GUMBEL, lambda i: Fraction([0, -10**9][i]))
@@ -58,12 +58,13 @@ def noisy_argmax(distances: Reals, weight: Fraction, noise: Noise, exact: Callab
     bound = np.empty(distances.size, dtype=np.float32)
     digits = np.empty(distances.size, dtype=np.uint32)
     best = -math.inf
+    factor = _nearest(weight)
     for start in range(0, distances.size, 2 * CHUNK):
         here = slice(start, min(start + 2 * CHUNK, distances.size))
-        _screen(distances[here], float(weight), digits[here], bound[here])
+        _screen(distances[here], factor, digits[here], bound[here])
         leader = start + int(bound[here].argmax())
-        best = max(best, _least(float(distances[leader]) * float(weight), int(digits[leader]), noise))
-    cutoff = np.nextafter(np.float32(best), np.float32(-math.inf))
+        best = max(best, _least(_scaled(float(distances[leader]), factor), int(digits[leader]), noise))
+    cutoff = np.nextafter(np.float32(max(best, -1e30)), np.float32(-math.inf))  # no bound lies below -201 anyway
     left = np.flatnonzero(bound >= cutoff)
     return _play_off([int(i) for i in left], [int(d) for d in digits[left]], weight, noise, exact)
 
@@ -71,12 +72,27 @@ def noisy_argmax(distances: Reals, weight: Fraction, noise: Noise, exact: Callab
 def _screen(distances: Reals, weight: float, digits: NDArray[np.uint32], bound: NDArray[np.float32]) -> None:
     """Draw 32 digits a candidate and bound every noisy score from above."""
     digits[...] = words(-(-digits.size // 2)).view(np.uint32)[: digits.size]
-    scaled = distances * weight
-    np.maximum(scaled, _FLOOR, out=scaled)
-    with np.errstate(divide="ignore"):  # ln 0: the bound is infinite, as it should be
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):  # ln 0: the bound is infinite, as it should be
+        scaled = distances * weight
+        scaled[~(distances > -math.inf) | np.isnan(scaled)] = 0.0  # a distance beyond the doubles, or 0 * infinity: at most 0
         np.log(digits.astype(np.float32), out=bound)
+    np.maximum(scaled, _FLOOR, out=scaled)
     np.subtract(scaled, bound, out=bound, casting="same_kind")
     bound += np.float32(32 * math.log(2) + TOLERANCE)
+
+
+def _nearest(weight: Fraction) -> float:
+    try:
+        return float(weight)
+    except OverflowError:
+        return math.inf
+
+
+def _scaled(distance: float, weight: float) -> float:
+    """distance * weight from below, where one of them may have left the doubles."""
+    if distance == 0:
+        return 0.0
+    return distance * weight if distance > -math.inf else distance
 
 
 def _least(distance: float, digits: int, noise: Noise) -> float:
@@ -90,7 +106,7 @@ def _least(distance: float, digits: int, noise: Noise) -> float:
         score = -math.log(-math.log1p(-top))
     else:
         score = -math.log(2 * top) if top <= 0.5 else math.log(2 - 2 * top)
-    return distance + score - TOLERANCE * (1 - distance / 200)
+    return distance + score - TOLERANCE * (1 - distance / 200) if distance > -math.inf else distance
 
 
 def _play_off(left: list[int], digits: list[int], weight: Fraction, noise: Noise, exact: Callable[[int], Fraction]) -> int:

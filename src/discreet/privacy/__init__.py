@@ -1,11 +1,12 @@
-"""What a guarantee is: losses, bounds, conversions."""
+"""What a guarantee is: curves, composition, conversion, amplification, filters, plots of a loss."""
 
-from discreet.privacy.guarantee import Privacy, approximate, gdp, pure, zcdp
+from discreet.privacy.guarantee import Privacy, approximate, gdp, pure, renyi, zcdp
 
 __all__ = [
     "Privacy",
     "approximate",
     "gdp",
     "pure",
+    "renyi",
     "zcdp",
 ]

@@ -1,0 +1,139 @@
+"""Epsilon of compositions: discreet against Google's dp-accounting, one process, processor time, ratios.
+
+discreet's time is for a lower *and* an upper bound on a guarantee never asked before (its caches are emptied each time).
+dp-accounting gives one number at its default grid. The targets at the end are checked: exit code 1 if one is missed.
+"""
+
+from __future__ import annotations
+
+import resource
+import sys
+import time
+from collections.abc import Callable
+from fractions import Fraction
+from importlib.metadata import version
+
+from dp_accounting.pld import common
+from dp_accounting.pld import privacy_loss_distribution as pld
+from rich.console import Console
+from rich.table import Table
+
+import discreet as dp
+from discreet.privacy import composition, contour
+from discreet.privacy.losses import sampled_gaussian
+
+DELTA = 1e-6
+
+
+def seconds(call: Callable[[], object], repeats: int) -> tuple[float, object]:
+    best, result = float("inf"), None
+    for _ in range(repeats):
+        for cache in (composition.epsilon_bounds, contour.find_saddle, contour.open_contour, sampled_gaussian._line):
+            cache.cache_clear()
+        start = time.process_time()
+        result = call()
+        best = min(best, time.process_time() - start)
+    return best, result
+
+
+def google(laws: list[tuple[Callable[[], pld.PrivacyLossDistribution], int]]) -> float:
+    total = pld.identity()
+    for law, count in laws:
+        total = total.compose(law().self_compose(count))
+    return float(total.get_epsilon_for_delta(DELTA))
+
+
+def google_gaussian(sigma: float, rate: float = 1.0) -> Callable[[], pld.PrivacyLossDistribution]:
+    return lambda: pld.from_gaussian_mechanism(sigma, sampling_prob=rate)
+
+
+def google_laplace(scale: float) -> Callable[[], pld.PrivacyLossDistribution]:
+    return lambda: pld.from_laplace_mechanism(scale)
+
+
+def google_box(epsilon: float, delta: float = 0.0) -> Callable[[], pld.PrivacyLossDistribution]:
+    return lambda: pld.from_privacy_parameters(common.DifferentialPrivacyParameters(epsilon, delta))
+
+
+def gaussian(sigma: float) -> dp.Privacy:
+    return dp.Gaussian(sensitivity=1, sigma=sigma).privacy
+
+
+def cases() -> dict[str, tuple[Callable[[], dp.Privacy], list[tuple[Callable[[], pld.PrivacyLossDistribution], int]]]]:
+    step, laplace = google_gaussian(1.0, 0.01), google_laplace(10.0)
+
+    def ours_laplace(scale: float) -> dp.Privacy:
+        return dp.Laplace(sensitivity=1.0, scale=scale).privacy
+
+    # Every question of the mix has its own parameters, as in real life.
+    sigmas, scales = [20 + i / 10 for i in range(100)], [50 + i / 5 for i in range(100)]
+    boxes = [(Fraction(200 + i, 10_000), 0.0) for i in range(50)] + [(Fraction(500 + i, 10_000), 1e-9) for i in range(20)]
+
+    def mix() -> dp.Privacy:
+        parts = [gaussian(sigma) for sigma in sigmas] + [ours_laplace(scale) for scale in scales]
+        return sum(parts + [dp.approximate(epsilon, delta) for epsilon, delta in boxes], dp.Privacy())
+
+    google_mix = [(google_gaussian(s), 1) for s in sigmas] + [(google_laplace(s), 1) for s in scales]
+    google_mix += [(google_box(float(epsilon), delta), 1) for epsilon, delta in boxes]
+    return {
+        "private SGD, q=0.01, sigma=1, 1,000 steps": (lambda: 1_000 * gaussian(1).sampled(0.01), [(step, 1_000)]),
+        "private SGD, 10,000 steps": (lambda: 10_000 * gaussian(1).sampled(0.01), [(step, 10_000)]),
+        "Laplace 0.1, 100 times": (lambda: 100 * ours_laplace(10), [(laplace, 100)]),
+        "Laplace 0.1, 10,000 times": (lambda: 10_000 * ours_laplace(10), [(laplace, 10_000)]),
+        "pure 0.1, 1,000 times": (lambda: 1_000 * dp.pure(0.1), [(google_box(0.1), 1_000)]),
+        "Gaussian sigma=10, 10,000 times": (lambda: 10_000 * gaussian(10), [(google_gaussian(10.0), 10_000)]),
+        "mix of 270: Gaussian, Laplace, pure, (eps, delta)": (mix, google_mix),
+    }
+
+
+FASTER = {
+    "private SGD, 10,000 steps": 50,
+    "mix of 270: Gaussian, Laplace, pure, (eps, delta)": 50,
+    "Laplace 0.1, 10,000 times": 10,
+}
+
+
+def main() -> int:
+    console, missed, lines = Console(width=150), 0, []
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    table = Table(title=f"epsilon at delta = {DELTA}, dp-accounting {version('dp-accounting')}")
+    for name in ("composition", "discreet, lower", "discreet, upper", "ms", "dp-accounting", "ms", "times faster"):
+        table.add_column(name, justify="left" if name == "composition" else "right")
+    results = {}
+    for name, (ours, _) in cases().items():
+        results[name] = seconds(lambda ours=ours: ours().epsilon_bounds(DELTA), 15)
+    distinct = sum((dp.Laplace(sensitivity=1.0, scale=100 + i).privacy for i in range(150)), dp.Privacy()) + sum(
+        (gaussian(50 + i) + dp.pure(Fraction(100 + i, 100_000)) for i in range(75)), dp.Privacy()
+    )
+    many, _ = seconds(lambda: distinct.epsilon_bounds(DELTA), 5)
+    memory = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+    for name, (_, theirs) in cases().items():
+        took, bounds = results[name]
+        low, high = bounds  # type: ignore[misc]
+        peer, epsilon = seconds(lambda theirs=theirs: google(theirs), 3)
+        table.add_row(
+            name,
+            f"{low:.10f}",
+            f"{high:.10f}",
+            f"{took * 1e3:.1f}",
+            f"{epsilon:.10f}",
+            f"{peer * 1e3:.0f}",
+            f"{peer / took:,.0f}",
+        )
+        if name in FASTER:
+            held = peer >= FASTER[name] * took
+            missed += not held
+            lines.append(f"{'ok  ' if held else 'MISS'} {name}: at least {FASTER[name]} x faster")
+    console.print(table)
+    for text, held in (
+        (f"300 distinct mechanisms: {many * 1e3:.0f} ms, under 50 ms", many < 0.05),
+        (f"memory above the interpreter's: {memory:.0f} MB, under 100 MB", memory < 100),
+    ):
+        missed += not held
+        lines.append(f"{'ok  ' if held else 'MISS'} {text}")
+    console.print("\n".join(lines), highlight=False)
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,151 @@
+"""Private values, read exactly.
+
+A float is the double it is; an integer of any size, a Fraction or a Decimal is itself. Nothing is rounded on the way in, numpy's
+habits (mixed lists turned into doubles, integers wrapped, ragged lists) are kept out, and a refusal never quotes the value.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from numbers import Integral, Rational
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import ValueRefused
+from discreet.noise.lazy import Integers, Reals
+
+__all__ = ["Number", "Numbers", "Value", "nearest", "read_number", "read_numbers"]
+
+Number = int | float | Fraction | Decimal
+Value = Number | Sequence[Number] | NDArray[np.generic]
+
+_STRANGE = "A value is not a finite number and cannot be handled; give numbers, or a rectangular list or array of them."
+_NOT_FINITE = "A value is NaN or infinite and cannot be handled; say what a missing value becomes before noise is added."
+
+
+@dataclass(frozen=True, eq=False)
+class Numbers:
+    """A flat run of numbers: int64, or float64, or exact rationals of any size. ``shape`` is the caller's."""
+
+    flat: Integers | Reals | list[Fraction]
+    shape: tuple[int, ...]
+
+    @property
+    def size(self) -> int:
+        return len(self.flat)
+
+    @property
+    def whole(self) -> bool:
+        """Whether every one of them was given as an integer."""
+        if isinstance(self.flat, list):
+            return all(number.denominator == 1 for number in self.flat)
+        return self.flat.dtype == np.int64
+
+    def exact(self, i: int) -> Fraction:
+        """One of them, exactly."""
+        number = self.flat[i]
+        return number if isinstance(number, Fraction) else Fraction(number.item())
+
+    def near(self) -> Reals:
+        """Doubles within a relative 2^-53, infinite beyond them."""
+        if isinstance(self.flat, list):
+            return np.array([nearest(number) for number in self.flat], dtype=np.float64)
+        return self.flat.astype(np.float64)
+
+
+def read_numbers(value: Value, *, integral: bool = False) -> Numbers:
+    """Read a scalar, list or array; where ``integral``, only integers."""
+    numbers = _read(value)
+    if integral and not (_integers(value) and numbers.whole):
+        raise ValueRefused(
+            "This mechanism releases whole numbers and nothing else: give it integers, "
+            "or build Laplace or Gaussian with a float sensitivity (sensitivity=1.0) to release reals."
+        )
+    return numbers
+
+
+def read_number(value: Number) -> Fraction:
+    """Read one number exactly."""
+    numbers = _read(value)
+    if numbers.shape:
+        raise ValueRefused("One number is wanted here, not a list of them.")
+    return numbers.exact(0)
+
+
+def _integers(value: object) -> bool:
+    """Whether the value was written as integers: 3 is, 3.0 and Fraction(3) are not."""
+    if isinstance(value, np.ndarray):
+        return value.dtype.kind in "iu" or (value.dtype == object and all(_integers(x) for x in value.reshape(-1)))
+    if isinstance(value, Sequence):
+        return all(_integers(x) for x in value)
+    return isinstance(value, Integral)
+
+
+def _read(value: object) -> Numbers:
+    if isinstance(value, np.ndarray) and value.dtype != object:
+        array = value
+    elif isinstance(value, (bool, np.bool_)):
+        raise ValueRefused(_STRANGE)
+    elif isinstance(value, (int, float, np.generic)):
+        array = np.asarray(value) if not isinstance(value, int) or -(2**63) <= value < 2**63 else _objects(value)
+    else:
+        array = _objects(value)
+    flat = array.reshape(-1)
+    if flat.dtype == object:
+        return Numbers([_exact(x) for x in flat], array.shape)
+    kind, size = flat.dtype.kind, flat.dtype.itemsize
+    if kind == "i" or (kind == "u" and size < 8):
+        return Numbers(flat.astype(np.int64), array.shape)
+    if kind == "u":
+        return Numbers([Fraction(int(x)) for x in flat], array.shape)
+    if kind != "f" or size > 8:
+        raise ValueRefused(_STRANGE)
+    reals = flat.astype(np.float64)
+    if not np.isfinite(reals).all():
+        raise ValueRefused(_NOT_FINITE)
+    return Numbers(reals, array.shape)
+
+
+def _objects(value: object) -> NDArray[np.generic]:
+    """A list as an array of its own elements, in the narrowest form that holds them exactly."""
+    try:
+        array = np.array(value, dtype=object)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueRefused(_STRANGE) from None
+    kinds = {type(x) for x in array.reshape(-1)}
+    if kinds == {float}:
+        return array.astype(np.float64)
+    if kinds == {int} and all(-(2**63) <= x < 2**63 for x in array.reshape(-1)):
+        return array.astype(np.int64)
+    return array
+
+
+def _exact(value: object) -> Fraction:
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, bool):
+        raise ValueRefused(_STRANGE)
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise ValueRefused(_NOT_FINITE)
+        return Fraction(value)
+    if isinstance(value, Decimal):
+        if not value.is_finite():
+            raise ValueRefused(_NOT_FINITE)
+        return Fraction(value)
+    if isinstance(value, Rational):
+        return Fraction(int(value.numerator), int(value.denominator))
+    raise ValueRefused(_STRANGE)
+
+
+def nearest(value: Fraction) -> float:
+    """The nearest double, infinite beyond them."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf

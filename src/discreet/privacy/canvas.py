@@ -1,0 +1,65 @@
+"""What all pictures share: colours, axes of a pleasant size, a quiet frame, and the file they end in.
+
+matplotlib is an extra, ``pip install "discreet[plot]"``, and is imported when the first picture is drawn.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from discreet.errors import ParameterError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["BLUE", "GREEN", "GREY", "ORANGE", "RED", "check_ending", "finish", "new_axes", "save"]
+
+# Okabe and Ito's colours, which colour-blind readers can tell apart.
+BLUE, ORANGE, GREEN, RED, GREY = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#6B6B6B"
+
+Corner = Literal["best", "upper left", "upper right"]
+
+
+def new_axes(ax: Axes | None, *, square: bool = False) -> Axes:
+    """The caller's axes, or new ones of a pleasant size."""
+    if ax is not None:
+        return ax
+    try:
+        from matplotlib import pyplot
+    except ImportError:
+        raise ParameterError('Pictures need matplotlib, which is an extra; run pip install "discreet[plot]".') from None
+    return pyplot.subplots(figsize=(4.8, 4.8) if square else (6.4, 4.2), layout="constrained")[1]
+
+
+def finish(ax: Axes, title: str, *, legend: Corner | None = None) -> Axes:
+    """Title, quiet frame, light grid, legend."""
+    ax.set_title(title, loc="left", fontsize=11)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.grid(visible=True, color="#E4E4E4", linewidth=0.8)
+    ax.set_axisbelow(True)
+    if legend and ax.get_legend_handles_labels()[0]:
+        ax.legend(loc=legend, fontsize=9, framealpha=0.9, edgecolor="none")
+    return ax
+
+
+def check_ending(path: str | Path) -> Path:
+    """A picture is written as PNG or SVG; anything else is refused before it is drawn."""
+    file = Path(path)
+    if file.suffix.lower() not in (".png", ".svg"):
+        raise ParameterError(f"{file.name!r} does not end in .png or .svg; write a name such as loss.png.")
+    return file
+
+
+def save(ax: Axes, path: str | Path) -> Path:
+    """Write the picture as PNG or SVG, by the file's ending. The same picture gives the same file."""
+    import matplotlib as mpl
+
+    file = check_ending(path)
+    nothing = ("Creator", "Date", "Format", "Type") if file.suffix.lower() == ".svg" else ("Software",)
+    with mpl.rc_context({"svg.hashsalt": "discreet"}):
+        try:
+            ax.figure.figure.savefig(file, dpi=160, metadata=dict.fromkeys(nothing))
+        except OSError as problem:
+            raise ParameterError(f"{file} cannot be written ({problem.strerror}); choose another place.") from None
+    return file

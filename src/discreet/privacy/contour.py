@@ -1,0 +1,171 @@
+"""Composition by a contour integral: delta(epsilon) with a lower and an upper bound.
+
+With s = x + it, x > 0, delta(e) e^(x e) has Fourier transform M(s) / (s (s+1)) (integrate (1 - e^(e - L))_+ e^(s e) over e).
+Poisson's summation formula for the trapezoid rule of step dt = 2 pi / W then says exactly
+
+    S(e) = e^(-x e) / W * sum_j M(x + i j dt) e^(-i j dt e) / (s_j (s_j + 1)) = sum_m e^(x m W) delta(e + m W).
+
+All terms on the right are >= 0: **the full sum is an upper bound**. A lower bound subtracts the aliases m != 0:
+m < 0 adds up to at most e^(-xW) / (1 - e^(-xW)), since delta <= 1; m > 0 to at most e^(K(y) - y e) e^(-(y-x) W) / (1 -
+e^(-(y-x) W)) for any y > x, since delta(e) <= M(y) e^(-y e) (Chernoff).
+
+Only nodes up to T are summed. With |phi| <= decay(T) beyond T the rest is at most e^(K(x) - x e) decay(T) / (pi T), because
+the sum over j dt > T of dt / (pi (j dt)^2) is at most 1 / (pi T).
+
+Rounding: node j's product of powers errs by at most prod (|phi_i| + r_i)^k_i - prod |phi_i|^k_i, r_i being each loss's own
+bound, and by 16 (k + 4) units for logarithm, exponential and products (k = all counts together); phases j dt e by 4 j dt |e|
+units; the sum of n terms by n units of their sizes. K(x) is known to the sum of k_i r_i (a moment errs like phi at 0), and x e
+to a few units.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from discreet.privacy.losses.base import UNIT, Complex, Loss, Reals
+
+__all__ = ["Contour", "Parts", "Saddle", "find_saddle", "log_moment", "open_contour"]
+
+Parts = tuple[tuple[Loss, int], ...]
+
+_MOST_NODES = 1 << 17
+_FACTORS = (1.05, 1.2, 1.5, 2.0, 3.0, 6.0)  # of the tilt, tried in Chernoff bounds
+_GOAL = 1e-14  # of the answer, for each source of error that can be chosen
+
+
+@dataclass(frozen=True)
+class Contour:
+    """Nodes of one contour, ready to answer for any epsilon near the one it was opened for."""
+
+    tilt: float
+    log_scale: float  # K(x)
+    scale_error: float  # of K(x)
+    width: float
+    t: Reals
+    values: Complex  # phi at the nodes
+    noise: Reals  # a bound on their error
+    tail: float  # decay(T)
+    beyond: tuple[tuple[float, float], ...]  # larger tilts y with their K(y), for Chernoff bounds
+
+    def delta(self, epsilon: float) -> tuple[float, float]:
+        """Bounds on the finite part of delta(epsilon)."""
+        middle, error = self._sum(epsilon)
+        return max(0.0, middle - error - self._alias(epsilon)), middle + error
+
+    def _sum(self, epsilon: float) -> tuple[float, float]:
+        s = self.tilt + 1j * self.t
+        kernel = np.exp(-1j * self.t * epsilon) / (s * (s + 1))
+        kernel[1:] *= 2
+        exponent = self.log_scale - self.tilt * epsilon
+        if exponent > 600:
+            return 0.0, math.inf  # too far from the saddle to say anything
+        scale = math.exp(exponent) / self.width
+        total = float((self.values * kernel).real.sum())
+        phases = 4 * UNIT * self.t * abs(epsilon) + 2 * self.t.size * UNIT
+        error = float((np.abs(kernel) * (self.noise + np.abs(self.values) * phases)).sum())
+        error += self.tail * self.width / (math.pi * float(self.t[-1]))
+        known = self.scale_error + 512 * UNIT * (1 + abs(self.log_scale) + abs(self.tilt * epsilon))
+        return scale * total, scale * (error * (1 + known) + abs(total) * known)
+
+    def _alias(self, epsilon: float) -> float:
+        left = math.exp(-self.tilt * self.width)
+        best = math.inf
+        for y, top in self.beyond:
+            shift = (y - self.tilt) * self.width
+            best = min(best, top * (1 + 1e-9) + 1e-9 - y * epsilon - shift - math.log(-math.expm1(-shift)))
+        return (left / (1 - left) + math.exp(min(best, 600.0))) * (1 + 1e-9)
+
+
+def log_moment(parts: Parts, x: float) -> float:
+    """K(x) of the whole composition."""
+    return math.fsum(count * loss.log_moment(x) for loss, count in parts)
+
+
+@lru_cache(maxsize=32)
+def open_contour(parts: Parts, saddle: Saddle) -> Contour | None:
+    """A contour good for answers near the saddle; None where |phi| cannot be proved to fade soon enough."""
+    x, log_delta = saddle.tilt, saddle.log_delta
+    scale = log_moment(parts, x)
+    if not math.isfinite(scale):
+        return None
+    goal = log_delta + math.log(_GOAL)
+    width = max(-goal / x, 8 * saddle.spread)
+    beyond = tuple((x * factor, top) for factor in _FACTORS if math.isfinite(top := log_moment(parts, x * factor)))
+    if not beyond:
+        return None
+    width = max(width, min((top - y * saddle.epsilon - goal) / (y - x) for y, top in beyond))
+    step = 2 * math.pi / width
+    end = max(8 * step, 8 / saddle.spread)
+    while end / step <= _MOST_NODES:
+        faded = decay(parts, x, end)
+        if math.log(max(faded, 1e-300)) <= goal - (scale - x * saddle.epsilon) + math.log(math.pi * end):
+            break
+        end *= 1.5
+    else:
+        return None
+    t: Reals = np.arange(math.ceil(end / step) + 1, dtype=np.float64) * step
+    product, upper, counts = np.zeros(t.size, dtype=np.complex128), np.zeros(t.size), 0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for loss, count in parts:
+            phi = loss.characteristic(x, t)
+            product += count * np.log(phi)
+            upper += count * np.log(np.abs(phi) + loss.rounding(x, float(t[-1])))
+            counts += count
+        values = np.exp(product)
+    values[~np.isfinite(values)] = 0.0
+    largest = np.exp(np.minimum(upper, 1.0))
+    noise = np.maximum(largest - np.abs(values), 0.0) + 16 * (counts + 4) * UNIT * largest
+    scale_error = math.fsum(count * loss.rounding(x, 0.0) for loss, count in parts)
+    return Contour(x, scale, scale_error, width, t, values, noise, faded, beyond)
+
+
+def decay(parts: Parts, x: float, t: float) -> float:
+    """A bound on |phi| of the whole composition at and beyond t."""
+    return math.exp(math.fsum(count * math.log(max(loss.decay(x, t), 1e-300)) for loss, count in parts))
+
+
+@dataclass(frozen=True)
+class Saddle:
+    """Where to work: the tilt, and what a saddle-point estimate expects there. Precision is irrelevant to the bounds."""
+
+    tilt: float
+    log_scale: float
+    epsilon: float
+    log_delta: float
+    spread: float  # standard deviation of the tilted loss
+
+
+def saddle_at(parts: Parts, x: float) -> Saddle:
+    """The saddle point that a tilt belongs to."""
+    k = slope = bend = 0.0
+    for loss, count in parts:
+        k_i, slope_i, bend_i = loss.cumulants(x)
+        k, slope, bend = k + count * k_i, slope + count * slope_i, bend + count * bend_i
+    epsilon = slope - 1 / x - 1 / (x + 1)
+    curve = max(bend, 0.0) + 1 / x**2 + 1 / (x + 1) ** 2
+    log_delta = k - x * epsilon - math.log(x * (x + 1)) - math.log(2 * math.pi * curve) / 2
+    return Saddle(x, k, epsilon, min(log_delta, 0.0), math.sqrt(max(bend, 1e-300)))
+
+
+@lru_cache(maxsize=256)
+def find_saddle(parts: Parts, *, epsilon: float | None = None, log_delta: float | None = None) -> Saddle:
+    """The tilt for a wanted epsilon or ln delta, by bisection of its logarithm (both move one way with it, or nearly)."""
+    spread = math.sqrt(sum(count * loss.mean_variance()[1] for loss, count in parts)) or 1e-6
+    low, high = math.log(0.02 / spread), math.log(100 / spread)
+    best = None
+    for _ in range(40):
+        middle = (low + high) / 2
+        here = saddle_at(parts, math.exp(middle))
+        if not (math.isfinite(here.log_scale) and math.isfinite(here.epsilon)):
+            high = middle
+            continue
+        best = here
+        ahead = here.epsilon - epsilon if epsilon is not None else (log_delta or 0.0) - here.log_delta
+        if abs(ahead) < (0.5 if epsilon is None else 0.1 * here.spread) or high - low < 1e-3:
+            break
+        low, high = (low, middle) if ahead > 0 else (middle, high)
+    return best or saddle_at(parts, math.exp(low))

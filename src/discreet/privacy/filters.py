@@ -1,0 +1,248 @@
+"""Privacy filters: budgets that hold when the next question, and its price, depend on the answers so far.
+
+**Theorem.** Let mechanisms run one after the other, each to its end, each chosen (with its privacy parameters) from what the
+earlier ones answered, and let the interaction stop before the sum of prices would pass a total fixed at the start. Then the
+whole interaction satisfies the total, for the neighbours under which every single guarantee holds:
+
+* pure epsilons, or pairs (epsilon, delta), added up: (epsilon, delta)-DP (Rogers, Roth, Ullman, Vadhan 2016);
+* delta-approximate rho-zCDP, rhos and deltas added up (Whitehouse, Ramdas, Rogers, Wu 2023);
+* Renyi divergences of one order, added up (Feldman and Zrnic 2021); with several orders each must stay within its own cap, so
+  each is such a filter. Picking the best order at the end is not proved, and not offered;
+* Gaussian differential privacy, mu^2 added up (Smith and Thakurta 2022; Koskela, Tobaben, Honkela 2023).
+
+Composing whole loss curves and stopping at a target is none of these, and wrong. A batch that is planned in advance may be
+priced by its curve and spent as one entry: ``approximate(Fraction(batch.epsilon(1e-7)), 1e-7)``.
+
+What is spent is book-keeping, not a guarantee at a moment of your choosing (an odometer); only for sums of pure epsilons does
+the running total bound the loss of every transcript. A refusal follows from prices alone: it tells nothing about the data.
+"""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from copy import copy
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, Self
+
+from discreet.errors import BudgetExceeded, ParameterError
+from discreet.exact import positive, probability, rational, root_up
+from discreet.privacy.guarantee import Privacy
+from discreet.privacy.losses import Box, Concentrated, Gaussian, Loss, Renyi
+from discreet.privacy.prices import Price, add, as_approximate, as_concentrated, as_divergence
+
+__all__ = ["ApproximateFilter", "ConcentratedFilter", "Filter", "GaussianFilter", "PureFilter", "RenyiFilter"]
+
+Amounts = dict[str, Fraction]
+
+_HINT = "a small chance such as 1e-6"
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Filter(ABC):
+    """A total fixed at the start and what is spent of it, exact and by currency. Spending gives a new filter."""
+
+    kind: ClassVar[str]
+    takes: ClassVar[str]  # what it adds up, or what to write for anything else
+    worst: ClassVar[type[Box | Gaussian]] = Box  # the loss that the totals describe
+    _sums: tuple[tuple[str, Fraction, Fraction], ...]  # currency, total, spent
+
+    def _open(self, total: Amounts) -> None:
+        object.__setattr__(self, "_sums", tuple((name, cap, Fraction(0)) for name, cap in total.items()))
+
+    @abstractmethod
+    def _price(self, loss: Loss) -> Price:
+        """One use of a mechanism, rounded up; None where it has no price in these currencies."""
+
+    @property
+    def guarantee(self) -> Privacy:
+        """What the whole adaptive interaction satisfies, whatever was asked and whenever the asking stopped."""
+        return Privacy.of(self.worst(*self.total.values()))
+
+    @property
+    def total(self) -> Amounts:
+        """What there was at the start."""
+        return {name: cap for name, cap, _ in self._sums}
+
+    @property
+    def spent(self) -> Amounts:
+        """What is spent so far: book-keeping, not a guarantee of its own (sums of pure epsilons excepted)."""
+        return {name: spent for name, _, spent in self._sums}
+
+    @property
+    def left(self) -> Amounts:
+        """What may still be spent."""
+        return {name: cap - spent for name, cap, spent in self._sums}
+
+    def fits(self, privacy: Privacy) -> bool:
+        """Whether ``spend`` would accept this guarantee."""
+        try:
+            return bool(self.spend(privacy))
+        except (BudgetExceeded, ParameterError):
+            if isinstance(privacy, Privacy):
+                return False
+            raise
+
+    def spend(self, privacy: Privacy) -> Self:
+        """The filter after this guarantee is paid for; refused, with nothing spent, where that would pass the total."""
+        asked = self._asked(privacy)
+        after = tuple((name, cap, add(spent, asked[name])) for name, cap, spent in self._sums)
+        if any(spent > cap for _, cap, spent in after):
+            raise BudgetExceeded(self.spent, asked, self.left)
+        new = copy(self)
+        object.__setattr__(new, "_sums", after)
+        return new
+
+    def _asked(self, privacy: Privacy) -> Amounts:
+        if not isinstance(privacy, Privacy):
+            raise ParameterError(f"A filter spends guarantees, not {type(privacy).__name__}; write filter.spend(m.privacy).")
+        asked = dict.fromkeys(self.total, Fraction(0))
+        for loss, count in privacy.parts:
+            price = self._price(loss)
+            if price is None:
+                raise ParameterError(f"A guarantee of kind {loss.kind!r} has no price here: {self.takes}.")
+            asked = {name: amount + count * one for (name, amount), one in zip(asked.items(), price, strict=True)}
+        return asked
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{spent} of {cap} {name} spent' for name, cap, spent in self._sums)})"
+
+    def to_json(self) -> str:
+        """A text that means the same filter for ever."""
+        total, spent = ({name: str(amount) for name, amount in facts.items()} for facts in (self.total, self.spent))
+        return json.dumps({"discreet": "filter", "version": 1, "kind": self.kind, "total": total, "spent": spent})
+
+    @staticmethod
+    def from_json(text: str) -> Filter:
+        """The filter that ``to_json`` wrote, of whichever kind."""
+        try:
+            facts = json.loads(text)
+            known = facts["discreet"] == "filter" and facts["version"] == 1 and facts["kind"] in _KINDS
+            total, spent = ({name: Fraction(amount) for name, amount in facts[part].items()} for part in ("total", "spent"))
+            new = _KINDS[facts["kind"]]._again(total)
+            if not known or new.total != total or not all(0 <= spent[name] <= total[name] for name in total | spent):
+                raise ValueError
+        except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError):
+            raise ParameterError("This text is no filter known here; give what to_json() wrote, or update discreet.") from None
+        object.__setattr__(new, "_sums", tuple((name, total[name], spent[name]) for name in total))
+        return new
+
+    @classmethod
+    def _again(cls, total: Amounts) -> Self:
+        return cls(**total)
+
+
+class PureFilter(Filter):
+    """Pure epsilons, added up.
+
+    >>> from discreet.privacy import pure
+    >>> budget = PureFilter(epsilon=1).spend(3 * pure(0.3))
+    >>> budget.left, budget.fits(pure(0.1)), budget.fits(pure(0.2))
+    ({'epsilon': Fraction(1, 10)}, True, False)
+    """
+
+    kind, takes = "pure", "a PureFilter adds up pure epsilons; for what has none open a ConcentratedFilter"
+
+    def __init__(self, *, epsilon: object) -> None:
+        self._open({"epsilon": positive("epsilon", epsilon)})
+
+    def _price(self, loss: Loss) -> Price:
+        cost = as_approximate(loss)
+        return cost[:1] if cost and not cost[1] else None
+
+
+class ApproximateFilter(Filter):
+    """Epsilons and deltas, each added up; a curve is stated as such a pair first: ``approximate(Fraction(p.epsilon(d)), d)``."""
+
+    kind, takes = "approximate", "state it as an epsilon and a delta first, approximate(Fraction(p.epsilon(1e-7)), 1e-7)"
+
+    def __init__(self, *, epsilon: object, delta: object) -> None:
+        self._open({"epsilon": positive("epsilon", epsilon), "delta": probability("delta", delta, zero=True, hint=_HINT)})
+
+    def _price(self, loss: Loss) -> Price:
+        return as_approximate(loss)
+
+
+class ConcentratedFilter(Filter):
+    """Zero-concentrated costs (Gaussian noise mu^2/2, exponential mechanism epsilon^2/8 ...) and leaks, each added up.
+
+    >>> from discreet.privacy import approximate, gdp
+    >>> ConcentratedFilter(rho=0.5, delta=1e-6).spend(gdp(1)).left
+    {'rho': Fraction(0, 1), 'delta': Fraction(1, 1000000)}
+    """
+
+    kind, takes = "concentrated", "a ConcentratedFilter adds up zero-concentrated costs; state the mechanism's own guarantee"
+
+    def __init__(self, *, rho: object, delta: object = 0) -> None:
+        self._open({"rho": positive("rho", rho), "delta": probability("delta", delta, zero=True, hint=_HINT)})
+
+    def _price(self, loss: Loss) -> Price:
+        return as_concentrated(loss)
+
+    @property
+    def guarantee(self) -> Privacy:
+        """With probability delta anything, else rho-zCDP. With a delta, not for groups: spend ``p.group(k)`` instead."""
+        rho, delta = self.total.values()
+        return Privacy(((Concentrated(rho), 1), (Box(Fraction(0), delta), int(delta > 0))))
+
+
+class RenyiFilter(Filter):
+    """Renyi divergences, added up at orders fixed at the start; all must stay within their caps.
+
+    >>> from discreet.privacy import gdp
+    >>> RenyiFilter({2: 1, 16: 6}).spend(gdp(0.5)).left
+    {'order 2': Fraction(3, 4), 'order 16': Fraction(4, 1)}
+    """
+
+    kind, takes = "renyi", "a RenyiFilter adds up Renyi divergences, finite at all its orders; open it with orders that are known"
+
+    def __init__(self, caps: Mapping[object, object]) -> None:
+        if not isinstance(caps, Mapping) or not caps:
+            raise ParameterError("A RenyiFilter takes orders and their caps; write RenyiFilter({2: 0.5, 16: 4}).")
+        exact = {rational("A Renyi order", order, "an order above 1"): positive("A cap", cap) for order, cap in caps.items()}
+        if min(exact) <= 1 or len(exact) < len(caps):
+            raise ParameterError("Renyi orders must be above 1 and all different; write RenyiFilter({2: 0.5, 16: 4}).")
+        self._open({f"order {order}": exact[order] for order in sorted(exact)})
+
+    @classmethod
+    def _again(cls, total: Amounts) -> Self:
+        return cls({Fraction(name.removeprefix("order ")): cap for name, cap in total.items()})
+
+    @property
+    def _orders(self) -> list[Fraction]:
+        return [Fraction(name.removeprefix("order ")) for name in self.total]
+
+    def _price(self, loss: Loss) -> Price:
+        costs = [as_divergence(loss, order) for order in self._orders]
+        return None if None in costs else tuple(cost for cost in costs if cost is not None)
+
+    @property
+    def guarantee(self) -> Privacy:
+        return Privacy.of(Renyi(tuple(zip(self._orders, self.total.values(), strict=True))))
+
+
+class GaussianFilter(Filter):
+    """mu^2 of Gaussian noise, added up. Refused, having no mu or no proof: zCDP, Renyi, pure, approximate, discrete, sampled.
+
+    >>> from discreet.privacy import gdp
+    >>> GaussianFilter(mu=1).spend(2 * gdp(0.5)).left
+    {'mu^2': Fraction(1, 2)}
+    """
+
+    kind, takes = "gaussian", "a GaussianFilter takes Gaussian noise only, not discrete or sampled; open a ConcentratedFilter"
+    worst = Gaussian
+
+    def __init__(self, *, mu: object) -> None:
+        self._open({"mu^2": positive("mu", mu) ** 2})
+
+    @classmethod
+    def _again(cls, total: Amounts) -> Self:
+        return cls(mu=root_up(total["mu^2"]))
+
+    def _price(self, loss: Loss) -> Price:
+        return (loss.squared_mu,) if isinstance(loss, Gaussian) else None
+
+
+_KINDS = {one.kind: one for one in (PureFilter, ApproximateFilter, ConcentratedFilter, RenyiFilter, GaussianFilter)}

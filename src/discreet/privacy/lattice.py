@@ -1,0 +1,162 @@
+"""Composition on a lattice: a law that dominates and a law that is dominated, convolved by FFT under a tilt.
+
+All laws live on multiples of one step h (plus an offset). Under the tilt x each is normalised, transformed, raised to its
+count and multiplied; the inverse transform is the tilted law f of the total loss on a window of n points, and delta(e) = e^K
+sum f(l) e^(-x l) (1 - e^(e-l)) over l > e. Tilting puts the mass where delta is decided, so that rounding, which is relative
+to all mass, is relative to the answer.
+
+**Rounding.** Every output of a radix-2^k FFT is a sum of all inputs, each multiplied by one rounded factor and added once a
+level: its error is at most 16 log2(n) units of the inputs' sum (a level costs at most 8 roundings). So |F_i| is known to r_i =
+16 log2(n) units plus the masses' own relative error, products and powers to prod (|F_i| + r_i)^k_i - prod |F_i|^k_i, and f to
+the mean of those errors plus 16 log2(n) units of the mean of |F|. Sums of n terms of one sign add n units, exponentials 64 + 8
+|x l| units.
+
+**Wrapping.** The window leaves out tilted mass of at most 2^-60 on either side (Chernoff, on the atoms themselves). Wrapped
+mass only adds to f inside; the lower bound subtracts 2^-59 times the largest weight. Mass above the window that should count
+is at most 2^-60 times the weight there.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from discreet.privacy.losses.base import UNIT, Atoms, Reals
+
+__all__ = ["Convolution", "common_step", "convolve"]
+
+_MOST_POINTS = 1 << 22
+_LEFT_OUT = 2.0**-60
+
+
+@dataclass(frozen=True)
+class Convolution:
+    """The tilted law of the total loss on a window, with a bound on its error."""
+
+    losses: Reals
+    law: Reals
+    error: float
+    tilt: float
+    log_scale: float
+    scale_error: float
+    whole: bool  # the window holds the whole support
+
+    def delta(self, epsilon: float, *, up: bool) -> float:
+        """A bound on the finite part of delta(epsilon), from above or below."""
+        start = int(np.searchsorted(self.losses, epsilon, side="right"))
+        stop = int(np.searchsorted(self.losses, epsilon + 60 / self.tilt))  # beyond it weights are below e^-60
+        losses = self.losses[start:stop]
+        law = self.law[start:stop] + self.error if up else np.maximum(self.law[start:stop] - self.error, 0.0)
+        weights = np.exp(-self.tilt * (losses - epsilon)) * -np.expm1(epsilon - losses)
+        total = float(law @ weights)
+        largest = self.tilt**self.tilt / (self.tilt + 1) ** (self.tilt + 1) if self.tilt < 100 else 1 / self.tilt
+        spill = 0.0 if self.whole else _LEFT_OUT * (1.0 if up else 2 * largest)
+        if up and stop < self.losses.size:
+            spill += math.exp(-60) * (1 + 2.0**-20)
+        exponent = self.log_scale - self.tilt * epsilon
+        phases = 16 * self.tilt * (abs(float(self.losses[-1])) + abs(epsilon)) + 512 * abs(self.log_scale)
+        slack = (law.size + 256 + phases) * UNIT + self.scale_error
+        scale = math.exp(min(exponent, 700.0))
+        return scale * (total + spill) * (1 + slack) if up else max(0.0, scale * (total * (1 - slack) - spill))
+
+
+def convolve(parts: Sequence[tuple[Atoms, int]], tilt: float) -> Convolution | None:
+    """The composition of lattice laws, each repeated so often; None where the window would be too large."""
+    step = common_step([atoms.step for atoms, _ in parts])
+    h = float(step)
+    first = sum((count * atoms.first for atoms, count in parts), Fraction(0))
+    tilted = [(_Tilted.of(atoms, tilt), count, int(atoms.step / step)) for atoms, count in parts]
+    span = sum(count * (atoms.mass.size - 1) * int(atoms.step / step) for atoms, count in parts)
+    low, high = _window(tilted, h, span)
+    size = 1 << max(3, (high - low).bit_length())
+    if size > _MOST_POINTS:
+        return None
+    if size > span:
+        low = 0
+    level = 16 * math.log2(size) * UNIT
+    log_law, log_bound = np.zeros(size // 2 + 1, dtype=np.complex128), np.zeros(size // 2 + 1)
+    scale = scale_error = 0.0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for law, count, stride in tilted:
+            folded = np.zeros(size)
+            np.add.at(folded, (np.arange(law.weights.size) * stride) % size, law.weights)
+            spectrum = np.fft.rfft(folded)
+            log_law += count * np.log(spectrum)
+            log_bound += count * np.log(np.abs(spectrum) + level + law.error)
+            scale += count * law.log_scale
+            scale_error += count * law.error
+        product = np.exp(log_law)
+    product[~np.isfinite(product)] = 0.0
+    bound = np.exp(np.minimum(log_bound, 1.0))
+    counts = sum(count for _, count, _ in tilted)
+    noise = np.maximum(bound - np.abs(product), 0.0) + 16 * (counts + 4) * UNIT * bound
+    both = np.full(size // 2 + 1, 2.0)
+    both[0] = both[-1] = 1.0  # every other frequency stands for two
+    error = float(both @ (noise + level * bound)) / size
+    circle = np.fft.irfft(product, size)
+    points = low + np.arange(size)
+    losses: Reals = float(first) + h * points.astype(np.float64)
+    law_out = np.maximum(circle[points % size], 0.0)
+    return Convolution(losses, law_out, error * (1 + 2.0**-20), tilt, scale, scale_error, size > span)
+
+
+@dataclass(frozen=True)
+class _Tilted:
+    weights: Reals
+    log_scale: float
+    error: float
+    mean: float
+    spread: float
+
+    @classmethod
+    def of(cls, atoms: Atoms, tilt: float) -> _Tilted:
+        exponents = tilt * atoms.losses
+        top = float((exponents + atoms.log_mass).max())
+        weights = np.exp(exponents + atoms.log_mass - top)
+        total = float(weights.sum())
+        weights = weights / total
+        index = np.arange(weights.size) * float(atoms.step)
+        mean = float(weights @ index)
+        spread = math.sqrt(max(float(weights @ (index - mean) ** 2), 0.0))
+        rounding = (
+            (weights.size + 64) * UNIT
+            + 8 * UNIT * float(weights @ (np.abs(exponents) - np.maximum(atoms.log_mass, -800)))
+            + 8 * UNIT * abs(top)
+        )
+        return cls(weights, top + math.log(total), atoms.error + rounding, mean, spread)
+
+    def log_tail(self, step: float, power: float) -> float:
+        """ln E[e^(power * (position - mean))] of one draw, position counted from the first atom."""
+        held = self.weights > 0
+        exponents = power * (np.flatnonzero(held) * step - self.mean) + np.log(self.weights[held])
+        top = float(exponents.max())
+        return top + math.log(float(np.exp(exponents - top).sum()))
+
+
+def _window(tilted: Sequence[tuple[_Tilted, int, int]], h: float, span: int) -> tuple[int, int]:
+    """First and last lattice point outside of which at most 2^-60 of the tilted mass lies on either side."""
+    mean = sum(count * law.mean for law, count, _ in tilted)
+    spread = math.sqrt(sum(count * law.spread**2 for law, count, _ in tilted)) or h
+    ends = []
+    for side in (-1, 1):
+        best = math.inf
+        for power in (2.0, 4.0, 6.5, 9.0, 13.0, 20.0):
+            p = side * power / spread
+            log_moment = sum(count * law.log_tail(h * stride, p) for law, count, stride in tilted)
+            best = min(best, (log_moment + 42.0) / abs(p))
+        ends.append(mean + side * best)
+    low, high = math.floor(ends[0] / h), math.ceil(ends[1] / h)
+    return max(low, 0), min(max(high, low + 8), span)
+
+
+def common_step(steps: Sequence[Fraction]) -> Fraction:
+    """The largest step of which all are multiples."""
+    result = steps[0]
+    for step in steps[1:]:
+        denominator = math.lcm(result.denominator, step.denominator)
+        result = Fraction(math.gcd(int(result * denominator), int(step * denominator)), denominator)
+    return result

@@ -1,0 +1,204 @@
+"""What every privacy loss can say about itself.
+
+A *pair* (P, Q) is the worst a mechanism can do on neighbours, in one direction; its privacy loss is L = ln P/Q under P.
+Everything that composition needs follows from the moments M(s) = E_P[e^(s L)] of the finite part of L:
+
+    K(x) = ln M(x) for real x,   and   phi(t) = M(x + it) / M(x),
+
+phi being the characteristic function of the loss under the law tilted by e^(x L). Mass at infinity (total disclosure) is kept
+apart. Pairs compose: losses add, moments multiply (parameters fixed in advance; Zhu, Dong, Wang 2022 for dominating pairs).
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.balls import arb
+
+__all__ = ["UNIT", "Atomic", "Atoms", "Complex", "Loss", "Reals"]
+
+Reals = NDArray[np.float64]
+Complex = NDArray[np.complex128]
+
+UNIT = 2.0**-53
+"""Half a unit in the last place: the relative error of one rounding."""
+
+
+@dataclass(frozen=True)
+class Atoms:
+    """A loss on the lattice first + step * (0, 1, 2, ...), with these P-masses, each within a relative ``error``."""
+
+    first: Fraction
+    step: Fraction
+    mass: Reals
+    error: float = 64 * UNIT
+    lost: float = 0.0  # P-mass above the lattice, to be counted as disclosure
+
+    @cached_property
+    def losses(self) -> Reals:
+        return float(self.first) + float(self.step) * np.arange(self.mass.size, dtype=np.float64)
+
+    @cached_property
+    def log_mass(self) -> Reals:
+        with np.errstate(divide="ignore"):
+            return np.log(self.mass)
+
+
+class Loss(ABC):
+    """The privacy loss of one mechanism over its worst pair of neighbours, in one direction. Immutable."""
+
+    kind: ClassVar[str]
+
+    @property
+    def infinity(self) -> Fraction:
+        """The probability of total disclosure, not below the truth."""
+        return Fraction(0)
+
+    @property
+    @abstractmethod
+    def pure(self) -> Fraction | None:
+        """The largest finite loss, not below the truth; None where there is none."""
+
+    @property
+    @abstractmethod
+    def rho(self) -> Fraction | None:
+        """The zero-concentrated cost of the finite part, not below the truth; None where there is none."""
+
+    @cached_property
+    def order(self) -> str:
+        """Where it stands in a composition; equal for losses that are counted together."""
+        return repr(self)
+
+    @cached_property
+    def _number(self) -> float:
+        """Its first parameter as a double, kept: compositions of hundreds of losses ask for it again and again."""
+        return float(getattr(self, fields(self)[0].name))  # type: ignore[arg-type]
+
+    @abstractmethod
+    def log_moment(self, x: float) -> float:
+        """K(x), within 256 units of rounding of max(1, |K|); infinity where it diverges."""
+
+    def cumulants(self, x: float) -> tuple[float, float, float]:
+        """K(x), K'(x), K''(x): good enough to choose where to work, not to bound anything."""
+        h = 1e-3 * x
+        low, middle, high = (self.log_moment(y) for y in (x - h, x, x + h))
+        return middle, (high - low) / (2 * h), (high - 2 * middle + low) / (h * h)
+
+    @abstractmethod
+    def characteristic(self, x: float, t: Reals) -> Complex:
+        """phi(t) under the tilt x."""
+
+    def rounding(self, x: float, t: float) -> float:
+        """An absolute bound on the error of ``characteristic`` up to t."""
+        return (256 + 8 * t * self.reach(x)) * UNIT
+
+    @abstractmethod
+    def reach(self, x: float) -> float:
+        """How large the losses that matter under the tilt x are: the scale of the phases t L."""
+
+    def decay(self, x: float, t: float) -> float:  # noqa: ARG002 - the bound that always holds
+        """A bound on |phi| at and beyond t."""
+        return 1.0
+
+    def hockey_stick(self, epsilon: Fraction) -> arb | None:  # noqa: ARG002 - most have no closed form
+        """delta(epsilon) of one use in closed form, at the current precision."""
+        return None
+
+    @abstractmethod
+    def mean_variance(self) -> tuple[float, float]:
+        """Mean and variance of the finite part of the loss."""
+
+    def lattice(self, step: Fraction | None, *, up: bool) -> Atoms | None:  # noqa: ARG002
+        """A lattice law that dominates this one (``up``) or is dominated by it; None where it has no such form.
+
+        Losses that live on a lattice return it whatever ``step``; others use a step that divides ``divisor``.
+        """
+        return None
+
+    @property
+    def exact(self) -> bool:
+        """Whether ``lattice`` is the law itself, up to rounding."""
+        return False
+
+    @property
+    def divisor(self) -> Fraction | None:
+        """What the lattice's step must divide; None where the loss has no lattice."""
+        return None
+
+    @property
+    def member(self) -> Loss:
+        """A pair that some mechanism of the family attains: itself, unless it only bounds a family."""
+        return self
+
+    @property
+    def reverse(self) -> Loss:
+        """The pair of the opposite direction (a record removed instead of added)."""
+        return self
+
+    @abstractmethod
+    def group(self, size: int) -> Loss:
+        """The loss when ``size`` records change instead of one."""
+
+    def facts(self) -> dict[str, str]:
+        """The parameters that define it, for JSON."""
+        return {field.name: str(getattr(self, field.name)) for field in fields(self)}  # type: ignore[arg-type]
+
+
+class Atomic(Loss):
+    """A loss with finitely many values on a lattice: everything follows from ``atoms``."""
+
+    @cached_property
+    @abstractmethod
+    def atoms(self) -> Atoms:
+        """The law of the finite part."""
+
+    @property
+    def exact(self) -> bool:
+        return True
+
+    def lattice(self, step: Fraction | None, *, up: bool) -> Atoms:  # noqa: ARG002
+        return self.atoms
+
+    @property
+    def divisor(self) -> Fraction:
+        return self.atoms.step
+
+    def log_moment(self, x: float) -> float:
+        top, total = self._weights(x)
+        return top + math.log(total.sum())
+
+    def characteristic(self, x: float, t: Reals) -> Complex:
+        _, weights = self._weights(x)
+        weights = weights / weights.sum()
+        result: Complex = np.exp(1j * np.multiply.outer(t, self.atoms.losses)) @ weights
+        return result
+
+    def cumulants(self, x: float) -> tuple[float, float, float]:
+        top, weights = self._weights(x)
+        total = float(weights.sum())
+        mean = float(weights @ self.atoms.losses) / total
+        return top + math.log(total), mean, float(weights @ (self.atoms.losses - mean) ** 2) / total
+
+    def _weights(self, x: float) -> tuple[float, Reals]:
+        exponents = x * self.atoms.losses + self.atoms.log_mass
+        top = float(exponents.max())
+        return top, np.exp(exponents - top)
+
+    def rounding(self, x: float, t: float) -> float:
+        return (self.atoms.mass.size + 256 + (8 * t + 8 * abs(x)) * self.reach(x)) * UNIT + self.atoms.error
+
+    def reach(self, x: float) -> float:  # noqa: ARG002 - the same for every tilt
+        return float(np.abs(self.atoms.losses).max())
+
+    def mean_variance(self) -> tuple[float, float]:
+        mass = self.atoms.mass / self.atoms.mass.sum()
+        mean = float(mass @ self.atoms.losses)
+        return mean, float(mass @ (self.atoms.losses - mean) ** 2)

@@ -1,0 +1,102 @@
+"""The Gaussian mechanism's loss: N(mu^2/2, mu^2), in any dimension; and the discrete Gaussian's on one coordinate."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+
+from discreet.balls import arb, ball
+from discreet.privacy.losses.base import UNIT, Atomic, Atoms, Complex, Loss, Reals
+
+__all__ = ["DiscreteGaussian", "Gaussian", "normal_cdf"]
+
+
+@dataclass(frozen=True)
+class Gaussian(Loss):
+    """Gaussian noise with (L2 sensitivity / sigma)^2 = ``squared_mu``; rounding it is post-processing."""
+
+    squared_mu: Fraction
+    kind = "Gaussian"
+    order = "Gaussian"  # all of them add up to one
+
+    @property
+    def pure(self) -> None:
+        return None
+
+    @property
+    def rho(self) -> Fraction:
+        return self.squared_mu / 2
+
+    def log_moment(self, x: float) -> float:
+        return self._number * x * (x + 1) / 2
+
+    def characteristic(self, x: float, t: Reals) -> Complex:
+        m = self._number
+        result: Complex = np.exp(m * (-0.5 * t * t + 1j * (x + 0.5) * t))
+        return result
+
+    def reach(self, x: float) -> float:
+        return self._number * (abs(x) + 1)
+
+    def decay(self, x: float, t: float) -> float:  # noqa: ARG002 - the same for every tilt
+        return math.exp(-self._number * t * t / 2) * (1 + 64 * UNIT)
+
+    def hockey_stick(self, epsilon: Fraction) -> arb:
+        """Balle and Wang 2018, theorem 8."""
+        mu, eps = ball(self.squared_mu).sqrt(), ball(epsilon)
+        return normal_cdf(mu / 2 - eps / mu) - eps.exp() * normal_cdf(-mu / 2 - eps / mu)
+
+    def mean_variance(self) -> tuple[float, float]:
+        return self._number / 2, self._number
+
+    def group(self, size: int) -> Gaussian:
+        return Gaussian(size * size * self.squared_mu)
+
+
+@dataclass(frozen=True)
+class DiscreteGaussian(Atomic):
+    """Discrete Gaussian noise when one coordinate moves by 1: losses (1 - 2x) / (2 sigma^2) over the integers x.
+
+    Values of x beyond 40 sigma + 40 are left out: their mass is below 2^-1000.
+    """
+
+    squared_sigma: Fraction
+    kind = "discrete Gaussian"
+
+    @property
+    def pure(self) -> None:
+        return None
+
+    def log_moment(self, x: float) -> float:
+        """Tilts beyond 20 sigma reach for values that were left out: there the theorem's bound."""
+        return super().log_moment(x) if x * x < 400 * self.squared_sigma else float(self.rho) * x * (x + 1)
+
+    @property
+    def rho(self) -> Fraction:
+        """Canonne, Kamath, Steinke 2020, theorem 4."""
+        return 1 / (2 * self.squared_sigma)
+
+    @cached_property
+    def atoms(self) -> Atoms:
+        reach = 40 * math.isqrt(math.ceil(self.squared_sigma)) + 40
+        x = np.arange(reach, -reach - 1, -1)
+        mass = np.exp(-(x.astype(np.float64) ** 2) / float(2 * self.squared_sigma))
+        # A relative error of 64 units covers exponents below 30, where all but 2^-43 of the mass is; 2^10 units cover the rest.
+        return Atoms(
+            (1 - 2 * Fraction(reach)) / (2 * self.squared_sigma), 1 / self.squared_sigma, mass / mass.sum(), 2**10 * UNIT
+        )
+
+    def group(self, size: int) -> Loss:
+        """A group may move several coordinates; what is known there is the zero-concentrated cost."""
+        from discreet.privacy.losses.families import Concentrated  # which stands on Gaussian
+
+        return Concentrated(size * size * self.rho)
+
+
+def normal_cdf(x: arb) -> arb:
+    """The standard normal distribution function."""
+    return (-x / arb(2).sqrt()).erfc() / 2

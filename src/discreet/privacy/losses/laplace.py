@@ -1,0 +1,181 @@
+"""The Laplace mechanism's loss, real and discrete.
+
+**One dimension is the worst.** A vector query of L1 sensitivity d shifts several coordinates; shifting one by d is worse.
+Under Q, r = P/Q of a shift by a has mass 1/2 at e^-a, e^-a / 2 at e^a, and ln r has density e^(-(l+a)/2) / 4 between (scale
+1). For shifts a and b together ln r is a sum of two; collecting terms (an end of one with the density of the other), its
+density inside (-a-b, a+b) is at least 2/8 e^(-(l+a+b)/2), the density for the shift a + b, while its mass at both ends is half
+as large. So the two laws of r, of equal mean 1, differ in sign + - + : the single shift is larger in convex order, which is to
+say it dominates. The same count on the lattice holds for the discrete law, with ends 1/(1+q) and q^d/(1+q) and (1-q) q^j/(1+q)
+between.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+
+from discreet.balls import arb, ball, precision, upper
+from discreet.privacy.losses.base import UNIT, Atomic, Atoms, Complex, Loss, Reals
+from discreet.privacy.losses.boxes import tanh_rho
+from discreet.privacy.losses.cells import round_cells
+
+__all__ = ["DiscreteLaplace", "Laplace"]
+
+_MOST_ATOMS = 1 << 12
+
+
+@dataclass(frozen=True)
+class Laplace(Loss):
+    """Real Laplace noise with sensitivity / scale = epsilon: atoms at +-epsilon, density e^((l - epsilon)/2) / 4 between."""
+
+    epsilon: Fraction
+    kind = "Laplace"
+
+    @property
+    def pure(self) -> Fraction:
+        return self.epsilon
+
+    @property
+    def rho(self) -> Fraction:
+        """The mean loss epsilon - 1 + e^-epsilon.
+
+        M(u - 1/2) = e^(-epsilon/2) (cosh(epsilon u) + sinh(epsilon u) / 2u) has, as a function of v = u^2, only real negative
+        zeros (those of the two terms interlace), so ln M is concave in v, hence below its tangent at v = 1/4: K(s) <= K'(0) s
+        (s + 1).
+        """
+        with precision(160):
+            return Fraction(upper(ball(self.epsilon) + (-ball(self.epsilon)).expm1()))
+
+    def log_moment(self, x: float) -> float:
+        e, u = self._number, x + 0.5
+        if u < 0:
+            u = -u  # symmetric about -1/2
+        x = u - 0.5
+        return x * e + math.log((1 + 0.5 / u + math.exp(-2 * u * e) * (1 - 0.5 / u)) / 2) if u else math.log(1 + e / 2) - e / 2
+
+    def characteristic(self, x: float, t: Reals) -> Complex:
+        e, u = self._number, x + 0.5 + 1j * t
+        turn = np.exp(1j * t * e)
+        real = x + 0.5
+        scale = 1 + 0.5 / real + math.exp(-2 * real * e) * (1 - 0.5 / real)
+        result: Complex = (turn * (1 + 0.5 / u) + math.exp(-2 * real * e) * turn.conj() * (1 - 0.5 / u)) / scale
+        return result
+
+    def reach(self, x: float) -> float:
+        return self._number * (1 + abs(x) / 4)
+
+    def decay(self, x: float, t: float) -> float:
+        """The atoms never fade; the density's part does like 1/t."""
+        e, real = self._number, x + 0.5
+        scale = 1 + 0.5 / real + math.exp(-2 * real * e) * (1 - 0.5 / real)
+        return min(1.0, (1 + 0.5 / t) * (1 + math.exp(-2 * real * e)) / scale * (1 + 64 * UNIT))
+
+    def hockey_stick(self, epsilon: Fraction) -> arb:
+        return ball(0) if epsilon >= self.epsilon else -ball((epsilon - self.epsilon) / 2).expm1()
+
+    def mean_variance(self) -> tuple[float, float]:
+        e = self._number
+        mean = e + math.expm1(-e)
+        # E[L^2] = e^2 (1 + e^-e)/2 + the density's integral of l^2 e^((l-e)/2)/4 over (-e, e)
+        inside = (
+            (e * e - 4 * e + 8) / 2 - math.exp(-e) * (e * e + 4 * e + 8) / 2
+            if e > 0.1
+            else e**3 / 6 * (1 - e / 2 + 11 * e * e / 60)
+        )
+        return mean, max(0.0, e * e * (1 + math.exp(-e)) / 2 + inside - mean * mean)
+
+    @property
+    def divisor(self) -> Fraction:
+        return self.epsilon
+
+    def lattice(self, step: Fraction | None, *, up: bool) -> Atoms:
+        """Cells of the density between multiples of the step, P-mass p and Q-mass q each.
+
+        Up: split into the cell's two ends so that both masses are kept (connect the dots): refining dominates. Down: merge
+        into one value; p / q of a cell [a, b] is exactly e^((a+b)/2), its middle, so half a step is a lattice for that.
+        """
+        wanted = step or self.epsilon / 64
+        half = 1 if up else 2  # lattice points a cell
+        cells = int(2 * self.epsilon / wanted)
+        h, e = float(wanted), self._number
+        left = -e + h * np.arange(cells)
+        mass = np.exp((left - e) / 2) * math.expm1(h / 2) / 2
+        masses = np.zeros(half * cells + 1)
+        if up:  # p_right = (p - q e^a)/(1 - e^-h) with q = p e^-(a + h/2): p / (1 + e^(-h/2)) of every cell
+            share = 1 / (1 + math.exp(-h / 2))
+            masses[1:] += mass * share
+            masses[:-1] += mass * (1 - share)
+        else:
+            masses[1::2] += mass
+        masses[0] += math.exp(-e) / 2
+        masses[-1] += 0.5
+        return Atoms(-self.epsilon, wanted / half, masses)
+
+    def group(self, size: int) -> Laplace:
+        return Laplace(size * self.epsilon)
+
+
+@dataclass(frozen=True)
+class DiscreteLaplace(Atomic):
+    """Discrete Laplace noise of a scale at an integer L1 sensitivity d: losses (d - 2j) / scale, j = 0 .. d."""
+
+    sensitivity: int
+    scale: Fraction
+    kind = "discrete Laplace"
+
+    @property
+    def pure(self) -> Fraction:
+        return self.sensitivity / self.scale
+
+    @property
+    def rho(self) -> Fraction:
+        return tanh_rho(self.pure)
+
+    def lattice(self, step: Fraction | None, *, up: bool) -> Atoms:  # noqa: ARG002 - it has its own
+        return self.atoms if self.sensitivity <= _MOST_ATOMS else self._gathered(up=up)
+
+    def _gathered(self, *, up: bool) -> Atoms:
+        """Too many atoms to list: cells of w values of x each, their masses by geometric sums, rounded up or down."""
+        d, t = self.sensitivity, float(self.scale)
+        w = -(-d // _MOST_ATOMS)
+        cells = -(-d // w)
+        # Cell i holds x in (i w, (i + 1) w], losses [(d - 2 (i + 1) w) / t, (d - 2 i w) / t); x = d stands for all above it.
+        start = np.arange(cells) * float(w)
+        stop = np.minimum(start + w, d)
+        p = np.exp(-start / t) * -np.expm1(-(stop - start) / t) * math.exp(-1 / t)
+        q = np.exp(-(d - stop) / t) * -np.expm1(-(stop - start) / t)
+        p[-1] += math.exp(-d / t) - math.exp(-d / t) * -math.expm1(-1 / t)
+        q[-1] += 1 - -math.expm1(-1 / t)
+        total = 1 + math.exp(-1 / t)
+        top = Atoms(self.pure, 2 * w / self.scale, np.array([1 / total]))
+        rest = round_cells(
+            self.pure - Fraction(2 * w * cells) / self.scale, 2 * w / self.scale, p[::-1] / total, q[::-1] / total, up=up
+        )
+        mass = rest.mass
+        mass[-1] += top.mass[0]  # x <= 0 is an atom of its own, at the lattice's highest point
+        return Atoms(rest.first, rest.step, mass, rest.error)
+
+    @cached_property
+    def atoms(self) -> Atoms:
+        if self.sensitivity > _MOST_ATOMS:
+            return self._gathered(up=True)
+        d, q = self.sensitivity, math.exp(-1 / float(self.scale))
+        rise = np.exp(-np.arange(d, -1, -1) / float(self.scale)) * -math.expm1(-1 / float(self.scale))
+        rise[0] = math.exp(-d / float(self.scale))
+        rise[-1] = 1.0
+        return Atoms(-self.pure, 2 / self.scale, rise / (1 + q))
+
+    def hockey_stick(self, epsilon: Fraction) -> arb:
+        """P(x <= m) - e^epsilon Q(x <= m) for the largest m with (d - 2m) / scale > epsilon."""
+        if epsilon >= self.pure:
+            return ball(0)
+        m = math.ceil((self.sensitivity - self.scale * epsilon) / 2) - 1
+        q = (-ball(1 / self.scale)).exp()
+        return 1 - (q ** (m + 1) + ball(epsilon).exp() * q ** (self.sensitivity - m)) / (1 + q)
+
+    def group(self, size: int) -> DiscreteLaplace:
+        return DiscreteLaplace(size * self.sensitivity, self.scale)

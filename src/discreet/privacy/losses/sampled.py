@@ -1,0 +1,147 @@
+"""Poisson subsampling: every record takes part with probability ``rate``, independently, under add/remove neighbours.
+
+**Theorem** (Zhu, Dong, Wang 2022, theorem 11). If (P, Q) dominates a mechanism, then ((1 - q) Q + q P, Q) dominates it on a
+sample of rate q when a record is removed, and (Q, (1 - q) Q + q P) when one is added (for pairs that are their own mirror
+image). A loss l becomes ln(1 - q + q e^l), or minus that.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+
+from discreet.balls import ball, precision, upper
+from discreet.errors import ParameterError
+from discreet.privacy.losses.base import UNIT, Atomic, Atoms, Complex, Loss, Reals
+from discreet.privacy.losses.cells import atoms_to_cells
+from discreet.privacy.losses.gaussian import Gaussian
+from discreet.privacy.losses.sampled_gaussian import SampledGaussian
+
+__all__ = ["SampledLattice", "sample"]
+
+
+@dataclass(frozen=True)
+class SampledLattice(Loss):
+    """Any loss with a lattice form (pure, randomized response, Laplace, bounded range ...) on a Poisson sample.
+
+    Built from the base's own lattice law, rounded up or down: sampling keeps domination. Its losses ln(1 - q + q e^l) are
+    gathered into the cells of a lattice that starts at its least loss and contains its largest.
+    """
+
+    base: Loss
+    rate: Fraction
+    adding: bool = False
+    kind = "sampled"
+
+    @property
+    def infinity(self) -> Fraction:
+        return Fraction(0) if self.adding else self.rate * self.base.infinity
+
+    @property
+    def pure(self) -> Fraction | None:
+        if self.adding and (self.base.infinity or self.base.pure is None):
+            with precision(160):
+                return Fraction(upper(-ball(1 - self.rate).log()))
+        if self.base.pure is None:
+            return None
+        with precision(160):
+            sign = -1 if self.adding else 1
+            return Fraction(upper(sign * (1 + ball(self.rate) * ball(sign * self.base.pure).expm1()).log()))
+
+    @property
+    def rho(self) -> Fraction | None:
+        return self.base.rho
+
+    @property
+    def reverse(self) -> SampledLattice:
+        return SampledLattice(self.base.reverse, self.rate, not self.adding)
+
+    @property
+    def member(self) -> Loss:
+        return sample(self.base.member, self.rate, adding=self.adding) if self.base.member is not self.base else self
+
+    def _law(self, step: Fraction | None, *, up: bool) -> tuple[Reals, Reals, Reals]:
+        """Losses, ascending, with the P- and Q-masses of the sampled pair."""
+        atoms = self.base.lattice(step, up=up)
+        assert atoms is not None
+        q = float(self.rate)
+        other = atoms.mass * np.exp(-atoms.losses)
+        mixed = (1 - q) * other + q * atoms.mass
+        losses = np.log1p(q * np.expm1(atoms.losses))
+        if self.base.infinity:  # as P has mass where Q has none, so has Q where P has none: there the ratio is 1 - q
+            empty = float(self.base.infinity)
+            losses = np.append(math.log1p(-q), losses)
+            mixed, other = np.append((1 - q) * empty, mixed), np.append(empty, other)
+        return (-losses[::-1], other[::-1], mixed[::-1]) if self.adding else (losses, mixed, other)
+
+    @cached_property
+    def _default(self) -> tuple[Reals, Reals]:
+        losses, mass, _ = self._law(None, up=True)
+        return losses[mass > 0], mass[mass > 0]
+
+    def log_moment(self, x: float) -> float:
+        return self.cumulants(x)[0]
+
+    def cumulants(self, x: float) -> tuple[float, float, float]:
+        losses, mass = self._default
+        exponents = x * losses
+        top = float(exponents.max())
+        weights = mass * np.exp(exponents - top)
+        total = float(weights.sum())
+        mean = float(weights @ losses) / total
+        return top + math.log(total), mean, float(weights @ (losses - mean) ** 2) / total
+
+    def characteristic(self, x: float, t: Reals) -> Complex:
+        losses, mass = self._default
+        weights = mass * np.exp(x * losses - float((x * losses).max()))
+        result: Complex = np.exp(1j * np.multiply.outer(t, losses)) @ (weights / weights.sum())
+        return result
+
+    def rounding(self, x: float, t: float) -> float:
+        return math.inf if not isinstance(self.base, Atomic) else super().rounding(x, t) + 64 * UNIT
+
+    def reach(self, x: float) -> float:  # noqa: ARG002
+        return float(np.abs(self._default[0]).max())
+
+    def mean_variance(self) -> tuple[float, float]:
+        losses, mass = self._default
+        mass = mass / mass.sum()
+        mean = float(mass @ losses)
+        return mean, float(mass @ (losses - mean) ** 2)
+
+    @property
+    def divisor(self) -> Fraction:
+        losses, _ = self._default
+        return Fraction(float(losses[-1] - losses[0]))
+
+    @property
+    def exact(self) -> bool:
+        """Two losses always lie on a lattice of their own."""
+        return self.base.exact and self._default[0].size == 2
+
+    def lattice(self, step: Fraction | None, *, up: bool) -> Atoms:
+        if self.exact:
+            return Atoms(Fraction(float(self._default[0][0])), self.divisor, self._default[1])
+        fine = self.base.divisor
+        losses, p, q = self._law(fine and fine / 256, up=up)
+        h = step or self.divisor / 256
+        first = Fraction(float(losses[0]))
+        return atoms_to_cells(losses, p, q, first, h, up=up)
+
+    def group(self, size: int) -> Loss:
+        raise ParameterError(f"A group of {size} on a sample has no closed form here; take .group({size}) before .sampled(...).")
+
+
+def sample(loss: Loss, rate: Fraction, *, adding: bool = False) -> Loss:
+    """The loss of a mechanism on a Poisson sample."""
+    if isinstance(loss, Gaussian):
+        return SampledGaussian(loss.squared_mu, rate, adding)
+    if loss.divisor is None or loss.reverse != loss:
+        raise ParameterError(
+            f"A guarantee of kind {loss.kind!r} names no pair that could be sampled; sample the mechanism's own guarantee."
+        )
+    return SampledLattice(loss, rate, adding)

@@ -1,0 +1,224 @@
+"""Gaussian noise on a Poisson sample: the loss of private stochastic gradient descent."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+
+from discreet.balls import arb, ball, precision, upper
+from discreet.errors import ParameterError
+from discreet.privacy.losses.base import UNIT, Atoms, Complex, Loss, Reals
+from discreet.privacy.losses.cells import round_cells
+from discreet.privacy.losses.gaussian import normal_cdf
+
+__all__ = ["SampledGaussian"]
+
+
+@dataclass(frozen=True)
+class SampledGaussian(Loss):
+    """Gaussian noise on a Poisson sample: L = +-ln r(z), r(z) = 1 - q + q e^(mu z - mu^2/2), z standard normal under Q.
+
+    Moments are E[r^c], c = 1 + s (removing) or -s (adding), by the trapezoid rule on a line at height y above the real axis,
+    where r^(it) fades instead of turning: there 0 < arg r < mu y and |r^(it)| = e^(-t arg r). (Adding, the line lies below;
+    the result is the conjugate.)
+
+    **Bound.** phi(z) r(z)^c is analytic for |Im z| < pi / mu. The rule of step h on the line errs by at most 2 G / (e^(2 pi y
+    / h) - 1), G bounding the integral of the modulus on the lines y above and y below (the real axis): relative to M(x), e^(2
+    y^2) since |phi| grows by e^(Im^2/2) and |r| <= r(Re z), times cos(mu y)^-x when adding, since |r| >= r(Re z) cos(mu Im /
+    2). **It does not depend on t.** h is chosen to make it 2^-60. The range leaves out less than 2^-59 of M(x): with c >= 1,
+    r^c <= 1 - q + q e^(c (mu z - mu^2/2)) to the right and r <= 1 to the left; adding, r^-x <= (1 - q)^-x to the left and 1 to
+    the right; and M(x) >= 1.
+    """
+
+    squared_mu: Fraction
+    rate: Fraction
+    adding: bool = False
+    kind = "sampled Gaussian"
+
+    @property
+    def pure(self) -> Fraction | None:
+        if not self.adding:
+            return None
+        with precision(160):
+            return Fraction(upper(-ball(1 - self.rate).log()))
+
+    @property
+    def rho(self) -> Fraction:
+        """No more than without sampling: the divergence is convex in the pair."""
+        return self.squared_mu / 2
+
+    @property
+    def reverse(self) -> SampledGaussian:
+        return SampledGaussian(self.squared_mu, self.rate, not self.adding)
+
+    @property
+    def _mu(self) -> float:
+        return math.sqrt(self.squared_mu)
+
+    def _line(self, x: float) -> _Line:
+        return _line(self._mu, float(self.rate), self.adding, x)
+
+    def log_moment(self, x: float) -> float:
+        return self.cumulants(x)[0]
+
+    def cumulants(self, x: float) -> tuple[float, float, float]:
+        if x < 0:
+            return math.inf, math.inf, math.inf
+        line = self._line(x)
+        total = float(line.weights.sum())
+        mean = float(line.weights @ line.losses) / total
+        return line.log_scale + math.log(total), mean, float(line.weights @ (line.losses - mean) ** 2) / total
+
+    def characteristic(self, x: float, t: Reals) -> Complex:
+        line = self._line(x)
+        total = float(line.weights.sum())
+        result = np.empty(t.size, dtype=np.complex128)
+        for start in range(0, t.size, 512):
+            block = np.exp(np.multiply.outer(1j * t[start : start + 512], line.log_ratio) + line.exponent)
+            result[start : start + 512] = block.sum(axis=1)  # pairwise: 32 units
+        result /= total
+        return result.conj() if self.adding else result
+
+    def rounding(self, x: float, t: float) -> float:
+        """ln r errs by 40 units of itself and 4 of its argument's weight in it; powers and phases multiply that."""
+        line = self._line(x)
+        modulus = np.exp(line.exponent.real)
+        size = (1 + abs(x) + t) * 48 * np.abs(line.log_ratio) + np.abs(line.z) ** 2 + 4 * self._mu * np.abs(line.z) * abs(x)
+        spread = float(modulus @ (96 + 2 * size)) / float(line.weights.sum())
+        return (spread + 64) * UNIT + 2.0**-57
+
+    def reach(self, x: float) -> float:
+        return self._mu * (self._mu * (abs(x) + 1) + 12)
+
+    def decay(self, x: float, t: float) -> float:
+        """A bound on |phi| at and beyond t: the integral of the modulus at height y, for several y.
+
+        The modulus is phi(z) r(z+iy)^w r(z-iy)^(conj w) with w = (c + it)/2, analytic for |Im z| < pi/mu - y; moved by a, its
+        factor e^(-t arg r) becomes e^(-t (arg r(y+a) + arg r(y-a)) / 2) <= 1. So the rule's bound holds for it as well.
+        """
+        line = self._line(x)
+        mu, rate = self._mu, float(self.rate)
+        power = -x if self.adding else 1 + x
+        best = 1.0
+        for angle in _ANGLES[: np.searchsorted(_ANGLES, 1.5 * mu * line.height)]:
+            modulus, argument = _log_shifted(line.z, mu, rate, angle)
+            exponent = power * modulus - line.z**2 / 2 + (angle / mu) ** 2 / 2 - line.top - t * argument
+            best = min(best, float(np.exp(exponent).sum() / line.weights.sum()))
+        return min(1.0, best * (1 + 2.0**-30) + 2.0**-50)
+
+    def hockey_stick(self, epsilon: Fraction) -> arb:
+        mu, q, factor = ball(self.squared_mu).sqrt(), ball(self.rate), ball(epsilon).exp()
+        if not self.adding:
+            edge = ((factor - 1 + q) / q).log() / mu + mu / 2
+            return (1 - q - factor) * normal_cdf(-edge) + q * normal_cdf(mu - edge)
+        rest = 1 / factor - 1 + q
+        if not rest > 0:
+            return ball(0)
+        edge = (rest / q).log() / mu + mu / 2
+        return (1 - factor * (1 - q)) * normal_cdf(edge) - factor * q * normal_cdf(edge - mu)
+
+    @property
+    def divisor(self) -> Fraction:
+        return Fraction(0)  # any step will do
+
+    def lattice(self, step: Fraction | None, *, up: bool) -> Atoms:
+        """Cells by normal distribution functions; at both ends the rest of the mass goes to the safe side."""
+        h = step or Fraction(1, 1024)
+        mu, q, width = self._mu, float(self.rate), float(h)
+        reach = self.pure if self.adding else None
+        ends = _log_shifted(np.array([-9.0, mu + 9.0]), mu, q, 0.0)[0] * (-1 if self.adding else 1)
+        first = math.floor(float(ends.min()) / width) - 1
+        last = math.floor(float(reach or Fraction(float(ends.max()))) / width) + 1
+        knots = np.arange(first, last + 1) * width
+        with np.errstate(divide="ignore", invalid="ignore"):
+            inside = np.exp(-knots if self.adding else knots) - 1 + q
+            z = np.where(inside > 0, np.log(np.maximum(inside, 1e-320) / q) / mu + mu / 2, -np.inf)
+        if self.adding:
+            z = -z  # the loss falls in z
+        base = _between(z)
+        moved = _between(z + mu if self.adding else z - mu)
+        mixed = (1 - q) * base + q * moved
+        p, other = (base, mixed) if self.adding else (mixed, base)
+        atoms = round_cells(first * h, h, p, other, up=up)
+        if not up:
+            return atoms
+        if self.adding:  # what lies below the lattice is raised to its lowest point
+            atoms.mass[0] += math.erfc(9 / math.sqrt(2))
+            return atoms
+        return replace(atoms, lost=math.erfc(9 / math.sqrt(2)))
+
+    def mean_variance(self) -> tuple[float, float]:
+        _, mean, variance = self.cumulants(0.0)
+        return mean, variance
+
+    def group(self, size: int) -> Loss:
+        raise ParameterError(f"A group of {size} on a sample has no closed form here; take .group({size}) before .sampled(...).")
+
+
+def _between(z: Reals) -> Reals:
+    """Normal probabilities between neighbouring points, from whichever tail keeps their digits."""
+    root = math.sqrt(2)
+    below = np.array([math.erfc(-v / root) / 2 for v in z.tolist()])
+    above = np.array([math.erfc(v / root) / 2 for v in z.tolist()])
+    return np.maximum(np.where(z[1:] < 0, np.diff(below), -np.diff(above)), 0.0)
+
+
+def _log_shifted(z: Reals, mu: float, rate: float, angle: float) -> tuple[Reals, Reals]:
+    """Real and imaginary part of ln r(z + i angle / mu), each to a relative few units: r - 1 = q (e^w - 1)."""
+    y = mu * z - mu * mu / 2
+    turn = math.sin(angle / 2)
+    y_small, y_large = np.minimum(y, 40.0), np.maximum(y, 40.0)
+    real = rate * (np.expm1(y_small) - 2 * turn * turn * np.exp(y_small))
+    imaginary = rate * np.exp(y_small) * math.sin(angle)
+    modulus = np.log1p(2 * real + real * real + imaginary * imaginary) / 2
+    # Far out, r is q e^w up to (1 - q) e^-w / q: take the large part out.
+    rest = (1 - rate) / rate * np.exp(-y_large)
+    far = y_large + math.log(rate) + np.log1p(2 * rest * math.cos(angle) + rest * rest) / 2
+    argument = np.where(y > 40, np.arctan2(math.sin(angle), math.cos(angle) + rest), np.arctan2(imaginary, 1 + real))
+    return np.where(y > 40, far, modulus), argument
+
+
+_ANGLES = np.geomspace(1e-3, 1.5, 14)
+
+
+@dataclass(frozen=True, eq=False)
+class _Line:
+    """A grid: the real axis for moments, the line above it for characteristic functions."""
+
+    z: Reals
+    height: float
+    losses: Reals  # on the real axis
+    weights: Reals  # phi(z) r(z)^c on the real axis, divided by e^top
+    top: float
+    log_ratio: Complex  # on the line
+    exponent: Complex  # ln of phi r^c on the line, minus top
+    log_scale: float  # top and the grid's step
+
+
+@lru_cache(maxsize=128)
+def _line(mu: float, rate: float, adding: bool, x: float) -> _Line:
+    power = -x if adding else 1 + x
+    height = min(1.2 / mu, 1.5)
+    if adding:
+        height = min(height, math.sqrt(20 / (x + 1)) / mu)
+    growth = 2 * height * height - (x * math.log(math.cos(mu * height)) if adding else 0.0)
+    step = 2 * math.pi * height / (growth + 44)
+    if adding:
+        low, high = -math.sqrt(2 * (42 - x * math.log1p(-rate))), 9.5
+    else:
+        # r^c <= 1 - q + q e^(c y): a normal law centred at (1 + x) mu, weighted q e^(x (x + 1) mu^2 / 2), against M(x) >= 1
+        surplus = max(0.0, math.log(rate) + x * (x + 1) * mu * mu / 2)
+        low, high = -9.5, max(9.5, (1 + x) * mu + math.sqrt(2 * (42 + surplus)))
+    z: Reals = np.arange(math.floor(low / step), math.ceil(high / step) + 1, dtype=np.float64) * step
+    losses, _ = _log_shifted(z, mu, rate, 0.0)
+    exponent = power * losses - z * z / 2
+    top = float(exponent.max())
+    modulus, argument = _log_shifted(z, mu, rate, mu * height)
+    log_ratio = (modulus + 1j * argument).astype(np.complex128)
+    on_line = (power * log_ratio - (z + 1j * height) ** 2 / 2 - top).astype(np.complex128)
+    scale = top + math.log(step / math.sqrt(2 * math.pi))
+    return _Line(z, height, -losses if adding else losses, np.exp(exponent - top), top, log_ratio, on_line, scale)

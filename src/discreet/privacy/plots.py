@@ -1,0 +1,146 @@
+"""Pictures of a guarantee: its loss, its delta curve, its trade-off curve, its composition. One call each; the axes come back.
+
+Every curve is a certified upper bound on what is lost; a band shows how far below it the truth may lie. The law of the loss
+(``plot_loss``) is a picture only.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.errors import ParameterError
+from discreet.exact import probability, up, whole
+from discreet.privacy import composition
+from discreet.privacy.canvas import BLUE, GREEN, GREY, ORANGE, check_ending, finish, new_axes, save
+from discreet.privacy.guarantee import Privacy, pure, zcdp
+from discreet.privacy.loss_plot import plot_loss, plot_two_laplace
+from discreet.privacy.losses import Concentrated
+from discreet.privacy.names import name_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = [
+    "check_ending",
+    "plot",
+    "plot_composition",
+    "plot_delta",
+    "plot_loss",
+    "plot_tradeoff",
+    "plot_two_laplace",
+    "save",
+]
+
+_POINTS = 25  # evaluations of a curve
+_FLOOR = 1e-10  # where a delta curve ends
+
+
+def plot(privacy: Privacy, kind: str = "delta", **options: object) -> Axes:
+    """The picture of this kind: "delta", "loss" or "tradeoff"."""
+    kinds: dict[str, Callable[..., Axes]] = {"delta": plot_delta, "loss": plot_loss, "tradeoff": plot_tradeoff}
+    if kind not in kinds:
+        raise ParameterError(f'There is no plot of kind {kind!r}; write "delta", "loss" or "tradeoff".')
+    return kinds[kind](privacy, **options)
+
+
+def plot_delta(privacy: Privacy, *, ax: Axes | None = None) -> Axes:
+    """delta(epsilon), the smallest delta that holds with each epsilon, beside what cruder accounting would promise."""
+    ax = new_axes(ax)
+    leak = up(composition.disclosure(privacy.parts))
+    lowest = max(_FLOOR, leak)
+    most = composition.supremum(privacy.parts)
+    top = min(privacy.epsilon(min(lowest * 1.0001, 0.999)), math.inf if most is None else up(most)) or 1.0
+    # Curves with a largest loss fall off a cliff at their end: look closely there.
+    epsilons = np.unique([*np.linspace(0, top, _POINTS), *(top * (1 - 3.0 ** -np.arange(4, 13)) if most else ()), top])
+    epsilons = np.append(epsilons, 1.15 * top) if leak > _FLOOR else epsilons
+    low, high = np.maximum([privacy.delta_bounds(epsilon) for epsilon in epsilons.tolist()], lowest / 10).T
+    ax.set(yscale="log", xlim=(0, epsilons[-1]), ylim=(lowest / 2, 1), xlabel="ε", ylabel="δ")
+    for label, other, colour in _cruder(privacy):
+        crude = np.array([other.delta(epsilon) for epsilon in epsilons.tolist()])
+        if crude.min() < 0.5:
+            ax.plot(epsilons, np.maximum(crude, lowest / 10), color=colour, linewidth=1.2, linestyle="--", label=label)
+    if np.any(high > 1.02 * low):
+        ax.fill_between(epsilons, low, high, color=BLUE, alpha=0.2, linewidth=0, label="where the smallest δ may lie")
+    ax.plot(epsilons, high, color=BLUE, linewidth=2.2, label="discreet, certified")
+    return finish(ax, f"δ(ε): {name_of(privacy.parts)}", legend="best")
+
+
+def _cruder(privacy: Privacy) -> list[tuple[str, Privacy, str]]:
+    """Other roads to a delta curve, where they exist and differ."""
+    others = []
+    uses = sum(count for _, count in privacy.parts)
+    if math.isfinite(privacy.rho) and not all(isinstance(loss, Concentrated) for loss, _ in privacy.parts):
+        others.append(("through zCDP", zcdp(Fraction(privacy.rho)), GREEN))
+    most = composition.supremum(privacy.parts)
+    if most and uses > 1 and not composition.disclosure(privacy.parts):
+        others.append(("sum of the epsilons", pure(most), ORANGE))
+    return others
+
+
+def plot_tradeoff(privacy: Privacy, *, ax: Axes | None = None) -> Axes:
+    """The errors an attacker must make: no test for one person has error rates below the curve."""
+    ax = new_axes(ax, square=True)
+    top = privacy.epsilon(min(max(1e-6, 2 * up(composition.disclosure(privacy.parts))), 0.999))
+    epsilons = min(top, 60.0) * np.linspace(0, 1, _POINTS) ** 1.5  # closer where the curve bends most
+    deltas = np.array([privacy.delta(epsilon) for epsilon in epsilons.tolist()])
+    fpr = np.append(np.geomspace(1e-5, 0.02, 60), np.linspace(0.02, 1, 200))
+    factors, rest = np.exp(epsilons)[:, None], 1 - deltas[:, None]
+    fnr = np.maximum(rest - factors * fpr, (rest - fpr) / factors).max(axis=0).clip(0, 1)
+    ax.fill_between(fpr, 0, fnr, color=BLUE, alpha=0.12, linewidth=0)
+    ax.plot(fpr, fnr, color=BLUE, linewidth=2.2, label="best possible attacker")
+    ax.plot([0, 1], [1, 0], color=GREY, linewidth=1.2, linestyle="--", label="blind guessing")
+    ax.set(xlim=(0, 1), ylim=(0, 1), xlabel="false-positive rate", ylabel="false-negative rate", aspect="equal")
+    return finish(ax, f"Trade-off: {name_of(privacy.parts)}", legend="upper right")
+
+
+def plot_composition(
+    each: Privacy | object, counts: int | Sequence[int], delta: object = 1e-6, *, ax: Axes | None = None
+) -> Axes:
+    """epsilon of many uses at this delta: basic and advanced composition, zCDP, and the tight number.
+
+    ``each`` is a guarantee, or an epsilon for pure differential privacy; ``counts`` the numbers of uses, or the largest one.
+    The lectures' theorems: k epsilon, and epsilon sqrt(2 k ln(1/delta)) + k epsilon (e^epsilon - 1). For a guarantee that is not
+    pure they are applied to its (epsilon_i, delta_i) with the deltas shared out evenly.
+    """
+    ax = new_axes(ax)
+    one = each if isinstance(each, Privacy) else pure(each)
+    chance = probability("delta", delta, zero=False, hint="a small chance such as 1e-6")
+    ks = _counts(counts)
+    curves = {
+        "basic composition": ([_basic(one, k, chance) for k in ks], GREY, ":"),
+        "advanced composition": ([_advanced(one, k, chance) for k in ks], ORANGE, "-."),
+        "zCDP": ([zcdp(k * Fraction(one.rho)).epsilon(chance) for k in ks] if math.isfinite(one.rho) else [], GREEN, "--"),
+        "discreet, certified": ([(k * one).epsilon(chance) for k in ks], BLUE, "-"),
+    }
+    for label, (values, colour, line) in curves.items():
+        if values and math.isfinite(max(values)):
+            ax.plot(ks, values, color=colour, linestyle=line, linewidth=2.2 if line == "-" else 1.6, label=label)
+    ours = max(curves["discreet, certified"][0])
+    highest = max(ours, *(value for values, *_ in curves.values() for value in values[-1:] if math.isfinite(value)))
+    ax.set(xlim=(0, ks[-1]), ylim=(0, min(highest, 6 * ours) * 1.05), xlabel="uses", ylabel=f"ε at δ = {float(chance):g}")
+    return finish(ax, f"Composition: {name_of(one.parts)} each", legend="best")
+
+
+def _basic(one: Privacy, k: int, delta: Fraction) -> float:
+    return k * (one.epsilon(0) if math.isfinite(one.epsilon(0)) else one.epsilon(delta / k))
+
+
+def _advanced(one: Privacy, k: int, delta: Fraction) -> float:
+    known = math.isfinite(one.epsilon(0))
+    e, slack = one.epsilon(0 if known else delta / (2 * k)), delta if known else delta / 2
+    return e * math.sqrt(2 * k * -math.log(slack)) + k * e * math.expm1(e) if e < 700 else math.inf
+
+
+def _counts(counts: int | Sequence[int]) -> list[int]:
+    if isinstance(counts, Sequence):
+        found = sorted({whole("A number of uses", count) for count in counts})
+        if not found:
+            raise ParameterError("There is nothing to draw without counts; write counts=1000 or counts=[1, 10, 100].")
+        return found
+    most = whole("The number of uses", counts)
+    return sorted({max(1, round(most * (step / 15) ** 2)) for step in range(16)})

@@ -1,0 +1,111 @@
+"""Roads to the bounds of a composition of pairs, in one direction, on one side.
+
+* one use of a loss with a closed form: balls;
+* losses that all live on a lattice: convolution, exact but for rounding;
+* otherwise the contour integral, where the characteristic function provably fades (Gaussians, sampled Gaussians, many Laplaces);
+* otherwise laws rounded up and down to a lattice.
+
+Each road gives a bound on delta(e), disclosure included, that holds for every e and is good near the saddle.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import cast
+
+from discreet.balls import lower, precision, upper
+from discreet.exact import down, up
+from discreet.privacy.contour import Parts, Saddle, open_contour
+from discreet.privacy.lattice import Convolution, common_step, convolve
+from discreet.privacy.losses import Atoms, BoundedRange, Laplace
+from discreet.privacy.losses.cells import rounded_atoms
+from discreet.privacy.moments import disclosure, moment_delta
+
+__all__ = ["Bound", "closed_delta", "pair_bound"]
+
+Bound = Callable[[float], float]
+
+_LEAST = 5e-324  # what underflowed is not nothing
+
+
+def pair_bound(parts: Parts, saddle: Callable[[], Saddle], *, top: bool) -> Bound:
+    """A bound on delta(e) from above or below, for any float e."""
+    if closed_delta(parts, Fraction(0), top=top) is not None:
+        return lambda e: cast(float, closed_delta(parts, Fraction(e), top=top))
+    return _composed_road(parts, saddle(), top=top)
+
+
+def closed_delta(parts: Parts, epsilon: Fraction, *, top: bool) -> float | None:
+    """One use of a loss with a closed form, at exactly this epsilon; None where there is none."""
+    (loss, count), *others = parts
+    if others or count > 1 or loss.hockey_stick(Fraction(0)) is None:
+        return None
+    bits = 128
+    while True:
+        with precision(bits):
+            value = loss.hockey_stick(epsilon)
+            assert value is not None
+            if value.rel_accuracy_bits() > 56 or bits > 1 << 14:
+                return min(1.0, upper(value)) if top else max(0.0, lower(value))
+        bits *= 2
+
+
+def _composed_road(parts: Parts, saddle: Saddle, *, top: bool) -> Bound:
+    sure = up(disclosure(parts)) if top else down(disclosure(parts))
+    if all(loss.exact for loss, _ in parts):
+        laws = [(atoms, count) for loss, count in parts if (atoms := loss.lattice(None, up=top))]
+        if law := convolve(laws, saddle.tilt):
+            return _law_bound(law, sure + _lost(laws, top=top), top=top)
+    contour = open_contour(parts, saddle)
+    if contour:
+        return lambda e: (
+            contour.delta(e)[1] * (1 + 2.0**-52) + sure + _LEAST if top else contour.delta(e)[0] + sure * (1 - 2.0**-52)
+        )
+    points = 4.0
+    while points > 2.0**-8:
+        rough = _rough(parts, saddle, points, top=top)
+        if rough and (law := convolve(rough, saddle.tilt)):
+            return _law_bound(law, sure + _lost(rough, top=top), top=top)
+        points /= 4
+    return (lambda e: moment_delta(parts, e)) if top else lambda _: sure
+
+
+def _lost(laws: list[tuple[Atoms, int]], *, top: bool) -> float:
+    """Mass above the lattices, which an upper bound counts as disclosed."""
+    return sum(count * atoms.lost for atoms, count in laws) * (1 + 2.0**-40) if top else 0.0
+
+
+def _law_bound(law: Convolution, sure: float, *, top: bool) -> Bound:
+    return lambda e: (
+        law.delta(e, up=top) * (1 + 2.0**-52) + sure + _LEAST if top else law.delta(e, up=top) + sure * (1 - 2.0**-52)
+    )
+
+
+def _rough(parts: Parts, saddle: Saddle, points: float, *, top: bool) -> list[tuple[Atoms, int]] | None:
+    """All laws on one lattice, fine enough for about a millionth of epsilon (``points`` = 4), or coarser."""
+    if any(loss.divisor is None for loss, _ in parts):
+        return None
+    uses = sum(
+        count * (min(1.0, float(loss.pure)) if isinstance(loss, (Laplace, BoundedRange)) else 1.0) for loss, count in parts
+    )
+    fine = math.sqrt(4e-4 * max(saddle.epsilon, 1e-3 * saddle.spread) / ((saddle.tilt + 1) * uses)) * 2 / points
+    fine = min(fine, max(saddle.spread, 1 / saddle.tilt) / 16)
+    fine = max(fine, max(loss.reach(0.0) for loss, _ in parts) / 2**18)
+    divisors = [loss.divisor for loss, _ in parts if loss.divisor]
+    shared = common_step(divisors) if divisors else Fraction(0)
+    if shared and shared >= fine / 16:
+        step = shared / max(1, math.ceil(float(shared) / fine))
+        same = True
+    else:
+        step, same = Fraction(2) ** math.floor(math.log2(fine / 64)), False
+    laws = []
+    for loss, count in parts:
+        own = step if same or not loss.divisor else loss.divisor / max(1, math.ceil(2 * float(loss.divisor) / float(step)))
+        atoms = loss.lattice(own, up=top)
+        assert atoms is not None
+        if not same and loss.divisor:
+            atoms = rounded_atoms(atoms, step, up=top)
+        laws.append((atoms, count))
+    return laws

@@ -88,7 +88,7 @@ def _rough(parts: Parts, saddle: Saddle, points: float, *, top: bool) -> list[tu
     if any(loss.divisor is None for loss, _ in parts):
         return None
     uses = sum(
-        count * (min(1.0, float(loss.pure)) if isinstance(loss, (Laplace, BoundedRange)) else 1.0) for loss, count in parts
+        count * (min(1.0, float(loss.pure)) if isinstance(loss, (Laplace, BoundedRange)) else 4.0) for loss, count in parts
     )
     fine = math.sqrt(4e-4 * max(saddle.epsilon, 1e-3 * saddle.spread) / ((saddle.tilt + 1) * uses)) * 2 / points
     fine = min(fine, max(saddle.spread, 1 / saddle.tilt) / 16)

@@ -82,6 +82,11 @@ class BoundedRange(Loss):
     def divisor(self) -> Fraction:
         return self.epsilon
 
+    def between(self, edges: Reals) -> tuple[Reals, Reals, float]:
+        e, width = self._number, np.diff(edges)
+        p = np.exp((edges[:-1] - e) / 2) * np.expm1(width / 2) / -math.expm1(-e)
+        return p, p * np.exp(-(edges[:-1] + edges[1:]) / 2), 0.0
+
     def lattice(self, step: Fraction | None, *, up: bool) -> Atoms:
         """As for the Laplace density, which has the same shape."""
         wanted = step or self.epsilon / 64

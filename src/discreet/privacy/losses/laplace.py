@@ -92,6 +92,11 @@ class Laplace(Loss):
     def divisor(self) -> Fraction:
         return self.epsilon
 
+    def between(self, edges: Reals) -> tuple[Reals, Reals, float]:
+        e, width = self._number, np.diff(edges)
+        p = np.exp((edges[:-1] - e) / 2) * np.expm1(width / 2) / 2
+        return p, p * np.exp(-(edges[:-1] + edges[1:]) / 2), 0.5
+
     def lattice(self, step: Fraction | None, *, up: bool) -> Atoms:
         """Cells of the density between multiples of the step, P-mass p and Q-mass q each.
 

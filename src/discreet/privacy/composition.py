@@ -168,7 +168,8 @@ def _epsilon(parts: Parts, delta: Fraction, near: float | None, *, top: bool) ->
         saddle = find_saddle(parts, log_delta=log(delta - sure))
         bound = pair_bound(parts, lambda: saddle, top=top)
         guess = saddle.epsilon if near is None or math.isinf(near) else near
-        answers.append(_invert(bound, down(delta) if top else up(delta), guess, most, top=top))
+        finest = closed_delta(parts, Fraction(0), top=top) is not None
+        answers.append(_invert(bound, down(delta) if top else up(delta), guess, most, 0.0 if finest else 1e-12, top=top))
     if top and _has_moments(parts):
         answers.append(moment_epsilon(parts, delta - sure))
     return min(answers) if top else max(answers)
@@ -182,8 +183,8 @@ def _has_moments(parts: Parts) -> bool:
     return any(isinstance(loss, (Moments, BoundedRange)) for loss, _ in parts)
 
 
-def _invert(bound: Bound, target: float, guess: float, most: float, *, top: bool) -> float:
-    """An epsilon >= 0 that certainly holds (``top``) or is certainly needed: false position on ln bound(epsilon)."""
+def _invert(bound: Bound, target: float, guess: float, most: float, width: float, *, top: bool) -> float:
+    """An epsilon >= 0 that certainly holds (``top``) or is certainly needed, to a relative ``width``."""
 
     def height(e: float) -> float:
         delta = bound(e)
@@ -209,7 +210,7 @@ def _invert(bound: Bound, target: float, guess: float, most: float, *, top: bool
     # False position (Anderson and Bjorck): the end that stays is weighed down.
     w_low, w_high = f_low, f_high
     for _ in range(100):
-        if high - low <= 1e-12 * high:
+        if high - low <= width * high:
             break
         middle = high - w_high * (high - low) / (w_high - w_low)
         if not low < middle < high:

@@ -99,7 +99,7 @@ def _rough(parts: Parts, saddle: Saddle, points: float, *, top: bool) -> list[tu
         step = shared / max(1, math.ceil(float(shared) / fine))
         same = True
     else:
-        step, same = Fraction(2) ** math.floor(math.log2(fine / 64)), False
+        step, same = Fraction(2) ** math.floor(math.log2(fine / 32)), False
     laws = []
     for loss, count in parts:
         own = step if same or not loss.divisor else loss.divisor / max(1, math.ceil(2 * float(loss.divisor) / float(step)))

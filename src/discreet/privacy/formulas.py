@@ -76,7 +76,7 @@ def optimal_composition(epsilon: object, k: int, delta: object) -> float:
     each, times, allowed = positive("epsilon", epsilon), whole("k", k), _delta("delta", delta)
     if not allowed:
         return up(times * each)
-    return _sharp(lambda: [_largest_ratio(each, times, allowed).max(ball(1)).log()])[0]
+    return min(up(times * each), *_sharp(lambda: [_largest_ratio(each, times, allowed).max(ball(1)).log()]))
 
 
 def _largest_ratio(each: Fraction, k: int, delta: Fraction) -> arb:

@@ -19,8 +19,9 @@ from discreet.balls import lower, precision, upper
 from discreet.exact import down, up
 from discreet.privacy.contour import Parts, Saddle, open_contour
 from discreet.privacy.lattice import Convolution, common_step, convolve
-from discreet.privacy.losses import Atoms, BoundedRange, Laplace
+from discreet.privacy.losses import Atoms
 from discreet.privacy.losses.cells import rounded_atoms
+from discreet.privacy.losses.smooth import Smooth
 from discreet.privacy.moments import disclosure, moment_delta
 
 __all__ = ["Bound", "closed_delta", "pair_bound"]
@@ -87,9 +88,7 @@ def _rough(parts: Parts, saddle: Saddle, points: float, *, top: bool) -> list[tu
     """All laws on one lattice, fine enough for about a millionth of epsilon (``points`` = 4), or coarser."""
     if any(loss.divisor is None for loss, _ in parts):
         return None
-    uses = sum(
-        count * (min(1.0, float(loss.pure)) if isinstance(loss, (Laplace, BoundedRange)) else 4.0) for loss, count in parts
-    )
+    uses = sum(count * (min(1.0, float(loss.pure)) if isinstance(loss, Smooth) else 4.0) for loss, count in parts)
     fine = math.sqrt(4e-4 * max(saddle.epsilon, 1e-3 * saddle.spread) / ((saddle.tilt + 1) * uses)) * 2 / points
     fine = min(fine, max(saddle.spread, 1 / saddle.tilt) / 16)
     fine = max(fine, max(loss.reach(0.0) for loss, _ in parts) / 2**18)

@@ -123,13 +123,6 @@ class Loss(ABC):
         """
         return None
 
-    def between(self, edges: Reals) -> tuple[Reals, Reals, float] | None:  # noqa: ARG002
-        """P- and Q-masses of a smooth density between neighbouring edges, and P's mass at ``pure`` (Q's at -``pure``).
-
-        None for losses of another kind.
-        """
-        return None
-
     @property
     def exact(self) -> bool:
         """Whether ``lattice`` is the law itself, up to rounding."""

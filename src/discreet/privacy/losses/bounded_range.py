@@ -17,22 +17,19 @@ from fractions import Fraction
 import numpy as np
 
 from discreet.balls import arb, ball
-from discreet.privacy.losses.base import UNIT, Atoms, Complex, Loss, Reals
+from discreet.privacy.losses.base import UNIT, Complex, Reals
 from discreet.privacy.losses.boxes import Box
+from discreet.privacy.losses.smooth import Smooth
 
 __all__ = ["BoundedRange"]
 
 
 @dataclass(frozen=True)
-class BoundedRange(Loss):
+class BoundedRange(Smooth):
     """Any epsilon-bounded-range mechanism, at its worst."""
 
     epsilon: Fraction
     kind = "bounded range"
-
-    @property
-    def pure(self) -> Fraction:
-        return self.epsilon
 
     @property
     def rho(self) -> Fraction:
@@ -78,30 +75,10 @@ class BoundedRange(Loss):
         mean = e / math.tanh(e / 2) - 2
         return mean, e * e + 8 - 4 * e / math.tanh(e / 2) - mean * mean
 
-    @property
-    def divisor(self) -> Fraction:
-        return self.epsilon
-
     def between(self, edges: Reals) -> tuple[Reals, Reals, float]:
         e, width = self._number, np.diff(edges)
         p = np.exp((edges[:-1] - e) / 2) * np.expm1(width / 2) / -math.expm1(-e)
         return p, p * np.exp(-(edges[:-1] + edges[1:]) / 2), 0.0
-
-    def lattice(self, step: Fraction | None, *, up: bool) -> Atoms:
-        """As for the Laplace density, which has the same shape."""
-        wanted = step or self.epsilon / 64
-        half = 1 if up else 2
-        cells = int(2 * self.epsilon / wanted)
-        h, e = float(wanted), self._number
-        mass = np.exp((h * np.arange(cells) - 2 * e) / 2) * math.expm1(h / 2) / -math.expm1(-e)
-        masses = np.zeros(half * cells + 1)
-        if up:
-            share = 1 / (1 + math.exp(-h / 2))
-            masses[1:] += mass * share
-            masses[:-1] += mass * (1 - share)
-        else:
-            masses[1::2] += mass
-        return Atoms(-self.epsilon, wanted / half, masses)
 
     @property
     def member(self) -> Box:

@@ -19,9 +19,10 @@ from functools import cached_property
 import numpy as np
 
 from discreet.balls import arb, ball, precision, upper
-from discreet.privacy.losses.base import UNIT, Atomic, Atoms, Complex, Loss, Reals
+from discreet.privacy.losses.base import UNIT, Atomic, Atoms, Complex, Reals
 from discreet.privacy.losses.boxes import tanh_rho
 from discreet.privacy.losses.cells import round_cells
+from discreet.privacy.losses.smooth import Smooth
 
 __all__ = ["DiscreteLaplace", "Laplace"]
 
@@ -29,15 +30,11 @@ _MOST_ATOMS = 1 << 12
 
 
 @dataclass(frozen=True)
-class Laplace(Loss):
+class Laplace(Smooth):
     """Real Laplace noise with sensitivity / scale = epsilon: atoms at +-epsilon, density e^((l - epsilon)/2) / 4 between."""
 
     epsilon: Fraction
     kind = "Laplace"
-
-    @property
-    def pure(self) -> Fraction:
-        return self.epsilon
 
     @property
     def rho(self) -> Fraction:
@@ -88,37 +85,10 @@ class Laplace(Loss):
         )
         return mean, max(0.0, e * e * (1 + math.exp(-e)) / 2 + inside - mean * mean)
 
-    @property
-    def divisor(self) -> Fraction:
-        return self.epsilon
-
     def between(self, edges: Reals) -> tuple[Reals, Reals, float]:
         e, width = self._number, np.diff(edges)
         p = np.exp((edges[:-1] - e) / 2) * np.expm1(width / 2) / 2
         return p, p * np.exp(-(edges[:-1] + edges[1:]) / 2), 0.5
-
-    def lattice(self, step: Fraction | None, *, up: bool) -> Atoms:
-        """Cells of the density between multiples of the step, P-mass p and Q-mass q each.
-
-        Up: split into the cell's two ends so that both masses are kept (connect the dots): refining dominates. Down: merge
-        into one value; p / q of a cell [a, b] is exactly e^((a+b)/2), its middle, so half a step is a lattice for that.
-        """
-        wanted = step or self.epsilon / 64
-        half = 1 if up else 2  # lattice points a cell
-        cells = int(2 * self.epsilon / wanted)
-        h, e = float(wanted), self._number
-        left = -e + h * np.arange(cells)
-        mass = np.exp((left - e) / 2) * math.expm1(h / 2) / 2
-        masses = np.zeros(half * cells + 1)
-        if up:  # p_right = (p - q e^a)/(1 - e^-h) with q = p e^-(a + h/2): p / (1 + e^(-h/2)) of every cell
-            share = 1 / (1 + math.exp(-h / 2))
-            masses[1:] += mass * share
-            masses[:-1] += mass * (1 - share)
-        else:
-            masses[1::2] += mass
-        masses[0] += math.exp(-e) / 2
-        masses[-1] += 0.5
-        return Atoms(-self.epsilon, wanted / half, masses)
 
     def group(self, size: int) -> Laplace:
         return Laplace(size * self.epsilon)

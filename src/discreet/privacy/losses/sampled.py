@@ -20,6 +20,7 @@ from discreet.privacy.losses.base import UNIT, Atomic, Atoms, Complex, Loss, Rea
 from discreet.privacy.losses.cells import atoms_to_cells, round_cells
 from discreet.privacy.losses.gaussian import Gaussian
 from discreet.privacy.losses.sampled_gaussian import SampledGaussian
+from discreet.privacy.losses.smooth import Smooth
 
 __all__ = ["SampledLattice", "sample"]
 
@@ -127,24 +128,22 @@ class SampledLattice(Loss):
         if self.exact:
             return Atoms(Fraction(float(self._default[0][0])), self.divisor, self._default[1])
         h = step or self.divisor / 256
-        if self.base.between(np.zeros(1)) is not None:
-            return self._smooth(h, up=up)
+        if isinstance(self.base, Smooth):
+            return self._smooth(self.base, h, up=up)
         fine = self.base.divisor
         losses, p, q = self._law(fine and fine / 256, up=up)
         return atoms_to_cells(losses, p, q, Fraction(float(losses[0])), h, up=up)
 
-    def _smooth(self, h: Fraction, *, up: bool) -> Atoms:
+    def _smooth(self, base: Smooth, h: Fraction, *, up: bool) -> Atoms:
         """Cells of the sampled density, whose edges come from cells of the base's; both end atoms are on the lattice."""
         rate, (losses, _) = float(self.rate), self._default
         sign = -1 if self.adding else 1
         first = Fraction(float(losses[0]))
         cells = round(self.divisor / h)
         edges = np.linspace(float(losses[0]), float(losses[-1]), cells + 1)
-        end = float(self.base.pure or 0)
+        end = float(base.epsilon)
         inner = np.clip(np.log1p(np.expm1(sign * edges) / rate), -end, end)[::sign]
-        made = self.base.between(inner)
-        assert made is not None
-        p, q, top = made
+        p, q, top = base.between(inner)
         mixed = ((1 - rate) * q + rate * p)[::sign]
         atoms = round_cells(first, h, *((q[::sign], mixed) if self.adding else (mixed, q)), up=up)
         low, high = top * math.exp(-end), top  # P's masses at -end and end; Q's are the other way round

@@ -108,11 +108,12 @@ def distances(scores: Scores) -> tuple[Reals, Callable[[int], Fraction]]:
     if isinstance(numbers.flat, list) or _wide(numbers.flat):
         exact = [numbers.exact(i) for i in range(numbers.size)]
         top = max(exact)
-        return np.array([nearest(score - top) for score in exact]), lambda i: exact[i] - top
+        away = [nearest(score - top) or (-5e-324 if score < top else 0.0) for score in exact]  # no distance becomes none
+        return np.array(away), lambda i: exact[i] - top
     best = numbers.exact(int(np.argmax(numbers.flat)))
     with np.errstate(over="ignore"):
-        away = (numbers.flat - numbers.flat.max()).astype(np.float64)
-    return away, lambda i: numbers.exact(i) - best
+        near = (numbers.flat - numbers.flat.max()).astype(np.float64)
+    return near, lambda i: numbers.exact(i) - best
 
 
 def _wide(flat: NDArray[np.generic]) -> bool:

@@ -17,12 +17,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.balls import arb, ball, floor, precision
+from discreet.errors import EntropyError
 from discreet.noise.bits import words
 from discreet.noise.lazy import SLACK, Integers, Reals, settle
 
 __all__ = ["Chance", "accept", "bernoulli", "exponential_chance", "uniform", "weighted"]
 
 Booleans = NDArray[np.bool_]
+
+_PATIENCE = 2048  # rounds, or binary digits, that a working generator never needs
+_STUCK = "Two thousand random bits did not settle one draw; the system's generator cannot be working."
 
 
 @dataclass(frozen=True)
@@ -71,7 +75,7 @@ def bernoulli(chance: Chance, size: int) -> Booleans:
 def _break_tie(chance: Chance, drawn: int) -> bool:
     """U and p agree in their first 64 digits: is U < p?"""
     known = 64
-    while True:
+    while known < _PATIENCE:
         digits, complete = chance.digits(known)
         if drawn != digits:
             return drawn < digits
@@ -79,6 +83,7 @@ def _break_tie(chance: Chance, drawn: int) -> bool:
             return False
         drawn = drawn << 64 | int(words(1)[0])
         known += 64
+    raise EntropyError(_STUCK)
 
 
 def accept(exponents: Reals, exact: Callable[[int], Fraction]) -> Booleans:
@@ -113,9 +118,12 @@ def uniform(below: int, size: int) -> Integers:
     """
     mask = np.uint64((1 << (below - 1).bit_length()) - 1)
     result = (words(size) & mask).view(np.int64)
-    while (over := np.flatnonzero(result >= below)).size:
+    for _ in range(_PATIENCE):  # each word fits with probability 1/2 or more
+        over = np.flatnonzero(result >= below)
+        if not over.size:
+            return result
         result[over] = (words(over.size) & mask).view(np.int64)
-    return result
+    raise EntropyError(_STUCK)
 
 
 def weighted(weights: Sequence[int | Fraction], size: int) -> Integers:
@@ -129,7 +137,8 @@ def weighted(weights: Sequence[int | Fraction], size: int) -> Integers:
 
 def _large_uniform(below: int) -> int:
     length = (below - 1).bit_length()
-    while True:
+    for _ in range(_PATIENCE):
         drawn = int.from_bytes(words(-(-length // 64)).tobytes(), "little") & ((1 << length) - 1)
         if drawn < below:
             return drawn
+    raise EntropyError(_STUCK)

@@ -4,7 +4,7 @@ Rejection from discrete Laplace noise (Canonne, Kamath, Steinke, "The discrete G
 draw y at scale t = floor(sigma) + 1 and keep it with probability exp(-(|y| - sigma^2/t)^2 / 2 sigma^2). Three in four are kept;
 how many rounds that takes depends on coins alone, never on data.
 
-**Bound** for ``coins.accept``: z = |y| - sigma^2/t errs by 2^-52 (|y| + sigma^2/t), so the exponent g = z^2 / 2 sigma^2 errs by
+**Bound** for ``coins.accept``: z = |y| - sigma^2/t errs by 2^-52 (|y| + sigma^2/t), so the exponent g = (z / sigma)^2 / 2 errs by
 at most 2^-49 (g + sqrt(g) + 1) and e^-g by less than 2^-48.
 """
 
@@ -15,7 +15,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from discreet.errors import ParameterError
+from discreet.errors import EntropyError, ParameterError
+from discreet.exact import root
 from discreet.noise import laplace
 from discreet.noise.bits import CHUNK
 from discreet.noise.coins import accept
@@ -37,7 +38,9 @@ def discrete(variance: Fraction, size: int) -> Integers:
     scale = math.isqrt(math.floor(variance)) + 1
     centre = variance / scale
     kept: list[Integers] = []
-    missing = size
+    missing, idle = size, 0
+    # Below 1e-300 a sigma means: 0, but for a chance that no float and no patience can tell from none.
+    sigma = max(float(root(variance)), 1e-300)
     while missing > 0:
         drawn = laplace.discrete(Fraction(scale), min(missing + missing // 2 + 8, CHUNK))
         distance = np.abs(drawn)
@@ -46,7 +49,13 @@ def discrete(variance: Fraction, size: int) -> Integers:
         def exponent(i: int, distance: Integers = distance) -> Fraction:
             return (int(distance[i]) - centre) ** 2 / (2 * variance)
 
-        drawn = drawn[accept(gap * gap / float(2 * variance), exponent)][:missing]
+        with np.errstate(over="ignore"):
+            steps = gap / sigma
+            exponents = steps * steps / 2
+        drawn = drawn[accept(exponents, exponent)][:missing]
         kept.append(drawn)
         missing -= drawn.size
+        idle = 0 if drawn.size else idle + 1
+        if idle > 200:
+            raise EntropyError("Two hundred rounds kept no draw; the system's generator cannot be working.")
     return np.concatenate(kept) if kept else np.empty(0, dtype=np.int64)

@@ -4,19 +4,20 @@ With U uniform, -ln U is Exp(1), so the kernel is v(U) = shift - t ln U and its 
 put on the result (``Sign.AFTER``) or on the exponential (``Sign.BEFORE``: floor(shift +- t Exp)); negating is exact, so the
 bounds below do not change.
 
-**Bound, t <= 2^26.** A word gives 63 digits k and the sign. The float path takes j = k | 1, a
-point of the closed cell [k, k + 1], and computes C - t log(j) + shift with C = 63 t ln 2. For k >= 2^43, in units of t:
-the cell spans ln((k+1)/k) <= 2^-43; converting j to a double errs by 2^-53; log(j) < 43.7 at 16 units in the last place errs
-by 16 * 2^-47 / 2 * 2 <= 2^-43; the double nearest t, the product, C and the difference each err by at most 43.7 * 2^-53
-< 2^-47. Together below 2^-41.8. The shift is known to 2^-52 of max(1, |shift|) and enters two sums, 2^-50 in all.
-So the error is below SLACK * (t + |shift|) / 3, and floor is settled when v is farther than SLACK * (t + |shift|)
-from every integer. Words with k < 2^43 (one in a million) are always settled with balls.
+**Bound, t <= 2^26.** A word gives 63 digits k and the sign. The float path takes j = k | 1, a point of the closed cell
+[k, k + 1], and computes C - t log(j) + shift with C = 63 t ln 2. For k >= 2^43, in units of t: the cell spans
+ln((k+1)/k) <= 2^-43; converting j to a double errs by 2^-53; log(j) < 43.7 errs by 16 units in its last place, 2^-43; the double
+nearest t, the product, C, the difference and the sum with the shift each err by at most 43.7 * 2^-53 < 2^-47. Together
+below 2^-41.8. The shift is known to a relative 2^-52 (fractions on a grid to 2^-53 of 1) and rounded once more; taking the
+fraction of a value just below 0, and 1 minus the margin, each err by 2^-54. So the error is below
+SLACK * (t + |shift|) / 3 + 2^-51, and floor is settled when v is farther than SLACK * (t + |shift|) + 2^-50 from every integer.
+Words with k < 2^43 (one in a million) are always settled with balls.
 
-**Bound, 2^26 < t <= 2^52.** Write t Exp = M H + R with M = 2^m: by memorylessness H = floor(t Exp / M) is geometric (the
-kernel again, at scale t / M <= 2^26 and shift 0) and R is an independent exponential cut off at M:
-R = -t ln(1 - W p), p = 1 - e^(-M/t), W uniform. So floor(shift + t Exp) = M H + floor(shift + R). For R the
-relative error is that of p and the product (2^-52 together), of log1p (16 * 2^-52) and of two more roundings, amplified by at
-most 1 / (1 - p) < 2: below 2^-47 M, plus the cell M 2^-63. Settled outside 2^-46 M + SLACK * |shift|.
+**Bound, 2^26 < t <= 2^52.** Write t Exp = M H + R with M = 2^m: by memorylessness H = floor(t Exp / M) is geometric (the kernel
+again, at scale t / M <= 2^26 and shift 0) and R is an independent exponential cut off at M: R = -t ln(1 - W p),
+p = 1 - e^(-M/t), W uniform. So floor(shift + t Exp) = M H + floor(shift + R). For R the relative error is that of p, of W as a
+double and of their product (3 * 2^-53 together), of log1p (16 * 2^-52), of t, the product and the sum, amplified by at most
+1 / (1 - p) < 2: below 2^-47 M, plus the cell M 2^-63. Settled outside 2^-46 M + SLACK * |shift| + 2^-50.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from discreet.errors import EntropyError, ParameterError
 from discreet.noise.bits import CHUNK, Words, words
 from discreet.noise.lazy import LARGEST, SLACK, Integers, Reals, settle
 
-__all__ = ["LARGEST_SCALE", "ZERO", "Shift", "Sign", "floors"]
+__all__ = ["LARGEST_SCALE", "ZERO", "Shift", "Sign", "check_scale", "floors"]
 
 LARGEST_SCALE = 2**52
 _ONE_WORD = 2**26
@@ -65,8 +66,7 @@ ZERO = Shift(0.0, lambda _: arb(0))
 
 def floors(scale: Fraction, shift: Shift, sign: Sign, size: int) -> Integers:
     """``size`` independent draws of floor(shift + scale * Exp(1)), with a fair sign where ``sign`` says."""
-    if not 0 < scale <= LARGEST_SCALE:
-        raise ParameterError("The noise scale must be above 0 and at most 2^52 steps of the grid; choose a coarser grid.")
+    check_scale(scale)
     result = np.empty(size, dtype=np.int64)
     draw = _short if scale <= _ONE_WORD else _long
     for start in range(0, size, CHUNK):
@@ -75,9 +75,15 @@ def floors(scale: Fraction, shift: Shift, sign: Sign, size: int) -> Integers:
     return result
 
 
+def check_scale(scale: Fraction) -> None:
+    """Refuse scales that the proofs above do not cover."""
+    if not 0 < scale <= LARGEST_SCALE:
+        raise ParameterError("The noise scale must be above 0 and at most 2^52 steps of the grid; choose a coarser grid.")
+
+
 def margin(scale: float, near: Reals | float) -> float:
     """Half-width of the zone around an integer where balls decide."""
-    return SLACK * (scale + float(np.max(np.abs(near))))
+    return SLACK * (scale + float(np.max(np.abs(near)))) + 2.0**-50
 
 
 @lru_cache(maxsize=256)
@@ -101,7 +107,7 @@ def _short(scale: Fraction, shift: Shift, sign: Sign, start: int, result: Intege
     _floor(value, near, drawn, sign, result)
     if value.min() < zone or value.max() > 1 - zone or odd.min() < _FEW_DIGITS:
         for i in np.flatnonzero((value < zone) | (value > 1 - zone) | (odd < _FEW_DIGITS)):
-            minus = bool(drawn[i] & 1)
+            minus = bool(int(drawn[i]) & 1)
             result[i] = _settle_short(scale, shift.exact, start + int(i), int(digits[i]), sign, minus)
 
 
@@ -164,7 +170,7 @@ def _long(scale: Fraction, shift: Shift, sign: Sign, start: int, result: Integer
     result += (high ^ minus) - minus
     zone = 2.0**-46 * unit + margin(0.0, near)
     for i in np.flatnonzero((value < zone) | (value > 1 - zone)):
-        result[i] = _settle_long(scale, shift.exact, start + int(i), int(digits[i]), sign, bool(drawn[i] & 1), int(high[i]))
+        result[i] = _settle_long(scale, shift.exact, start + int(i), int(digits[i]), sign, bool(int(drawn[i]) & 1), int(high[i]))
 
 
 def _settle_long(

@@ -17,7 +17,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from discreet.balls import arb, ball, precision
-from discreet.noise.exponential import LARGEST_SCALE, ZERO, Shift, Sign, floors
+from discreet.noise.exponential import LARGEST_SCALE, ZERO, Shift, Sign, check_scale, floors
 from discreet.noise.lazy import Integers, Reals
 
 __all__ = ["LARGEST_SCALE", "discrete", "geometric", "rounded"]
@@ -30,6 +30,7 @@ def discrete(scale: Fraction, size: int) -> Integers:
     >>> discrete(Fraction(3, 2), 4).shape
     (4,)
     """
+    check_scale(scale)
     return floors(scale, _log_c(scale), Sign.AFTER, size)
 
 

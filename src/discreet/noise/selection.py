@@ -75,6 +75,8 @@ def _screen(distances: Reals, weight: float, digits: NDArray[np.uint32], bound: 
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):  # ln 0: the bound is infinite, as it should be
         scaled = distances * weight
         scaled[~(distances > -math.inf) | np.isnan(scaled)] = 0.0  # a distance beyond the doubles, or 0 * infinity: at most 0
+        if weight == math.inf:
+            scaled[distances > -1e-200] = 0.0  # the true weight may make up for so small a distance
         np.log(digits.astype(np.float32), out=bound)
     np.maximum(scaled, _FLOOR, out=scaled)
     np.subtract(scaled, bound, out=bound, casting="same_kind")

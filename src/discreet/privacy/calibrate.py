@@ -35,9 +35,10 @@ def noise(
 ) -> float:
     """The smallest noise s between ``low`` and ``high`` for which ``make(s)`` is (epsilon, delta)-DP.
 
-    >>> from discreet.privacy import gdp
-    >>> sigma = noise(lambda s: 1000 * gdp(1 / s).sampled(0.01), epsilon=2, delta=1e-6)
-    >>> round(sigma, 4)
+    >>> import discreet as dp
+    >>> def steps(sigma):
+    ...     return 1000 * dp.Gaussian(sensitivity=1, sigma=sigma).privacy.sampled(0.01)
+    >>> round(noise(steps, epsilon=2, delta=1e-6), 4)
     1.029
     """
     target = _Target(epsilon, delta)

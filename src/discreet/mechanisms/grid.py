@@ -107,22 +107,25 @@ def _split(scaled: list[Fraction]) -> tuple[list[int], Reals, Callable[[int], Fr
 def release_integers(value: Value, noise: Callable[[int], Integers]) -> Released:
     """Whole numbers plus whole noise.
 
-    An int64 array gives an int64 array, cut off at the ends of that type *after* the noise (post-processing), so that the type of
-    the answer never depends on the data. Python's integers, of any size, give Python's integers.
+    An int64 array or a list gives an int64 array, cut off at the ends of that type *after* the noise (post-processing), so that
+    the type of the answer never depends on the data. A single integer, and arrays of Python's own (dtype object), know no limit.
     """
     numbers = read_numbers(value, integral=True)
     drawn = noise(numbers.size)
-    if isinstance(numbers.flat, list):
-        sums = [int(number) + int(extra) for number, extra in zip(numbers.flat, drawn, strict=True)]
-        return _object_array(sums).reshape(numbers.shape) if numbers.shape else sums[0]
+    if not isinstance(numbers.flat, list) and numbers.shape and _roomy(numbers.flat):
+        drawn += numbers.flat.astype(np.int64, copy=False)
+        return drawn.reshape(numbers.shape)
+    sums = [int(numbers.exact(i)) + int(extra) for i, extra in enumerate(drawn)]
     if not numbers.shape:
-        return int(numbers.flat[0]) + int(drawn[0])
-    flat = numbers.flat.astype(np.int64)
-    if flat.size and (int(flat.max()) > 2**62 or int(flat.min()) < -(2**62)):
-        exact = [min(max(int(x) + int(extra), _LAST.min), _LAST.max) for x, extra in zip(flat, drawn, strict=True)]
-        return np.array(exact, dtype=np.int64).reshape(numbers.shape)
-    drawn += flat
-    return drawn.reshape(numbers.shape)
+        return sums[0]
+    if numbers.boxed:
+        return _object_array(sums).reshape(numbers.shape)
+    return np.array([min(max(x, _LAST.min), _LAST.max) for x in sums], dtype=np.int64).reshape(numbers.shape)
+
+
+def _roomy(flat: NDArray[np.generic]) -> bool:
+    """Whether noise of up to 2^62 cannot overflow."""
+    return flat.size == 0 or (int(flat.max()) <= 2**62 and int(flat.min()) >= -(2**62))
 
 
 def _object_array(numbers: list[int]) -> NDArray[np.object_]:

@@ -34,6 +34,7 @@ class Numbers:
 
     flat: Integers | Reals | list[Fraction]
     shape: tuple[int, ...]
+    boxed: bool = False  # the caller's array held Python's own numbers, and wants such back
 
     @property
     def size(self) -> int:
@@ -60,6 +61,7 @@ class Numbers:
 
 def read_numbers(value: Value, *, integral: bool = False) -> Numbers:
     """Read a scalar, list or array; where ``integral``, only integers."""
+    value = _plain(value)
     numbers = _read(value)
     if integral and not (_integers(value) and numbers.whole):
         raise ValueRefused(
@@ -75,6 +77,13 @@ def read_number(value: Number) -> Fraction:
     if numbers.shape:
         raise ValueRefused("One number is wanted here, not a list of them.")
     return numbers.exact(0)
+
+
+def _plain(value: Value) -> Value:
+    """Columns of data frames and the like, as the arrays they are willing to become."""
+    if hasattr(value, "__array__") and not isinstance(value, (np.ndarray, np.generic)):
+        return np.asarray(value)
+    return value
 
 
 def _integers(value: object) -> bool:
@@ -97,12 +106,12 @@ def _read(value: object) -> Numbers:
         array = _objects(value)
     flat = array.reshape(-1)
     if flat.dtype == object:
-        return Numbers([_exact(x) for x in flat], array.shape)
+        return Numbers([_exact(x) for x in flat], array.shape, isinstance(value, np.ndarray))
     kind, size = flat.dtype.kind, flat.dtype.itemsize
     if kind == "i" or (kind == "u" and size < 8):
         return Numbers(flat.astype(np.int64), array.shape)
     if kind == "u":
-        return Numbers([Fraction(int(x)) for x in flat], array.shape)
+        return Numbers([Fraction(int(x)) for x in flat], array.shape, True)
     if kind != "f" or size > 8:
         raise ValueRefused(_STRANGE)
     reals = flat.astype(np.float64)

@@ -33,6 +33,7 @@ __all__ = ["Contour", "Parts", "Saddle", "find_saddle", "log_moment", "open_cont
 Parts = tuple[tuple[Loss, int], ...]
 
 _MOST_NODES = 1 << 17
+_MOST_WORK = 1 << 25  # terms: half a second or so
 _FACTORS = (1.05, 1.2, 1.5, 2.0, 3.0, 6.0)  # of the tilt, tried in Chernoff bounds
 _GOAL = 1e-14  # of the answer, for each source of error that can be chosen
 
@@ -100,7 +101,8 @@ def open_contour(parts: Parts, saddle: Saddle) -> Contour | None:
     width = max(width, min((top - y * saddle.epsilon - goal) / (y - x) for y, top in beyond))
     step = 2 * math.pi / width
     end = max(8 * step, 8 / saddle.spread)
-    while end / step <= _MOST_NODES:
+    most = min(_MOST_NODES, _MOST_WORK / sum(loss.work(x) for loss, _ in parts))
+    while end / step <= most:
         faded = decay(parts, x, end)
         if math.log(max(faded, 1e-300)) <= goal - (scale - x * saddle.epsilon) + math.log(math.pi * end):
             break

@@ -91,14 +91,15 @@ def _rough(parts: Parts, saddle: Saddle, points: float, *, top: bool) -> list[tu
     uses = sum(count * (min(1.0, float(loss.pure)) if isinstance(loss, Smooth) else 4.0) for loss, count in parts)
     fine = math.sqrt(4e-4 * max(saddle.epsilon, 1e-3 * saddle.spread) / ((saddle.tilt + 1) * uses)) * 2 / points
     fine = min(fine, max(saddle.spread, 1 / saddle.tilt) / 16)
-    fine = max(fine, max(loss.reach(0.0) for loss, _ in parts) / 2**18)
+    least = max(loss.reach(0.0) for loss, _ in parts) / 2**18  # no law needs more points than that
+    fine = max(fine, least)
     divisors = [loss.divisor for loss, _ in parts if loss.divisor]
     shared = common_step(divisors) if divisors else Fraction(0)
     if shared and shared >= fine / 16:
         step = shared / max(1, math.ceil(float(shared) / fine))
         same = True
     else:
-        step, same = Fraction(2) ** math.floor(math.log2(fine / 32)), False
+        step, same = Fraction(2) ** math.floor(math.log2(max(fine / 32, least))), False
     laws = []
     for loss, count in parts:
         own = step if same or not loss.divisor else loss.divisor / max(1, math.ceil(2 * float(loss.divisor) / float(step)))

@@ -104,6 +104,10 @@ class Loss(ABC):
     def reach(self, x: float) -> float:
         """How large the losses that matter under the tilt x are: the scale of the phases t L."""
 
+    def work(self, x: float) -> int:  # noqa: ARG002 - closed forms cost next to nothing
+        """How many terms one value of ``characteristic`` takes."""
+        return 1
+
     def decay(self, x: float, t: float) -> float:  # noqa: ARG002 - the bound that always holds
         """A bound on |phi| at and beyond t."""
         return 1.0
@@ -191,6 +195,9 @@ class Atomic(Loss):
         exponents = x * self.atoms.losses + self.atoms.log_mass
         top = float(exponents.max())
         return top, np.exp(exponents - top)
+
+    def work(self, x: float) -> int:  # noqa: ARG002
+        return self.atoms.mass.size
 
     def rounding(self, x: float, t: float) -> float:
         return (self.atoms.mass.size + 256 + (8 * t + 8 * abs(x)) * self.reach(x)) * UNIT + self.atoms.error

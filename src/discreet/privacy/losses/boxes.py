@@ -64,8 +64,8 @@ class Box(Atomic):
 
     def group(self, size: int) -> Box:
         """k steps between neighbours: (k epsilon, (1 + e^epsilon + ... + e^((k-1) epsilon)) delta)."""
-        if self.delta == 0:
-            return Box(size * self.epsilon)
+        if self.delta == 0 or self.epsilon == 0:
+            return Box(size * self.epsilon, min(Fraction(1), size * self.delta))
         with precision(160):
             growth = ball(size * self.epsilon).expm1() / ball(self.epsilon).expm1()
             return Box(size * self.epsilon, min(Fraction(1), Fraction(upper(growth * ball(self.delta)))))

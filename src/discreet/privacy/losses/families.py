@@ -72,7 +72,7 @@ class Renyi(Moments):
         return None
 
     def log_moment(self, x: float) -> float:
-        knots = [(0.0, 0.0)] + [(float(order) - 1, float((order - 1) * value)) for order, value in self.divergences]
+        knots = [(0.0, 0.0)] + [(float(order - 1), float((order - 1) * value)) for order, value in self.divergences]
         if x > knots[-1][0]:
             return math.inf
         for (left, low), (right, high) in pairwise(knots):

@@ -18,11 +18,14 @@ from discreet.balls import ball, precision, upper
 from discreet.errors import ParameterError
 from discreet.privacy.losses.base import UNIT, Atomic, Atoms, Complex, Loss, Reals
 from discreet.privacy.losses.cells import atoms_to_cells, round_cells
+from discreet.privacy.losses.families import Family
 from discreet.privacy.losses.gaussian import Gaussian
 from discreet.privacy.losses.sampled_gaussian import SampledGaussian
 from discreet.privacy.losses.smooth import Smooth
 
 __all__ = ["SampledLattice", "sample"]
+
+_NO_NOISE = Fraction(64)  # (sensitivity / sigma)^2
 
 
 @dataclass(frozen=True)
@@ -55,7 +58,8 @@ class SampledLattice(Loss):
 
     @property
     def rho(self) -> Fraction | None:
-        return self.base.rho
+        """No more than without sampling (the divergence is convex in the pair); none where the base may disclose everything."""
+        return None if self.base.infinity else self.base.rho
 
     @property
     def reverse(self) -> SampledLattice:
@@ -158,6 +162,8 @@ class SampledLattice(Loss):
 def sample(loss: Loss, rate: Fraction, *, adding: bool = False) -> Loss:
     """The loss of a mechanism on a Poisson sample."""
     if isinstance(loss, Gaussian):
+        if loss.squared_mu > _NO_NOISE:  # sampling never costs more, and hardly less where there is next to no noise
+            return Family("sampled Gaussian with next to no noise", loss, SampledGaussian(_NO_NOISE, rate, adding))
         return SampledGaussian(loss.squared_mu, rate, adding)
     if loss.divisor is None or loss.reverse != loss:
         raise ParameterError(

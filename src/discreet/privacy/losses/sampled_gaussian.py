@@ -66,7 +66,7 @@ class SampledGaussian(Loss):
         return self.cumulants(x)[0]
 
     def cumulants(self, x: float) -> tuple[float, float, float]:
-        if x < 0:
+        if x < 0 or (1 + x) * self._mu > _FARTHEST:
             return math.inf, math.inf, math.inf
         line = self._line(x)
         total = float(line.weights.sum())
@@ -91,6 +91,9 @@ class SampledGaussian(Loss):
         spread = float(modulus @ (96 + 2 * size)) / float(line.weights.sum())
         return (spread + 64) * UNIT + 2.0**-57
 
+    def work(self, x: float) -> int:
+        return self._line(x).z.size
+
     def reach(self, x: float) -> float:
         return self._mu * (self._mu * (abs(x) + 1) + 12)
 
@@ -104,7 +107,7 @@ class SampledGaussian(Loss):
         mu, rate = self._mu, float(self.rate)
         power = -x if self.adding else 1 + x
         best = 1.0
-        for angle in _ANGLES[: np.searchsorted(_ANGLES, 1.5 * mu * line.height)]:
+        for angle in min(1.5, 1.5 * mu * line.height) * _SHARES:
             modulus, argument = _log_shifted(line.z, mu, rate, angle)
             exponent = power * modulus - line.z**2 / 2 + (angle / mu) ** 2 / 2 - line.top - t * argument
             best = min(best, float(np.exp(exponent).sum() / line.weights.sum()))
@@ -182,7 +185,8 @@ def _log_shifted(z: Reals, mu: float, rate: float, angle: float) -> tuple[Reals,
     return np.where(y > 40, far, modulus), argument
 
 
-_ANGLES = np.geomspace(1e-3, 1.5, 14)
+_SHARES = np.geomspace(1e-3, 1.0, 14)  # of the largest height tried in ``decay``
+_FARTHEST = 2000.0  # standard deviations: tilts that look farther out are of no use
 
 
 @dataclass(frozen=True, eq=False)

@@ -141,7 +141,7 @@ def _members(parts: Parts) -> Parts:
 def _delta(parts: Parts, epsilon: Fraction, *, top: bool) -> float:
     if not parts:
         return 0.0
-    sure, most = disclosure(parts), supremum(parts)
+    sure, most = disclosure(parts, top=top), supremum(parts)
     if most is not None and epsilon >= most:
         return up(sure) if top else down(sure)
     e = down(epsilon) if top else up(epsilon)  # delta falls in epsilon
@@ -157,7 +157,7 @@ def _delta(parts: Parts, epsilon: Fraction, *, top: bool) -> float:
 def _epsilon(parts: Parts, delta: Fraction, near: float | None, *, top: bool) -> float:
     if not parts:
         return 0.0
-    sure, largest = disclosure(parts), supremum(parts)
+    sure, largest = disclosure(parts, top=top), supremum(parts)
     most = math.inf if largest is None else up(largest) if top else down(largest)
     if delta <= sure:
         return most if delta == sure else math.inf

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 
-from discreet.balls import ball, precision, upper
+from discreet.balls import ball, lower, precision, upper
 from discreet.exact import up
 from discreet.privacy.contour import Parts
 from discreet.privacy.losses import BoundedRange
@@ -18,8 +18,8 @@ from discreet.privacy.losses import BoundedRange
 __all__ = ["disclosure", "log", "log_moment_bound", "moment_delta", "moment_epsilon"]
 
 
-def disclosure(parts: Parts) -> Fraction:
-    """The probability of total disclosure, 1 - prod (1 - delta_i)^k_i, not below the truth."""
+def disclosure(parts: Parts, *, top: bool = True) -> Fraction:
+    """The probability of total disclosure, 1 - prod (1 - delta_i)^k_i, not below the truth (``top``) or not above it."""
     leaks = [(loss.infinity, count) for loss, count in parts if loss.infinity]
     if not leaks:
         return Fraction(0)
@@ -29,7 +29,7 @@ def disclosure(parts: Parts) -> Fraction:
         kept = ball(1)
         for chance, count in leaks:
             kept *= ball(1 - chance) ** count
-        return min(Fraction(1), max(Fraction(0), Fraction(upper(1 - kept))))
+        return min(Fraction(1), max(Fraction(0), Fraction(upper(1 - kept) if top else lower(1 - kept))))
 
 
 def log_moment_bound(parts: Parts, x: float) -> float:

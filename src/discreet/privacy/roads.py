@@ -54,7 +54,7 @@ def closed_delta(parts: Parts, epsilon: Fraction, *, top: bool) -> float | None:
 
 
 def _composed_road(parts: Parts, saddle: Saddle, *, top: bool) -> Bound:
-    sure = up(disclosure(parts)) if top else down(disclosure(parts))
+    sure = up(disclosure(parts)) if top else down(disclosure(parts, top=False))
     if all(loss.exact for loss, _ in parts):
         laws = [(atoms, count) for loss, count in parts if (atoms := loss.lattice(None, up=top))]
         if law := convolve(laws, saddle.tilt):

@@ -61,9 +61,7 @@ def _composed_road(parts: Parts, saddle: Saddle, *, top: bool) -> Bound:
             return _law_bound(law, sure + _lost(laws, top=top), top=top)
     contour = open_contour(parts, saddle)
     if contour:
-        return lambda e: (
-            contour.delta(e)[1] * (1 + 2.0**-52) + sure + _LEAST if top else contour.delta(e)[0] + sure * (1 - 2.0**-52)
-        )
+        return lambda e: _with_disclosure(contour.delta(e)[1 if top else 0], sure, top=top)
     points = 4.0
     while points > 2.0**-8:
         rough = _rough(parts, saddle, points, top=top)
@@ -79,9 +77,12 @@ def _lost(laws: list[tuple[Atoms, int]], *, top: bool) -> float:
 
 
 def _law_bound(law: Convolution, sure: float, *, top: bool) -> Bound:
-    return lambda e: (
-        law.delta(e, up=top) * (1 + 2.0**-52) + sure + _LEAST if top else law.delta(e, up=top) + sure * (1 - 2.0**-52)
-    )
+    return lambda e: _with_disclosure(law.delta(e, up=top), sure, top=top)
+
+
+def _with_disclosure(delta: float, sure: float, *, top: bool) -> float:
+    """Both parts of delta together, their sum rounded away from the truth."""
+    return (delta + sure) * (1 + 2.0**-51) + _LEAST if top else (delta + sure) * (1 - 2.0**-51)
 
 
 def _rough(parts: Parts, saddle: Saddle, points: float, *, top: bool) -> list[tuple[Atoms, int]] | None:

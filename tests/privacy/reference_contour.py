@@ -90,6 +90,8 @@ def sampled_gaussians(
             values.append((scale * sum(terms, acb(0))) ** count)
             missing = (values[-1].abs_upper() / values[0].abs_lower()) / (arb.pi() * (j + 1) * dt)
             if j > 16 and missing < arb(10) ** -digits:
+                if adding and float(width) > -count * math.log1p(-float(rate)):  # no loss is larger
+                    return Line(x, width, values, 2 * missing, {})
                 tops = {y: _moment(mu, q, -real(y) if adding else 1 + real(y)) ** count for y in (x + 1, x + 2, x + 4)}
                 return Line(x, width, values, 2 * missing, tops)
 

@@ -234,20 +234,29 @@ def sampled(curve: Callable[[arb], arb], rate: Fraction) -> tuple[Curve, Curve]:
 
 
 def gaussian_at(squared_mu: Fraction) -> Callable[[arb], arb]:
-    mu = real(squared_mu).sqrt()
-    return lambda x: phi(mu / 2 - x / mu) - x.exp() * phi(-mu / 2 - x / mu)
+    def delta(x: arb) -> arb:
+        mu = real(squared_mu).sqrt()
+        return phi(mu / 2 - x / mu) - x.exp() * phi(-mu / 2 - x / mu)
+
+    return delta
 
 
 def laplace_at(epsilon: Fraction) -> Callable[[arb], arb]:
-    e = real(epsilon)
-    return lambda x: arb(0) if x >= e else 1 - x.exp() if x <= -e else -((x - e) / 2).expm1()
+    def delta(x: arb) -> arb:
+        e = real(epsilon)
+        return arb(0) if x >= e else 1 - x.exp() if x <= -e else -((x - e) / 2).expm1()
+
+    return delta
 
 
 def response_at(epsilon: Fraction, options: int) -> Callable[[arb], arb]:
-    e = real(epsilon)
-    lie = (-e).exp()
-    law = [(e, 1), (0, (options - 2) * lie), (-e, lie)]
-    return lambda x: sum((m * (1 - (x - l).exp()) for l, m in law if l > x), arb(0)) / (1 + (options - 1) * lie)
+    def delta(x: arb) -> arb:
+        e = real(epsilon)
+        lie = (-e).exp()
+        law = [(e, arb(1)), (arb(0), (options - 2) * lie), (-e, lie)]
+        return sum((m * (1 - (x - l).exp()) for l, m in law if l > x), arb(0)) / (1 + (options - 1) * lie)
+
+    return delta
 
 
 def sampled_boxes(epsilon: Fraction, delta: Fraction, rate: Fraction, count: int, *, adding: bool) -> Curve:

@@ -51,7 +51,7 @@ def test_one_laplace_and_one_response(epsilon: str, rate: str) -> None:
 @pytest.mark.parametrize(
     ("count", "x", "width", "digits", "epsilons", "deltas"),
     [
-        (10, "7", 20, 14, ["0.3", "0.6"], ["1e-6"]),
+        (10, "7", 20, 17, ["0.3", "0.6"], ["1e-6"]),
         (1000, "5", 40, 30, ["0.5", "2", "3"], ["1e-3", "1e-6", "1e-9"]),
         (10000, "4", 60, 30, ["2", "7", "9"], ["0.1", "1e-6", "1e-9"]),
         (100000, "1.5", 120, 30, ["20", "28"], ["1e-6"]),
@@ -64,7 +64,7 @@ def test_gradient_descent(
 ) -> None:
     """Rate 0.01, sigma 1, each direction by itself."""
     if count == 10 and adding:
-        x, width, epsilons, deltas = "60", 2, ["0.03", "0.05"], ["1e-3"]
+        x, width, epsilons = "60", 2, ["0.03", "0.05"]
     line = contour.sampled_gaussians(F(1), F(1, 100), count, adding=adding, x=F(x), width=F(width), digits=digits)
     parts = ((SampledGaussian(F(1), F(1, 100), adding), count),)
     for epsilon in map(F, epsilons):

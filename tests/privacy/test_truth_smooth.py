@@ -63,8 +63,8 @@ def test_many_laplaces(count: int, x: str, reach: int, epsilon: float) -> None:
 
 def test_the_two_references_agree() -> None:
     """The inversion formula and the exact integrals, on the same composition."""
-    line, exact = contour.laplaces(F(1), 60, F(1, 2), 300), truth.laplaces(F(1), 60)
-    for epsilon in (F(5), F(30), F(50)):
+    line, exact = contour.laplaces(F(1), 100, F(1, 2), 300), truth.laplaces(F(1), 100)
+    for epsilon in (F(40), F(60)):
         assert line(epsilon).overlaps(exact(epsilon))
         assert line(epsilon).rel_accuracy_bits() > 20
 

@@ -15,7 +15,7 @@ from functools import lru_cache
 
 from discreet.exact import down, up
 from discreet.privacy.contour import Parts, find_saddle
-from discreet.privacy.losses import BoundedRange, Concentrated, Gaussian, Loss, Moments
+from discreet.privacy.losses import BoundedRange, Concentrated, Family, Gaussian, Loss, Moments
 from discreet.privacy.moments import disclosure, log, log_moment_bound, moment_delta, moment_epsilon
 from discreet.privacy.roads import Bound, closed_delta, pair_bound
 
@@ -79,14 +79,14 @@ def _together(loss: Loss, count: int, other: Loss, more: int) -> tuple[Loss, int
 def delta_bounds(parts: Parts, epsilon: Fraction) -> tuple[float, float]:
     """A lower and an upper bound on delta(epsilon)."""
     low = max(_delta(directed, epsilon, top=False) for directed in directions(_members(parts)))
-    high = max(_delta(directed, epsilon, top=True) for directed in directions(parts))
+    high = max(_delta(directed, epsilon, top=True) for directed in directions(_worst(parts)))
     return min(low, high), high
 
 
 @lru_cache(maxsize=1024)
 def epsilon_bounds(parts: Parts, delta: Fraction) -> tuple[float, float]:
     """A lower and an upper bound on the smallest epsilon >= 0 that holds with this delta."""
-    high = max(_epsilon(directed, delta, None, top=True) for directed in directions(parts))
+    high = max(_epsilon(directed, delta, None, top=True) for directed in directions(_worst(parts)))
     members = _members(parts)
     near = high if members == parts else None
     low = max(_epsilon(directed, delta, near, top=False) for directed in directions(members))
@@ -131,7 +131,13 @@ def directions(parts: Parts) -> list[Parts]:
     return [parts] if reverse == parts else [parts, reverse]
 
 
+def _worst(parts: Parts) -> Parts:
+    """What bounds each family from above."""
+    return canonical(tuple((loss.worst if isinstance(loss, Family) else loss, count) for loss, count in parts))
+
+
 def _members(parts: Parts) -> Parts:
+    """What each family attains."""
     return canonical(tuple((loss.member, count) for loss, count in parts))
 
 

@@ -11,6 +11,8 @@ level: its error is at most 16 log2(n) units of the inputs' sum (a level costs a
 the mean of those errors plus 16 log2(n) units of the mean of |F|. Sums of n terms of one sign add n units, exponentials 64 + 8
 |x l| units.
 
+Losses are where they are said to be within ``blur``, so delta is asked for at an epsilon moved by as much, to the safe side.
+
 **Wrapping.** The window leaves out tilted mass of at most 2^-60 on either side (Chernoff, on the atoms themselves). Wrapped
 mass only adds to f inside; the lower bound subtracts 2^-59 times the largest weight. Mass above the window that should count
 is at most 2^-60 times the weight there.
@@ -43,10 +45,12 @@ class Convolution:
     tilt: float
     log_scale: float
     scale_error: float
+    blur: float  # how far a loss may be from where it is said to be
     whole: bool  # the window holds the whole support
 
     def delta(self, epsilon: float, *, up: bool) -> float:
         """A bound on the finite part of delta(epsilon), from above or below."""
+        epsilon += (-1 if up else 1) * (self.blur + 4 * UNIT * abs(epsilon))  # delta falls in epsilon
         start = int(np.searchsorted(self.losses, epsilon, side="right"))
         stop = int(np.searchsorted(self.losses, epsilon + 60 / self.tilt))  # beyond it weights are below e^-60
         losses = self.losses[start:stop]
@@ -97,11 +101,12 @@ def convolve(parts: Sequence[tuple[Atoms, int]], tilt: float) -> Convolution | N
     both = np.full(size // 2 + 1, 2.0)
     both[0] = both[-1] = 1.0  # every other frequency stands for two
     error = float(both @ (noise + level * bound)) / size
+    blur = sum(count * atoms.blur for atoms, count in parts) + 4 * UNIT * (abs(float(first)) + h * (abs(low) + size))
     circle = np.fft.irfft(product, size)
     points = low + np.arange(size)
     losses: Reals = float(first) + h * points.astype(np.float64)
     law_out = np.maximum(circle[points % size], 0.0)
-    return Convolution(losses, law_out, error * (1 + 2.0**-20), tilt, scale, scale_error, size > span)
+    return Convolution(losses, law_out, error * (1 + 2.0**-20), tilt, scale, scale_error, blur, size > span)
 
 
 @dataclass(frozen=True)

@@ -41,6 +41,7 @@ class Atoms:
     mass: Reals
     error: float = 64 * UNIT
     lost: float = 0.0  # P-mass above the lattice, to be counted as disclosure
+    blur: float = 0.0  # how far ``first`` and ``step`` may put a loss from where it is
 
     @cached_property
     def losses(self) -> Reals:

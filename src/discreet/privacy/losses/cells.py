@@ -49,7 +49,7 @@ def round_cells(first: Fraction, step: Fraction, p: Reals, q: Reals, *, up: bool
         matched[p <= 0] = 0.0
         masses[2:] += matched * p / 2
         masses[1:-1] += (1 - matched) * p / 2
-    return Atoms(first - step, step, masses, 2**12 * UNIT)
+    return Atoms(first - step, step, masses, 2**12 * UNIT, blur=64 * UNIT * float(np.abs(left).max(initial=0.0)))
 
 
 def rounded_atoms(atoms: Atoms, step: Fraction, *, up: bool) -> Atoms:

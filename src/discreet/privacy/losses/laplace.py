@@ -12,7 +12,7 @@ between.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 
@@ -113,6 +113,28 @@ class DiscreteLaplace(Atomic):
     def lattice(self, step: Fraction | None, *, up: bool) -> Atoms:  # noqa: ARG002 - it has its own
         return self.atoms if self.sensitivity <= _MOST_ATOMS else self._gathered(up=up)
 
+    def _transform(self, x: float, t: Reals) -> Complex:
+        """M(x + it) e^(-x d / scale) with the geometric sum in closed form: fit for any sensitivity."""
+        d, scale = self.sensitivity, float(self.scale)
+        rate = (1 + 2 * (x + 1j * t)) / scale
+        inside = np.exp(-rate) * np.expm1(-(d - 1) * rate) / np.expm1(-rate)
+        q = math.exp(-1 / scale)
+        result: Complex = np.exp(1j * t * (d / scale)) * (1 - math.expm1(-1 / scale) * inside + np.exp(-d * rate)) / (1 + q)
+        return result
+
+    def log_moment(self, x: float) -> float:
+        if self.sensitivity <= _MOST_ATOMS:
+            return super().log_moment(x)
+        return x * float(self.pure) + math.log(float(self._transform(x, np.zeros(1)).real[0]))
+
+    def characteristic(self, x: float, t: Reals) -> Complex:
+        if self.sensitivity <= _MOST_ATOMS:
+            return super().characteristic(x, t)
+        return self._transform(x, t) / float(self._transform(x, np.zeros(1)).real[0])
+
+    def rounding(self, x: float, t: float) -> float:
+        return super().rounding(x, t) + (256 + 8 * (t + abs(x)) * float(self.pure)) * UNIT
+
     def _gathered(self, *, up: bool) -> Atoms:
         """Too many atoms to list: cells of w values of x each, their masses by geometric sums, rounded up or down."""
         d, t = self.sensitivity, float(self.scale)
@@ -132,7 +154,7 @@ class DiscreteLaplace(Atomic):
         )
         mass = rest.mass
         mass[-1] += top.mass[0]  # x <= 0 is an atom of its own, at the lattice's highest point
-        return Atoms(rest.first, rest.step, mass, rest.error)
+        return replace(rest, mass=mass)
 
     @cached_property
     def atoms(self) -> Atoms:

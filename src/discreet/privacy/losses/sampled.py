@@ -18,7 +18,7 @@ from discreet.balls import ball, precision, upper
 from discreet.errors import ParameterError
 from discreet.privacy.losses.base import UNIT, Atomic, Atoms, Complex, Loss, Reals
 from discreet.privacy.losses.cells import atoms_to_cells, round_cells
-from discreet.privacy.losses.families import Family
+from discreet.privacy.losses.families import Family, Moments
 from discreet.privacy.losses.gaussian import Gaussian
 from discreet.privacy.losses.sampled_gaussian import SampledGaussian
 from discreet.privacy.losses.smooth import Smooth
@@ -130,7 +130,8 @@ class SampledLattice(Loss):
 
     def lattice(self, step: Fraction | None, *, up: bool) -> Atoms:
         if self.exact:
-            return Atoms(Fraction(float(self._default[0][0])), self.divisor, self._default[1])
+            reach = self.reach(0.0)
+            return Atoms(Fraction(float(self._default[0][0])), self.divisor, self._default[1], blur=64 * UNIT * reach)
         h = step or self.divisor / 256
         if isinstance(self.base, Smooth):
             return self._smooth(self.base, h, up=up)
@@ -165,6 +166,10 @@ def sample(loss: Loss, rate: Fraction, *, adding: bool = False) -> Loss:
         if loss.squared_mu > _NO_NOISE:  # sampling never costs more, and hardly less where there is next to no noise
             return Family("sampled Gaussian with next to no noise", loss, SampledGaussian(_NO_NOISE, rate, adding))
         return SampledGaussian(loss.squared_mu, rate, adding)
+    if isinstance(loss, Moments):  # sampling never costs more: the bound stands, and what attained it is sampled
+        return Family(f"sampled {loss.kind}", loss, sample(loss.member, rate, adding=adding))
+    if isinstance(loss, Family):
+        return Family(f"sampled {loss.name}", sample(loss.worst, rate, adding=adding), sample(loss.attained, rate, adding=adding))
     if loss.divisor is None or loss.reverse != loss:
         raise ParameterError(
             f"A guarantee of kind {loss.kind!r} names no pair that could be sampled; sample the mechanism's own guarantee."

@@ -17,7 +17,7 @@ import numpy as np
 
 from discreet.errors import ParameterError
 
-__all__ = ["down", "positive", "probability", "rational", "root", "root_up", "sensitivity", "up", "whole"]
+__all__ = ["down", "positive", "probability", "rational", "root", "root_up", "sensitivity", "shown", "up", "whole"]
 
 
 def rational(name: str, value: object, hint: str = "a number such as 0.5") -> Fraction:
@@ -42,16 +42,25 @@ def rational(name: str, value: object, hint: str = "a number such as 0.5") -> Fr
         return Fraction(str(value) if isinstance(value, np.floating) else repr(value))
     if isinstance(value, Decimal):
         if not value.is_finite():
-            raise ParameterError(f"{name} must be finite, not {value}; write {hint}.")
+            raise ParameterError(f"{name} must be finite, not {shown(value)}; write {hint}.")
         return Fraction(value)
     raise ParameterError(f"{name} must be a number, not {type(value).__name__}; write {hint}.")
+
+
+def shown(value: object) -> str:
+    """A public number as a message may quote it."""
+    try:
+        text = str(value)
+    except ValueError:  # integers of thousands of digits are not printed
+        text = "a number of thousands of digits"
+    return text if len(text) <= 60 else f"{text[:50]}..."
 
 
 def positive(name: str, value: object, hint: str = "a number above 0, such as 1") -> Fraction:
     """A rational above zero."""
     exact = rational(name, value, hint)
     if exact <= 0:
-        raise ParameterError(f"{name} must be above 0, not {value}; write {hint}.")
+        raise ParameterError(f"{name} must be above 0, not {shown(value)}; write {hint}.")
     return exact
 
 
@@ -70,16 +79,16 @@ def probability(name: str, value: object, *, zero: bool, hint: str) -> Fraction:
     exact = rational(name, value, hint)
     if not (0 <= exact < 1) or (exact == 0 and not zero):
         interval = "[0, 1)" if zero else "(0, 1)"
-        raise ParameterError(f"{name} must lie in {interval}, not {value}; write {hint}.")
+        raise ParameterError(f"{name} must lie in {interval}, not {shown(value)}; write {hint}.")
     return exact
 
 
 def whole(name: str, value: object, least: int = 1) -> int:
     """An integer parameter of at least ``least``."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral):
-        raise ParameterError(f"{name} must be a whole number of at least {least}, not {value!r}.")
+        raise ParameterError(f"{name} must be a whole number of at least {least}, not {shown(value)}.")
     if int(value) < least:
-        raise ParameterError(f"{name} must be a whole number of at least {least}, not {int(value)}.")
+        raise ParameterError(f"{name} must be a whole number of at least {least}, not {shown(value)}.")
     return int(value)
 
 

@@ -4,6 +4,7 @@ the zero-concentrated cost.
 
 from __future__ import annotations
 
+import itertools
 import math
 from fractions import Fraction
 
@@ -41,7 +42,7 @@ def test_more_noise_never_costs_more(kind: str, count: int) -> None:
     sizes = [F(1, 20), F(1, 10), F(1, 4), F(1), F(2)]
     for delta in (1e-12, 1e-6, 0.1):
         bounds = [(count * MAKERS[kind](size)).epsilon_bounds(delta) for size in sizes]
-        for less, more in zip(bounds[:-1], bounds[1:], strict=True):
+        for less, more in itertools.pairwise(bounds):
             assert less[0] <= more[1] * (1 + 1e-12)
             assert less[1] <= more[1] * (1 + 1e-4) + 1e-9
 
@@ -51,7 +52,7 @@ def test_more_noise_never_costs_more(kind: str, count: int) -> None:
 def test_renyi_rises_and_stays_below_rho(privacy: Privacy, orders: list[float]) -> None:
     values = [privacy.renyi(order) for order in sorted(orders)]
     assert not any(math.isnan(value) for value in values)
-    assert all(0 <= low <= high * (1 + 1e-9) for low, high in zip(values[:-1], values[1:], strict=True))
+    assert all(0 <= low <= high * (1 + 1e-9) for low, high in itertools.pairwise(values))
     for order, value in zip(sorted(orders), values, strict=True):
         assert value <= privacy.rho * order * (1 + 1e-9) + 1e-11
     if privacy.epsilon(0) < math.inf:

@@ -19,7 +19,7 @@ from discreet.balls import arb, ball, precision, upper
 from discreet.errors import ParameterError
 from discreet.exact import probability, whole
 from discreet.mechanisms.selection import Scores, Selection, distances, read_contest
-from discreet.mechanisms.values import Number
+from discreet.mechanisms.values import Number, nearest
 from discreet.noise.lazy import Reals
 from discreet.noise.selection import Noise
 from discreet.privacy import Privacy
@@ -52,7 +52,8 @@ class Exponential(Selection):
     def probabilities(self, scores: Scores) -> Reals:
         """The chance of each candidate. It is a function of the private scores: for study, not for release."""
         away, _ = distances(scores)
-        weights = np.exp(away * float(self.weight))
+        with np.errstate(over="ignore", invalid="ignore"):
+            weights = np.where(away == 0, 1.0, np.exp(away * nearest(self.weight)))
         chances: Reals = weights / weights.sum()
         return chances
 

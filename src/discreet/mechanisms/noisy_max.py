@@ -17,7 +17,7 @@ from fractions import Fraction
 
 from discreet.balls import arb
 from discreet.mechanisms.selection import Selection, read_contest
-from discreet.mechanisms.values import Number
+from discreet.mechanisms.values import Number, nearest
 from discreet.noise.selection import Noise
 
 __all__ = ["NoisyMax"]
@@ -48,9 +48,10 @@ class NoisyMax(Selection):
         miss, count = read_contest(confidence, candidates)
         if count == 1:
             return 0.0
-        wanted = math.log(miss * 4 / (count - 1))
+        share = miss * 4 / (count - 1)
+        wanted = math.log(share.numerator) - math.log(share.denominator)
         low, high = 0.0, 8.0 - 2 * min(0.0, wanted)
         for _ in range(100):
             middle = (low + high) / 2
             low, high = (low, middle) if math.log(2 + middle) - middle <= wanted else (middle, high)
-        return high / float(self.weight)
+        return high * nearest(self.scale)

@@ -87,7 +87,7 @@ class RandomizedResponse:
 
     def _fill(self, options: Sequence[Hashable], epsilon: Fraction, loose: Fraction | None) -> None:
         try:
-            known = () if isinstance(options, str) else tuple(options)
+            known = () if isinstance(options, (str, set, frozenset)) else tuple(options)
             different = len(set(known)) == len(known) >= 2
         except TypeError:
             different = False
@@ -125,6 +125,10 @@ class RandomizedResponse:
 
     def release(self, value: Hashable | Sequence[Hashable] | NDArray[np.generic]) -> Hashable | NDArray[np.generic]:
         """One randomised report for one answer, an array of reports for a list or array of answers (one a person)."""
+        if isinstance(value, np.ndarray) and value.ndim != 1:
+            if value.ndim:
+                raise ValueRefused("Answers must be a flat list or array, one for each person.")
+            value = value.item()
         if isinstance(value, (list, np.ndarray)):
             return _labels(self.options)[self._randomise(self._codes(value))]
         return self.options[int(self._randomise(self._codes([value]))[0])]

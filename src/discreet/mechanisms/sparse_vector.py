@@ -169,6 +169,7 @@ class Stream:
 
     def ask(self, value: Number) -> bool | int | float:
         """Whether the noisy value reaches the noisy threshold (or the released value, where those are paid for)."""
+        read_number(value)  # one value, one answer, one payment
         return self.answer([value])[0]
 
     def answer(self, values: Sequence[Number] | NDArray[np.generic]) -> list[bool | int | float]:
@@ -204,7 +205,7 @@ class Stream:
         step, bar = nearest(self._technique.step), nearest(self._bar)
         with np.errstate(over="ignore", invalid="ignore"):
             gap = near + drawn * step - bar
-            sure = np.abs(gap) > 2.0**-48 * (np.abs(near) + np.abs(drawn) * step + abs(bar))
+            sure = np.abs(gap) > 2.0**-36 * (np.abs(near) + np.abs(drawn) * step + abs(bar))
         above: NDArray[np.bool_] = gap >= 0
         for i in np.flatnonzero(~(sure & np.isfinite(gap))):  # too close, or beyond the doubles
             above[i] = exact(start + int(i)) + int(drawn[i]) * self._technique.step >= self._bar

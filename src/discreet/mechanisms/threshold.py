@@ -33,6 +33,7 @@ from discreet.mechanisms.gaussian import Gaussian, analytic_sigma
 from discreet.mechanisms.laplace import Laplace
 from discreet.mechanisms.values import Number
 from discreet.noise import gaussian, laplace
+from discreet.noise.bits import words
 from discreet.noise.coins import Chance, bernoulli
 from discreet.noise.lazy import Integers
 from discreet.privacy import Privacy, approximate
@@ -85,19 +86,18 @@ class Threshold:
         keys, numbers = _read(counts)
         noisy = numbers + self._draw(numbers.size)
         shown = [(keys[i], int(noisy[i])) for i in np.flatnonzero(noisy > self.cut)]
-        # The order of a mapping is the order in which the data came: it must not show through.
-        return dict(sorted(shown, key=lambda pair: (-pair[1], repr(pair[0]))))
+        return dict(sorted(_arranged(shown), key=lambda pair: -pair[1]))
 
     def select(self, counts: Mapping[K, int]) -> list[K]:
         """The keys that may be shown, without counts: the rule that shows most."""
         if self.noise == "gaussian":
-            return sorted(self.release(counts), key=repr)
+            return [key for key, _ in _arranged(list(self.release(counts).items()))]
         keys, numbers = _read(counts)
         shown = np.ones(numbers.size, dtype=np.bool_)
         for number in np.unique(numbers[numbers <= 2 * self.cut + 2]):
             same = np.flatnonzero(numbers == number)
             shown[same] = bernoulli(_best_chance(self.epsilon / self.keys, self.delta / self.keys, int(number)), same.size)
-        return sorted((keys[i] for i in np.flatnonzero(shown)), key=repr)
+        return [key for key, _ in _arranged([(keys[i], 0) for i in np.flatnonzero(shown)])]
 
     def error(self, confidence: Number = 0.95) -> int | float:
         """With at least this probability the noise on one count is no larger (before the cut is applied)."""
@@ -119,6 +119,14 @@ class Threshold:
         while (over := np.flatnonzero(np.abs(drawn) > self.cut)).size:
             drawn[over] = laplace.discrete(self._scale, over.size)
         return drawn
+
+
+def _arranged(shown: list[tuple[K, int]]) -> list[tuple[K, int]]:
+    """In an order that says nothing about the data, whose order a mapping keeps: by key where keys have one, else at random."""
+    if all(type(key) is str for key, _ in shown) or all(type(key) is int for key, _ in shown):
+        return sorted(shown)
+    order = np.argsort(words(len(shown)))
+    return [shown[i] for i in order]
 
 
 def _read(counts: Mapping[K, int]) -> tuple[list[K], Integers]:
@@ -167,7 +175,8 @@ def _best_chance(epsilon: Fraction, delta: Fraction, count: int) -> Chance:
     def rising(n: int) -> arb:
         return ball(delta) * ball(n * epsilon).expm1() / ball(epsilon).expm1()
 
-    with precision(256):
+    bits = 256 + 4 * delta.denominator.bit_length()
+    with precision(bits):
         bend = (1 + ball(1 - delta) / ball(delta) * (ball(epsilon) / 2).tanh()).log() / ball(epsilon)
         turn = int(bend.lower().floor().unique_fmpz() or 0) + 1
 
@@ -179,5 +188,5 @@ def _best_chance(epsilon: Fraction, delta: Fraction, count: int) -> Chance:
 
     if count == 1:
         return Chance(delta)  # rational: its digits may end
-    with precision(256):
+    with precision(bits):
         return Chance(value) if value() < 1 else Chance(Fraction(1))

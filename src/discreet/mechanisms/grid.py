@@ -12,6 +12,7 @@ released float say nothing about x.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -64,8 +65,7 @@ class Grid:
         """The numbers of a value that can be released here; anything else is refused before noise is drawn."""
         numbers = read_numbers(value, integral=self.integral)
         if not self.integral:
-            with np.errstate(over="ignore"):
-                small = np.abs(self._scaled(numbers.near())) <= _LARGEST_CELL
+            small = np.abs(numbers.near()) <= math.ldexp(1.0, self.exponent) * _LARGEST_CELL
             if not small.all():
                 raise ValueRefused(
                     f"A value is too large for this mechanism's grid of {self.public:g}: at most {self.public * _LARGEST_CELL:g} "
@@ -80,15 +80,14 @@ class Grid:
         return np.ldexp(np.ldexp(reals, 1000), -self.exponent - 1000)
 
     def _fine(self, numbers: Numbers, noise: Rounded) -> Reals:
-        if isinstance(numbers.flat, list) or (
-            numbers.flat.dtype == np.int64 and np.abs(numbers.near()).max(initial=0) >= 2.0**53
-        ):
-            cells, near, exact = _split([numbers.exact(i) / self.step for i in range(numbers.size)])
-            return np.ldexp(np.array(cells, dtype=np.float64) + noise(near, exact), self.exponent)
-        scaled = self._scaled(numbers.near())
-        whole = np.floor(scaled)
-        noisy = noise(scaled - whole, lambda i: numbers.exact(i) / self.step - int(whole[i]))
-        return np.ldexp(whole + noisy, self.exponent)
+        if numbers.doubles:
+            scaled = self._scaled(numbers.near())
+            whole = np.floor(scaled)
+            noisy = noise(scaled - whole, lambda i: numbers.exact(i) / self.step - int(whole[i]))
+            whole += noisy
+            return np.ldexp(whole, self.exponent)
+        cells, near, exact = _split([numbers.exact(i) / self.step for i in range(numbers.size)])
+        return np.ldexp(np.array(cells, dtype=np.float64) + noise(near, exact), self.exponent)
 
     def _coarse(self, numbers: Numbers, noise: Rounded) -> NDArray[np.object_]:
         cells, near, exact = _split([numbers.exact(i) / self.step for i in range(numbers.size)])

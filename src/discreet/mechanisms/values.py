@@ -47,6 +47,13 @@ class Numbers:
             return all(number.denominator == 1 for number in self.flat)
         return self.flat.dtype == np.int64
 
+    @property
+    def doubles(self) -> bool:
+        """Whether ``near`` is exact."""
+        if isinstance(self.flat, list):
+            return False
+        return self.flat.dtype == np.float64 or bool(np.abs(self.near()).max(initial=0.0) < 2.0**53)
+
     def exact(self, i: int) -> Fraction:
         """One of them, exactly."""
         number = self.flat[i]
@@ -56,7 +63,7 @@ class Numbers:
         """Doubles within a relative 2^-53, infinite beyond them."""
         if isinstance(self.flat, list):
             return np.array([nearest(number) for number in self.flat], dtype=np.float64)
-        return self.flat.astype(np.float64)
+        return self.flat.astype(np.float64, copy=False)
 
 
 def read_numbers(value: Value, *, integral: bool = False) -> Numbers:
@@ -116,7 +123,7 @@ def _read(value: object) -> Numbers:
         return Numbers([Fraction(int(x)) for x in flat], array.shape, True)
     if kind != "f" or size > 8:
         raise ValueRefused(_STRANGE)
-    reals = flat.astype(np.float64)
+    reals = flat.astype(np.float64, copy=False)
     if not np.isfinite(reals).all():
         raise ValueRefused(_NOT_FINITE)
     return Numbers(reals, array.shape)

@@ -65,10 +65,8 @@ def rounded(
 
     near: Reals | None = None
     if fractions is not None:
-        near = np.empty(even)
-        near[:size] = fractions
-        near[size:] = 0
-        near += 0.5
+        near = np.full(even, 0.5)
+        near[:size] += fractions
     for start in range(0, even, 2 * _PAIRS):
         stop = min(start + 2 * _PAIRS, even)
         _pairs(variance, near, shift, start, stop, result)
@@ -105,13 +103,22 @@ def _pairs(variance: Fraction, near: Reals | None, shift: Callable[[int], arb], 
     result[start:stop] = whole
     zone = margin(deviation)
     small = _SMALL_RADIUS * deviation
-    low = np.minimum.reduce
-    if low(value) < zone or np.maximum.reduce(value) > 1 - zone or low(radius) < small or low(odd) < _FEW_DIGITS:
+    if not _sure(value, radius, odd, zone, small):
         near_edge = (value < zone) | (value > 1 - zone)
         for i in np.flatnonzero(near_edge[:count] | near_edge[count:] | (radius < small) | (odd < _FEW_DIGITS)):
             here, there = start + int(i), start + count + int(i)
             pair = _settle_pair(variance, (int(first[i]), int(second[i])), shift, here, there)
             result[here], result[there] = pair
+
+
+def _sure(value: Reals, radius: Reals, odd: Integers, zone: float, small: float) -> bool:
+    """Whether floats settle every one of these pairs."""
+    if odd.size == 1:  # reducing arrays of one or two takes longer than all the rest
+        inside = zone <= value[0] <= 1 - zone and zone <= value[1] <= 1 - zone
+        return bool(inside and radius[0] >= small and odd[0] >= _FEW_DIGITS)
+    low = np.minimum.reduce
+    inside = low(value) >= zone and np.maximum.reduce(value) <= 1 - zone
+    return bool(inside and low(radius) >= small and low(odd) >= _FEW_DIGITS)
 
 
 @lru_cache(maxsize=256)

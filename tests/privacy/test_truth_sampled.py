@@ -9,7 +9,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from flint import arb
+from flint import arb, ctx
 from privacy import reference_contour as contour
 from privacy import reference_curves as truth
 from privacy.reference_bracket import EPSILONS, holds
@@ -74,6 +74,29 @@ def test_gradient_descent(
         assert not arb(composition._delta(parts, epsilon, top=True)) < value
     if not adding:  # which is the costlier direction
         holds(count * dp.gdp(1).sampled(0.01), line, epsilons=[], deltas=map(F, deltas))
+
+
+@pytest.mark.parametrize(("epsilon", "adding"), [("0.2", False), ("1", False), ("0.01", True)])
+def test_two_gaussians(epsilon: str, adding: bool) -> None:
+    """E[delta(epsilon - L)] over the first loss, delta being the closed form of the second: the trapezoid rule, good to 1e-11."""
+    x, step = F(epsilon), F(1, 1500)
+    parts = ((SampledGaussian(F(1), F(1, 100), adding), 2),)
+    with ctx.workprec(128):
+        q, total = arb(1) / 100, arb(0)
+        for j in range(-12 * 1500, 13 * 1500):
+            z = truth.real(j * step)
+            ratio = 1 - q + q * (z - arb(1) / 2).exp()
+            at = truth.real(x).exp() * (ratio if adding else 1 / ratio)  # e^(epsilon - L)
+            rest = (1 / at if adding else at) - 1 + q
+            edge = (rest / q).log() + arb(1) / 2 if rest > 0 else None
+            if adding:
+                one = truth.phi(edge) * (1 - at * (1 - q)) - at * q * truth.phi(edge - 1) if edge is not None else arb(0)
+            else:
+                one = (1 - q - at) * truth.phi(-edge) + q * truth.phi(1 - edge) if edge is not None else 1 - at
+            total += (-z * z / 2).exp() * (1 if adding else ratio) * one
+        value = float(total * truth.real(step) / (2 * arb.pi()).sqrt())
+    assert composition._delta(parts, x, top=False) <= value * (1 + 1e-11)
+    assert composition._delta(parts, x, top=True) >= value * (1 - 1e-11)
 
 
 @pytest.mark.parametrize(("count", "epsilon"), [(1000, 2.124515), (10000, 6.907384), (100000, 27.672598)])

@@ -114,9 +114,11 @@ def test_gaussian_and_a_discrete_laplace_of_a_large_sensitivity() -> None:
     holds(privacy, curve, epsilons=[F(1)], deltas=[F(1, 10**6)])
 
 
-@pytest.mark.parametrize("sigma", ["0.1", "0.3", "0.6"])
-def test_gaussian_and_a_narrow_discrete_gaussian(sigma: str) -> None:
+@pytest.mark.parametrize("mu", ["0.1", "0.5", "1"])
+@pytest.mark.parametrize("sigma", ["0.1", "0.3", "0.5", "1"])
+def test_gaussian_and_a_narrow_discrete_gaussian(sigma: str, mu: str) -> None:
+    """The tilt that 1e-100 takes reaches for values whose masses are below all floats."""
     square = F(sigma) ** 2
-    privacy = dp.gdp(1) + dp.DiscreteGaussian(sensitivity=1, sigma=F(sigma)).privacy
-    curve = truth.with_gaussian(F(1), truth.discrete_gaussian(square, 1))
-    holds(privacy, curve, epsilons=[1 / (2 * square) + 3], deltas=[F(1, 10**6)])
+    privacy = dp.gdp(F(mu)) + dp.DiscreteGaussian(sensitivity=1, sigma=F(sigma)).privacy
+    curve = truth.with_gaussian(F(mu) ** 2, truth.discrete_gaussian(square, 1))
+    holds(privacy, curve, epsilons=[1 / (2 * square) + 3], deltas=[F(1, 10**6), F(1, 10**90), F(1, 10**100)])

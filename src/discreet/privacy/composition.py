@@ -170,12 +170,13 @@ def _epsilon(parts: Parts, delta: Fraction, near: float | None, *, top: bool) ->
     if most == 0:
         return 0.0
     answers = [most if top else 0.0]
-    if _has_pair(parts):
+    target = down(delta) if top else up(delta)
+    if _has_pair(parts) and target > 0:
         saddle = find_saddle(parts, log_delta=log(delta - sure))
         bound = pair_bound(parts, lambda: saddle, top=top)
         guess = saddle.epsilon if near is None or math.isinf(near) else near
         finest = closed_delta(parts, Fraction(0), top=top) is not None
-        answers.append(_invert(bound, down(delta) if top else up(delta), guess, most, 0.0 if finest else 1e-12, top=top))
+        answers.append(_invert(bound, target, guess, most, 0.0 if finest else 1e-12, top=top))
     if top and _has_moments(parts):
         answers.append(moment_epsilon(parts, delta - sure))
     return min(answers) if top else max(answers)

@@ -157,7 +157,7 @@ def saddle_at(parts: Parts, x: float) -> Saddle:
 def find_saddle(parts: Parts, *, epsilon: float | None = None, log_delta: float | None = None) -> Saddle:
     """The tilt for a wanted epsilon or ln delta, by bisection of its logarithm (both move one way with it, or nearly)."""
     spread = math.sqrt(sum(count * loss.mean_variance()[1] for loss, count in parts)) or 1e-6
-    low, high = math.log(0.02 / spread), math.log(100 / spread)
+    low, high = math.log(min(0.02 / spread, 1.0)), math.log(100 / spread)
     best = None
     for _ in range(40):
         middle = (low + high) / 2

@@ -34,21 +34,22 @@ def round_cells(first: Fraction, step: Fraction, p: Reals, q: Reals, *, up: bool
     gain = -math.expm1(-h)
     doubt = 8 * UNIT / gain
     masses = np.zeros(p.size + 2)  # points first - 1, first, ...
-    if up:
-        right = np.clip((p - q * np.exp(left)) / gain + doubt * p, 0.0, p)
-        masses[2:] += right
-        masses[1:-1] += p - right
-    else:
-        surplus = np.maximum((p - q * np.exp(left)) / 2, 0.0)  # of cell j, at its left end
-        deficit = np.maximum((q * np.exp(left + h) - p) / 2, 0.0)  # of cell j, at its right end
-        masses[1:-1] += p / 2
-        above = np.append(surplus[1:], 0.0)  # the cell above each right end
-        with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # far out q is 0 and e^l beyond the doubles
+        at_left, at_right = q * np.exp(left), q * np.exp(left + h)
+        if up:
+            right = np.clip((p - np.nan_to_num(at_left)) / gain + doubt * p, 0.0, p)
+            masses[2:] += right
+            masses[1:-1] += p - right
+        else:
+            surplus = np.maximum((p - np.where(np.isnan(at_left), p, at_left)) / 2, 0.0)  # of cell j, at its left end
+            deficit = np.maximum((np.where(np.isnan(at_right), np.inf, at_right) - p) / 2, 0.0)  # at its right end
+            masses[1:-1] += p / 2
+            above = np.append(surplus[1:], 0.0)  # the cell above each right end
             matched = np.where(deficit > 0, np.minimum(1.0, above / deficit), 1.0)
-        matched = np.clip(matched - doubt, 0.0, 1.0)
-        matched[p <= 0] = 0.0
-        masses[2:] += matched * p / 2
-        masses[1:-1] += (1 - matched) * p / 2
+            matched = np.clip(np.nan_to_num(matched) - doubt, 0.0, 1.0)
+            matched[p <= 0] = 0.0
+            masses[2:] += matched * p / 2
+            masses[1:-1] += (1 - matched) * p / 2
     return Atoms(first - step, step, masses, 2**12 * UNIT, blur=64 * UNIT * float(np.abs(left).max(initial=0.0)))
 
 

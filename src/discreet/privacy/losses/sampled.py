@@ -17,6 +17,7 @@ import numpy as np
 from discreet.balls import ball, precision, upper
 from discreet.errors import ParameterError
 from discreet.privacy.losses.base import UNIT, Atomic, Atoms, Complex, Loss, Reals
+from discreet.privacy.losses.boxes import Box
 from discreet.privacy.losses.cells import atoms_to_cells, round_cells
 from discreet.privacy.losses.families import Family, Moments
 from discreet.privacy.losses.gaussian import Gaussian
@@ -25,6 +26,8 @@ from discreet.privacy.losses.smooth import Smooth
 
 __all__ = ["SampledLattice", "sample"]
 
+_EVERYBODY = Fraction(1, 2**40)
+_NO_PRIVACY = 600  # beyond this epsilon probabilities leave the doubles
 _NO_NOISE = Fraction(64)  # (sensitivity / sigma)^2
 
 
@@ -74,9 +77,12 @@ class SampledLattice(Loss):
         atoms = self.base.lattice(step, up=up)
         assert atoms is not None
         q = float(self.rate)
-        other = atoms.mass * np.exp(-atoms.losses)
+        with np.errstate(under="ignore"):
+            other = np.exp(np.minimum(atoms.log_mass - atoms.losses, 0.0))
         mixed = (1 - q) * other + q * atoms.mass
-        losses = np.log1p(q * np.expm1(atoms.losses))
+        small, large = np.minimum(atoms.losses, 40.0), np.maximum(atoms.losses, 40.0)
+        far = large + math.log(q) + np.log1p((1 - q) / q * np.exp(-large))
+        losses = np.where(atoms.losses > 40, far, np.log1p(q * np.expm1(small)))
         if self.base.infinity:  # as P has mass where Q has none, so has Q where P has none: there the ratio is 1 - q
             empty = float(self.base.infinity)
             losses = np.append(math.log1p(-q), losses)
@@ -147,7 +153,8 @@ class SampledLattice(Loss):
         cells = round(self.divisor / h)
         edges = np.linspace(float(losses[0]), float(losses[-1]), cells + 1)
         end = float(base.epsilon)
-        inner = np.clip(np.log1p(np.expm1(sign * edges) / rate), -end, end)[::sign]
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):  # at the very ends
+            inner = np.clip(np.nan_to_num(np.log1p(np.expm1(sign * edges) / rate), nan=-end), -end, end)[::sign]
         p, q, top = base.between(inner)
         mixed = ((1 - rate) * q + rate * p)[::sign]
         atoms = round_cells(first, h, *((q[::sign], mixed) if self.adding else (mixed, q)), up=up)
@@ -162,10 +169,14 @@ class SampledLattice(Loss):
 
 def sample(loss: Loss, rate: Fraction, *, adding: bool = False) -> Loss:
     """The loss of a mechanism on a Poisson sample."""
+    if 1 - rate < _EVERYBODY:  # no less than on everybody from above, no more than on a few less from below
+        return Family("nearly everybody", loss, sample(loss.member, 1 - _EVERYBODY, adding=adding))
     if isinstance(loss, Gaussian):
         if loss.squared_mu > _NO_NOISE:  # sampling never costs more, and hardly less where there is next to no noise
             return Family("sampled Gaussian with next to no noise", loss, SampledGaussian(_NO_NOISE, rate, adding))
         return SampledGaussian(loss.squared_mu, rate, adding)
+    if loss.pure is not None and loss.pure > _NO_PRIVACY:
+        return Family("sampled, with next to no privacy", loss, Box(Fraction(0)))
     if isinstance(loss, Moments):  # sampling never costs more: the bound stands, and what attained it is sampled
         return Family(f"sampled {loss.kind}", loss, sample(loss.member, rate, adding=adding))
     if isinstance(loss, Family):

@@ -177,7 +177,11 @@ def _log_shifted(z: Reals, mu: float, rate: float, angle: float) -> tuple[Reals,
     y_small, y_large = np.minimum(y, 40.0), np.maximum(y, 40.0)
     real = rate * (np.expm1(y_small) - 2 * turn * turn * np.exp(y_small))
     imaginary = rate * np.exp(y_small) * math.sin(angle)
-    modulus = np.log1p(2 * real + real * real + imaginary * imaginary) / 2
+    with np.errstate(divide="ignore"):
+        modulus = np.log1p(2 * real + real * real + imaginary * imaginary) / 2
+    if rate > 0.5:  # r may come close to 0, where 1 + (r - 1) has no digits left
+        small = np.log(np.hypot(1 - rate + rate * np.exp(y_small) * math.cos(angle), imaginary))
+        modulus = np.where(real < -0.25, small, modulus)
     # Far out, r is q e^w up to (1 - q) e^-w / q: take the large part out.
     rest = (1 - rate) / rate * np.exp(-y_large)
     far = y_large + math.log(rate) + np.log1p(2 * rest * math.cos(angle) + rest * rest) / 2

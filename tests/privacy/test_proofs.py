@@ -47,7 +47,8 @@ def test_one_shift_is_worse_than_two(a: str, b: str) -> None:
         for i in range(-40, 41):
             x = (F(a) + F(b)) * F(i, 40)
             both = one(x - F(a)) / 2 + (-u).exp() * one(x + F(a)) / 2
-            # density e^((l - a)/2)/4 on (-a, a) times delta_b(x - l): 1 - e^(x - l) for l > x + b, 1 - e^((x - l - b)/2) above x - b
+            # density e^((l - a)/2)/4 on (-a, a) times delta_b(x - l): 1 - e^(x - l) for l > x + b,
+            # 1 - e^((x - l - b)/2) above x - b
             low, high = max(-F(a), min(F(a), x - F(b))), max(-F(a), min(F(a), x + F(b)))
             middle = ((real(high) - u) / 2).exp() / 2 - ((real(low) - u) / 2).exp() / 2
             middle -= ((real(x) - v - u) / 2).exp() * real(high - low) / 4

@@ -16,7 +16,7 @@ from privacy.reference_guarantees import compositions, deltas, questions, steady
 import discreet as dp
 
 
-@steady(90)
+@steady(80)
 @given(compositions, deltas, questions)
 def test_bounds_are_numbers_in_order(privacy: dp.Privacy, delta: float, epsilon: float) -> None:
     low, high = raw_epsilon(privacy, Fraction(str(delta)))
@@ -28,7 +28,7 @@ def test_bounds_are_numbers_in_order(privacy: dp.Privacy, delta: float, epsilon:
     assert privacy.delta(epsilon) == privacy.delta_bounds(epsilon)[1]
 
 
-@steady(60)
+@steady(40)
 @given(compositions, deltas)
 def test_epsilon_and_delta_are_inverse(privacy: dp.Privacy, delta: float) -> None:
     low, high = privacy.epsilon_bounds(delta)
@@ -38,7 +38,7 @@ def test_epsilon_and_delta_are_inverse(privacy: dp.Privacy, delta: float) -> Non
         assert privacy.delta_bounds(Fraction(low))[1] >= delta * (1 - 1e-9)
 
 
-@steady(15)
+@steady(8)
 @given(compositions)
 def test_curves_fall(privacy: dp.Privacy) -> None:
     """Lower bounds of the larger question never exceed upper bounds of the smaller one."""

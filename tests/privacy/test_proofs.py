@@ -1,7 +1,7 @@
 """Promise: the lemmas that the accountant's docstrings state hold, on grids, in balls.
 
-Laplace noise on a vector is dominated by one shift; sampling, rounding up and rounding down keep their order; zero-concentrated
-costs bound every moment; the bounded-range pair dominates its members; the moment bound is above the hockey-stick.
+Laplace noise on a vector is dominated by one shift; zero-concentrated costs bound every moment; the bounded-range pair dominates
+its members and randomized response everything pure; the moment bound is above the hockey-stick; the contour's aliases are positive.
 """
 
 from __future__ import annotations
@@ -9,26 +9,14 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-import numpy as np
 import pytest
 from flint import arb, ctx
 from privacy import reference_curves as truth
-from privacy.reference_curves import Curve, real
+from privacy import reference_sampled as samples
+from privacy.reference_curves import real
 
 from discreet.privacy import Privacy
-from discreet.privacy.losses import (
-    Atoms,
-    BoundedRange,
-    Box,
-    DiscreteGaussian,
-    DiscreteLaplace,
-    Gaussian,
-    Laplace,
-    Loss,
-    Response,
-    SampledGaussian,
-    SampledLattice,
-)
+from discreet.privacy.losses import Box, DiscreteGaussian, Gaussian, Laplace, Response
 from discreet.privacy.moments import moment_delta
 
 F = Fraction
@@ -88,92 +76,6 @@ def test_one_discrete_shift_is_worse(shifts: tuple[int, ...], scale: str) -> Non
             assert not product > single(x) + real(F(1, 10**60))
 
 
-# Rounding up dominates, rounding down is dominated.
-
-
-def stick(atoms: Atoms, x: float) -> float:
-    above = atoms.losses > x
-    return float((atoms.mass[above] * -np.expm1(x - atoms.losses[above])).sum()) + atoms.lost
-
-
-def curve_of(loss: Loss) -> Curve:
-    """delta(x) of one use for x of either sign, by hand."""
-    if isinstance(loss, Laplace):
-        return truth.laplace(loss.epsilon)
-    if isinstance(loss, DiscreteLaplace):
-        return truth.discrete_laplace(loss.sensitivity, loss.scale, 1)
-    if isinstance(loss, BoundedRange):
-        at = bounded_range_at(loss.epsilon)
-        return lambda x: at(real(x))
-    base = {
-        Laplace: lambda b: truth.laplace_at(b.epsilon),
-        BoundedRange: lambda b: bounded_range_at(b.epsilon),
-        Box: lambda b: truth.response_at(b.epsilon, 2),
-        Response: lambda b: truth.response_at(b.epsilon, b.options),
-    }
-    if isinstance(loss, SampledGaussian):
-        pair = truth.sampled(truth.gaussian_at(loss.squared_mu), loss.rate)
-    else:
-        assert isinstance(loss, SampledLattice)
-        pair = truth.sampled(base[type(loss.base)](loss.base), loss.rate)
-    forward, backward = pair[::-1] if loss.adding else pair
-    # below 0 by the mirror image of the pair: delta(x) = 1 - e^x + e^x delta'(-x)
-    return lambda x: forward(x) if x >= 0 else 1 - real(x).exp() * (1 - backward(-x))
-
-
-def bounded_range_at(epsilon: Fraction):
-    def delta(x: arb) -> arb:
-        e = real(epsilon)
-        if x >= e:
-            return arb(0)
-        return 1 - x.exp() if x <= -e else ((e / 2).exp() - (x / 2).exp()) ** 2 / e.expm1()
-
-    return delta
-
-
-SAMPLES = [
-    SampledLattice(base, F(rate), adding)
-    for base in (Box(F(1)), Response(F(2), 4), Laplace(F(1)), Laplace(F(1, 20)), BoundedRange(F(2)))
-    for rate in ("0.01", "0.6")
-    for adding in (False, True)
-]
-ROUNDED: list[tuple[Loss, Fraction | None]] = [
-    *((Laplace(e), e / n) for e in (F(1, 100), F(1), F(12)) for n in (1, 7, 256)),
-    *((BoundedRange(e), e / n) for e in (F(1, 100), F(1), F(12)) for n in (1, 7, 256)),
-    (DiscreteLaplace(5000, F(5000)), None),
-    (DiscreteLaplace(10007, F(1000)), None),
-    (DiscreteLaplace(9999, F(10**6)), None),
-    *((loss, None) for loss in SAMPLES),
-    *((loss, loss.divisor / 37) for loss in SAMPLES),
-    *(
-        (SampledGaussian(F(m), F(q), adding), F(1, h))
-        for m, q in [("1", "0.01"), ("4", "0.3")]
-        for h in (50, 2000)
-        for adding in (False, True)
-    ),
-]
-
-
-@pytest.mark.parametrize(("loss", "step"), ROUNDED, ids=str)
-def test_rounding_keeps_its_side(loss: Loss, step: Fraction | None) -> None:
-    exact = curve_of(loss)
-    up, down = loss.lattice(step, up=True), loss.lattice(step, up=False)
-    assert up is not None
-    assert down is not None
-    ends = [F(float(up.losses[0])), F(float(up.losses[-1]))]
-    spots = [ends[0] + (ends[1] - ends[0]) * F(i, 60) for i in range(-3, 62)] + [
-        F(float(x)) for x in up.losses[:: max(1, up.losses.size // 20)]
-    ]
-    with ctx.workprec(BITS):
-        for x in spots:
-            value = exact(x)
-            slack = 1e-12 * float(value) + 1e-14  # masses are floats; what they may err by is allowed for elsewhere
-            assert stick(down, float(x)) <= float(value) + slack, f"down at {float(x)}"
-            assert stick(up, float(x)) >= float(value) - slack, f"up at {float(x)}"
-    assert up.mass.sum() + up.lost <= 1 + 1e-9
-    assert up.mass.sum() + up.lost >= 1 - 1e-12 - (float(loss.infinity) if loss.infinity else 0)
-
-
 # Moments.
 
 
@@ -212,7 +114,7 @@ def test_bounded_range_dominates_its_members(epsilon: str) -> None:
     """Two-point laws with losses t and t - epsilon, 0 < t < epsilon; and that no smaller curve would do."""
     e = F(epsilon)
     with ctx.workprec(BITS):
-        curve = bounded_range_at(e)
+        curve = samples.bounded_range_at(e)
         for i in range(-19, 20):
             x, best = e * F(i, 20), arb(0)
             for j in range(1, 80):
@@ -225,7 +127,7 @@ def test_bounded_range_dominates_its_members(epsilon: str) -> None:
                 assert not value > curve(real(x))
                 best = max(best, value, key=float)
             assert best > curve(real(x)) * real(F(99, 100)) - real(F(1, 10**9))
-        with_two = truth.response_at(e / 2, 2)
+        with_two = samples.response_at(e / 2, 2)
         for i in range(20):
             assert not with_two(real(e * F(i, 20))) > curve(real(e * F(i, 20)))
 
@@ -242,8 +144,8 @@ def test_randomized_response_dominates_everything_pure(epsilon: str) -> None:
     """Kairouz, Oh, Viswanath 2015: the two-point pair, against every other pair of the same largest loss."""
     e = F(epsilon)
     with ctx.workprec(BITS):
-        worst = truth.response_at(e, 2)
-        others = [truth.laplace_at(e), bounded_range_at(e), truth.response_at(e, 3), truth.response_at(e, 50)]
+        worst = samples.response_at(e, 2)
+        others = [samples.laplace_at(e), samples.bounded_range_at(e), samples.response_at(e, 3), samples.response_at(e, 50)]
         for i in range(-24, 25):
             x = real(e * F(i, 20))
             assert all(not other(x) > worst(x) for other in others)

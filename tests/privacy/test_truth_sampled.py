@@ -12,6 +12,7 @@ import pytest
 from flint import arb, ctx
 from privacy import reference_contour as contour
 from privacy import reference_curves as truth
+from privacy import reference_sampled as samples
 from privacy.reference_bracket import EPSILONS, holds
 from privacy.reference_curves import Curve
 
@@ -34,7 +35,7 @@ def larger(*curves: Curve) -> Curve:
 @pytest.mark.parametrize("rate", ["1e-4", "0.01", "0.5", "0.99"])
 @pytest.mark.parametrize("squared_mu", ["0.01", "1", "25"])
 def test_one_gaussian(squared_mu: str, rate: str) -> None:
-    curve = larger(*truth.sampled(truth.gaussian_at(F(squared_mu)), F(rate)))
+    curve = larger(*samples.sampled(samples.gaussian_at(F(squared_mu)), F(rate)))
     holds(Privacy.of(SampledGaussian(F(squared_mu), F(rate))), curve, epsilons=EPSILONS[1:8])
 
 
@@ -42,8 +43,8 @@ def test_one_gaussian(squared_mu: str, rate: str) -> None:
 @pytest.mark.parametrize("epsilon", ["0.01", "1", "5"])
 def test_one_laplace_and_one_response(epsilon: str, rate: str) -> None:
     e, q = F(epsilon), F(rate)
-    laplace = larger(*truth.sampled(truth.laplace_at(e), q))
-    response = larger(*truth.sampled(truth.response_at(e, 10), q))
+    laplace = larger(*samples.sampled(samples.laplace_at(e), q))
+    response = larger(*samples.sampled(samples.response_at(e, 10), q))
     holds(Privacy.of(Laplace(e)).sampled(q), laplace, epsilons=EPSILONS[2:7], deltas=DELTAS[:3])
     holds(Privacy.of(Response(e, 10)).sampled(q), response, epsilons=EPSILONS[2:7], deltas=DELTAS[:3])
 
@@ -121,7 +122,7 @@ def test_two_lines_agree() -> None:
 def test_boxes(epsilon: str, delta: str, rate: str, count: int) -> None:
     """What one record may disclose for sure is disclosed only if it is drawn; where it is not, the loss is ln(1 - q)."""
     e, d, q = F(epsilon), F(delta), F(rate)
-    curve = larger(*(truth.sampled_boxes(e, d, q, count, adding=adding) for adding in (False, True)))
+    curve = larger(*(samples.sampled_boxes(e, d, q, count, adding=adding) for adding in (False, True)))
     sure = 1 - (1 - q * d) ** count
     deltas = [x for x in DELTAS if x > sure * (1 + F(1, 10**6))]
     holds(count * dp.approximate(e, d).sampled(q), curve, epsilons=[F(0), F(1, 10), F(1, 3), F(3, 4)], deltas=deltas)
@@ -131,5 +132,5 @@ def test_boxes(epsilon: str, delta: str, rate: str, count: int) -> None:
 @pytest.mark.parametrize(("epsilon", "rate"), [("0.1", "0.01"), ("1", "0.1"), ("3", "0.9")])
 def test_pure(epsilon: str, rate: str, count: int) -> None:
     e, q = F(epsilon), F(rate)
-    curve = larger(*(truth.sampled_boxes(e, F(0), q, count, adding=adding) for adding in (False, True)))
+    curve = larger(*(samples.sampled_boxes(e, F(0), q, count, adding=adding) for adding in (False, True)))
     holds(count * dp.pure(e).sampled(q), curve, epsilons=[F(0), F(1, 100), F(1, 3)], deltas=[*DELTAS, F(1, 10**50)])

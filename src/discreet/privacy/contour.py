@@ -115,7 +115,8 @@ def open_contour(parts: Parts, saddle: Saddle) -> Contour | None:
         for loss, count in parts:
             phi = loss.characteristic(x, t)
             product += count * np.log(phi)
-            upper += count * np.log(np.abs(phi) + loss.rounding(x, float(t[-1])))
+            still, fast = loss.rounding(x, 0.0), loss.rounding(x, float(t[-1]))
+            upper += count * np.log(np.abs(phi) + still + (fast - still) * (t / t[-1]))
             counts += count
         values = np.exp(product)
     values[~np.isfinite(values)] = 0.0

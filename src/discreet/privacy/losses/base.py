@@ -98,7 +98,7 @@ class Loss(ABC):
         """phi(t) under the tilt x."""
 
     def rounding(self, x: float, t: float) -> float:
-        """An absolute bound on the error of ``characteristic`` up to t."""
+        """An absolute bound on the error of ``characteristic`` at t, a constant plus a multiple of t."""
         return (256 + 8 * t * self.reach(x)) * UNIT
 
     @abstractmethod

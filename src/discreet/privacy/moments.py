@@ -33,11 +33,12 @@ def disclosure(parts: Parts, *, top: bool = True) -> Fraction:
 
 
 def log_moment_bound(parts: Parts, x: float) -> float:
-    """K(x) from above; the exponential mechanism's is the smaller of its pair's and its zero-concentrated bound."""
+    """K(x) from above; the exponential mechanism's is the smaller of its pair's and its zero-concentrated bound, which also
+    stands in where a pair's own moments are out of reach."""
     total = 0.0
     for loss, count in parts:
         k = loss.log_moment(x)
-        if isinstance(loss, BoundedRange):
+        if loss.rho is not None and (isinstance(loss, BoundedRange) or math.isinf(k)):
             k = min(k, float(loss.rho) * x * (x + 1))
         total += count * k
     return total + 2.0**-40 * (abs(total) + sum(count for _, count in parts) * 2.0**-4)

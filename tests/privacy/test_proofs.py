@@ -1,7 +1,7 @@
 """Promise: the lemmas that the accountant's docstrings state hold, on grids, in balls.
 
 Laplace noise on a vector is dominated by one shift; zero-concentrated costs bound every moment; the bounded-range pair dominates
-its members and randomized response everything pure; the moment bound is above the hockey-stick; the contour's aliases are positive.
+its members and randomized response everything pure; the moment bound is above the hockey-stick; aliases are positive.
 """
 
 from __future__ import annotations

@@ -90,9 +90,12 @@ LOSSES: list[Loss] = [
 
 @pytest.mark.parametrize("loss", LOSSES, ids=str)
 def test_characteristic_functions(loss: Loss) -> None:
-    """And K(x), within 256 units of max(1, |K|)."""
+    """And K(x), within 256 units of max(1, |K|), wherever it is given."""
     slow = isinstance(loss, (SampledGaussian, DiscreteLaplace, DiscreteGaussian))
     for x in TILTS[::2] if slow else TILTS:
+        if math.isinf(loss.log_moment(x)):  # a tilt that it does not answer for: nothing is computed there
+            assert isinstance(loss, DiscreteGaussian)
+            continue
         found = loss.characteristic(x, np.array(TIMES))
         with ctx.workprec(BITS + 512):
             scale = moment(loss, acb(F(x).numerator) / F(x).denominator).real

@@ -1,6 +1,7 @@
-"""Promise: a law rounded up to a lattice dominates the loss, a law rounded down is dominated by it, at every epsilon of either sign.
+"""Promise: a law rounded up to a lattice dominates the loss, and one rounded down is dominated by it.
 
-Hockey-sticks of the rounded laws against the exact ones, at lattice points and between them, for every loss that has a lattice.
+Hockey-sticks of the rounded laws against the exact ones, at lattice points and between them, at epsilons of either sign, for
+every loss that has a lattice.
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ class DiscreteGaussian:
     @property
     def privacy(self) -> Privacy:
         """The exact loss at sensitivity 1 (one coordinate moves by 1); the zero-concentrated cost beyond it."""
-        if self.sensitivity == 1 and self.squared_sigma <= 10**6:
+        if self.sensitivity == 1 and Fraction(1, 16) <= self.squared_sigma <= 10**6:
             return Privacy.of(Loss(self.squared_sigma))
         return zcdp(Fraction(self.sensitivity) ** 2 / (2 * self.squared_sigma))
 

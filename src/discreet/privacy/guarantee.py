@@ -188,7 +188,7 @@ class Privacy:
             if facts["discreet"] != "privacy" or facts["version"] != 1:
                 raise ParameterError("This is not a guarantee that this version of discreet can read; update discreet.")
             return cls(tuple((read_loss(part), whole("count", part["count"])) for part in facts["parts"]))
-        except (KeyError, TypeError, ValueError, AttributeError) as problem:
+        except (ArithmeticError, KeyError, TypeError, ValueError, AttributeError) as problem:
             if isinstance(problem, ParameterError):
                 raise
             raise ParameterError("This text is not a guarantee; give what Privacy.to_json() wrote.") from None

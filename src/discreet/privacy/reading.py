@@ -36,7 +36,10 @@ def read_loss(facts: Facts) -> Loss:
 
 
 def _exact(facts: Facts, name: str) -> Fraction:
-    return Fraction(facts[name])
+    value = Fraction(facts[name])
+    if value < 0 or (name in ("delta", "rate") and value > 1):
+        raise ParameterError(f"A stored guarantee has an impossible {name}; give what Privacy.to_json() wrote.")
+    return value
 
 
 _READERS: dict[str, Callable[[Facts], Loss]] = {

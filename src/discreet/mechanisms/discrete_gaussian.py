@@ -21,7 +21,8 @@ from discreet.exact import sensitivity as read_sensitivity
 from discreet.mechanisms.grid import Released, release_integers
 from discreet.mechanisms.values import Number, Value
 from discreet.noise import discrete_gaussian as noise
-from discreet.privacy import Privacy, zcdp
+from discreet.privacy import Privacy
+from discreet.privacy.losses import Box, Concentrated, Family
 from discreet.privacy.losses import DiscreteGaussian as Loss
 
 __all__ = ["DiscreteGaussian"]
@@ -62,7 +63,8 @@ class DiscreteGaussian:
         """The exact loss at sensitivity 1 (one coordinate moves by 1); the zero-concentrated cost beyond it."""
         if self.sensitivity == 1 and Fraction(1, 16) <= self.squared_sigma <= 10**6:
             return Privacy.of(Loss(self.squared_sigma))
-        return zcdp(Fraction(self.sensitivity) ** 2 / (2 * self.squared_sigma))
+        cost = Concentrated(Fraction(self.sensitivity) ** 2 / (2 * self.squared_sigma))
+        return Privacy.of(Family("DiscreteGaussian", cost, Box(Fraction(0))))  # nothing is known from below
 
     @property
     def sigma(self) -> float:

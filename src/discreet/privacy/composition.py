@@ -79,14 +79,14 @@ def _together(loss: Loss, count: int, other: Loss, more: int) -> tuple[Loss, int
 def delta_bounds(parts: Parts, epsilon: Fraction) -> tuple[float, float]:
     """A lower and an upper bound on delta(epsilon)."""
     low = max(_delta(directed, epsilon, top=False) for directed in directions(_members(parts)))
-    high = max(_delta(directed, epsilon, top=True) for directed in directions(_worst(parts)))
+    high = max(_delta(directed, epsilon, top=True) for directed in directions(parts))
     return min(low, high), high
 
 
 @lru_cache(maxsize=1024)
 def epsilon_bounds(parts: Parts, delta: Fraction) -> tuple[float, float]:
     """A lower and an upper bound on the smallest epsilon >= 0 that holds with this delta."""
-    high = max(_epsilon(directed, delta, None, top=True) for directed in directions(_worst(parts)))
+    high = max(_epsilon(directed, delta, None, top=True) for directed in directions(parts))
     members = _members(parts)
     near = high if members == parts else None
     low = max(_epsilon(directed, delta, near, top=False) for directed in directions(members))
@@ -145,6 +145,7 @@ def _members(parts: Parts) -> Parts:
 
 
 def _delta(parts: Parts, epsilon: Fraction, *, top: bool) -> float:
+    parts = _worst(parts) if top else parts
     if not parts:
         return 0.0
     sure, most = disclosure(parts, top=top), supremum(parts)
@@ -161,6 +162,7 @@ def _delta(parts: Parts, epsilon: Fraction, *, top: bool) -> float:
 
 
 def _epsilon(parts: Parts, delta: Fraction, near: float | None, *, top: bool) -> float:
+    parts = _worst(parts) if top else parts
     if not parts:
         return 0.0
     sure, largest = disclosure(parts, top=top), supremum(parts)

@@ -5,6 +5,8 @@
     ├── ValueRefused        the private value cannot be handled (NaN, wrong type, too large for the grid)
     ├── Exhausted           a mechanism has given all the answers it was paid for
     ├── BudgetExceeded      what is left of a budget is less than what was asked; says spent, requested and left
+    ├── LedgerRefused       the ledger of a budget is missing, rolled back, damaged or cannot be written; nothing is answered
+    ├── EngineError         the engine could not finish a question (memory, disk, a file that changed); it never says on which row
     └── EntropyError        the system's generator failed, or recorded words ran out
 
 A message is a sentence: what was asked, what holds, what to write instead. A ``ValueRefused`` never
@@ -16,7 +18,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 
-__all__ = ["BudgetExceeded", "DiscreetError", "EntropyError", "Exhausted", "ParameterError", "ValueRefused"]
+__all__ = [
+    "BudgetExceeded",
+    "DiscreetError",
+    "EngineError",
+    "EntropyError",
+    "Exhausted",
+    "LedgerRefused",
+    "ParameterError",
+    "ValueRefused",
+]
 
 
 class DiscreetError(Exception):
@@ -52,6 +63,14 @@ class BudgetExceeded(DiscreetError):
             for name in over[:3]
         )
         return f"This would exceed the budget: {'; '.join(said)}. Ask for less, or stop here."
+
+
+class LedgerRefused(DiscreetError):
+    """The ledger of a budget cannot be trusted, or not be written; nothing is answered from it."""
+
+
+class EngineError(DiscreetError, RuntimeError):
+    """The engine could not finish a question; the message never contains a cell, nor says on which row."""
 
 
 class EntropyError(DiscreetError, RuntimeError):

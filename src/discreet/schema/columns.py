@@ -1,0 +1,219 @@
+"""Public facts about columns: what type a value has, between which bounds, on which grid, from which list.
+
+Facts come from whoever owns the data, never from the data. A value outside its type or its list is *missing*; a number or a date
+outside its bounds is *clamped*; a missing value stays missing unless the column says what it becomes (``missing=``).
+
+>>> debt = number(0, 10_000_000, step=0.01)
+>>> debt.lower, debt.upper, debt.step
+(Fraction(0, 1), Fraction(10000000, 1), Fraction(1, 100))
+"""
+
+from __future__ import annotations
+
+import datetime
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, Literal
+
+from discreet.errors import ParameterError
+from discreet.exact import positive, rational, shown
+
+__all__ = ["Boolean", "Category", "Column", "Date", "Integer", "Kind", "Number", "Text"]
+__all__ += ["boolean", "category", "date", "default_step", "integer", "number", "text"]
+
+Kind = Literal["number", "text", "boolean", "date"]
+
+_EXACT = 2**53  # a grid's numbers are whole doubles, so that no engine rounds them
+_LONG = 2**63
+
+
+@dataclass(frozen=True)
+class Integer:
+    """Whole numbers between two bounds."""
+
+    lower: int
+    upper: int
+    missing: int | None = None
+    kind: ClassVar[Kind] = "number"
+    step: ClassVar[Fraction] = Fraction(1)
+
+    def __post_init__(self) -> None:
+        for name, bound in (("lower", self.lower), ("upper", self.upper)):
+            if type(bound) is not int or not -_LONG < bound < _LONG:
+                raise ParameterError(
+                    f"The {name} bound of an integer column must be a whole number below 2^63 in size, not {shown(bound)}; "
+                    "write integer(0, 120), or number(lower, upper, step=...) for fractions."
+                )
+        _ordered(self.lower, self.upper)
+        if self.missing is not None and (type(self.missing) is not int or not self.lower <= self.missing <= self.upper):
+            raise ParameterError(f"missing={shown(self.missing)} must be a whole number within the bounds.")
+
+
+@dataclass(frozen=True)
+class Number:
+    """Numbers between two bounds, rounded to multiples of a step."""
+
+    lower: Fraction
+    upper: Fraction
+    step: Fraction
+    missing: Fraction | None = None
+    kind: ClassVar[Kind] = "number"
+
+    def __post_init__(self) -> None:
+        _ordered(self.lower, self.upper)
+        for name, bound in (("lower", self.lower), ("upper", self.upper)):
+            if (bound / self.step).denominator != 1:
+                raise ParameterError(
+                    f"The {name} bound {shown(float(bound))} is no multiple of the step {shown(float(self.step))}; "
+                    "write bounds that are, or a finer step."
+                )
+            if abs(bound / self.step) > _EXACT:
+                raise ParameterError(
+                    f"Between {shown(float(self.lower))} and {shown(float(self.upper))} there are more than 2^53 steps of "
+                    f"{shown(float(self.step))}; write a coarser step."
+                )
+        if self.missing is not None and not self.lower <= self.missing <= self.upper:
+            raise ParameterError(f"missing={shown(self.missing)} must lie within the bounds.")
+
+
+@dataclass(frozen=True)
+class Category:
+    """One of a public list of words, or of whole numbers."""
+
+    values: tuple[str, ...] | tuple[int, ...]
+    missing: str | int | None = None
+
+    def __post_init__(self) -> None:
+        words = all(isinstance(value, str) for value in self.values)
+        if not self.values or not (words or all(type(value) is int and abs(value) < _LONG for value in self.values)):
+            raise ParameterError('A category is a list of words, or of whole numbers; write category("yes", "no").')
+        if len(set(self.values)) < len(self.values):
+            raise ParameterError("A category lists a value twice; write each value once.")
+        if self.missing is not None and self.missing not in self.values:
+            raise ParameterError(f"missing={shown(self.missing)} must be one of the listed values; add it to the list.")
+
+    @property
+    def kind(self) -> Kind:
+        return "text" if isinstance(self.values[0], str) else "number"
+
+
+@dataclass(frozen=True)
+class Boolean:
+    """True or false."""
+
+    missing: bool | None = None
+    kind: ClassVar[Kind] = "boolean"
+
+    def __post_init__(self) -> None:
+        if self.missing is not None and not isinstance(self.missing, bool):
+            raise ParameterError("What a missing truth value becomes must be True or False; write boolean(missing=False).")
+
+
+@dataclass(frozen=True)
+class Date:
+    """Days of the calendar between two bounds, without a time zone."""
+
+    lower: datetime.date
+    upper: datetime.date
+    missing: datetime.date | None = None
+    kind: ClassVar[Kind] = "date"
+
+    def __post_init__(self) -> None:
+        _ordered(self.lower, self.upper)
+        if self.missing is not None and not self.lower <= self.missing <= self.upper:
+            raise ParameterError(f"missing={self.missing} must lie within the bounds.")
+
+
+@dataclass(frozen=True)
+class Text:
+    """Any text: may be compared and searched, and grouped by through private key selection only."""
+
+    missing: str | None = None
+    kind: ClassVar[Kind] = "text"
+
+    def __post_init__(self) -> None:
+        if self.missing is not None and not isinstance(self.missing, str):
+            raise ParameterError('What a missing text becomes must be a text; write text(missing="unknown").')
+
+
+Column = Integer | Number | Category | Boolean | Date | Text
+
+
+def integer(lower: int, upper: int, *, missing: int | None = None) -> Integer:
+    """Whole numbers from ``lower`` to ``upper``; others are clamped, fractions are missing."""
+    return Integer(lower, upper, missing)
+
+
+def number(lower: object, upper: object, *, step: object | None = None, missing: object | None = None) -> Number:
+    """Numbers from ``lower`` to ``upper``, rounded to multiples of ``step``.
+
+    Unless told, the step is the power of ten that cuts the range into a million steps or somewhat more, finer if a bound needs
+    it.
+
+    >>> number(0, 1).step
+    Fraction(1, 1000000)
+    """
+    low, high = rational("lower", lower), rational("upper", upper)
+    if step is not None:
+        fine = positive("step", step, "the finest difference that matters, such as 0.01")
+    else:
+        _ordered(low, high)
+        fine = default_step(low, high)
+        while any((bound / fine).denominator != 1 and abs(bound / fine) < _EXACT for bound in (low, high)):
+            fine /= 10
+    return Number(low, high, fine, None if missing is None else rational("missing", missing))
+
+
+def category(*values: str | int, missing: str | int | None = None) -> Category:
+    """One of these values; anything else is missing."""
+    return Category(values, missing)  # type: ignore[arg-type]
+
+
+def boolean(*, missing: bool | None = None) -> Boolean:
+    """True or false (also yes/no, y/n, t/f, 1/0); anything else is missing."""
+    return Boolean(missing)
+
+
+def date(lower: object, upper: object, *, missing: object | None = None) -> Date:
+    """Days from ``lower`` to ``upper``, given as dates or as ``"2026-01-31"``; others are clamped.
+
+    >>> date("2020-01-01", "2026-12-31").upper
+    datetime.date(2026, 12, 31)
+    """
+    return Date(_day("lower", lower), _day("upper", upper), None if missing is None else _day("missing", missing))
+
+
+def text(*, missing: str | None = None) -> Text:
+    """Any text."""
+    return Text(missing)
+
+
+def _ordered(lower: object, upper: object) -> None:
+    if not lower < upper:  # type: ignore[operator]
+        raise ParameterError(
+            f"The lower bound {shown(_plain(lower))} is not below the upper, {shown(_plain(upper))}; write bounds that differ."
+        )
+
+
+def _plain(bound: object) -> object:
+    return float(bound) if isinstance(bound, Fraction) else bound
+
+
+def _day(name: str, value: object) -> datetime.date:
+    if isinstance(value, datetime.date) and not isinstance(value, datetime.datetime):
+        return value
+    try:
+        return datetime.date.fromisoformat(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        raise ParameterError(f'{name} must be a day, not {shown(value)}; write "2026-01-31" or a datetime.date.') from None
+
+
+def default_step(lower: Fraction, upper: Fraction) -> Fraction:
+    """The power of ten that cuts a range into a million steps or somewhat more."""
+    size = upper - lower if upper > lower else max(abs(upper), Fraction(1))
+    step, millionth = Fraction(1), size / 10**6
+    while step > millionth:
+        step /= 10
+    while step * 10 <= millionth:
+        step *= 10
+    return step

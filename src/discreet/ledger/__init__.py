@@ -1,0 +1,6 @@
+"""Budgets that survive: every question is paid for, durably, before data is touched."""
+
+from discreet.ledger.entry import Entry
+from discreet.ledger.ledger import Ledger, adopt
+
+__all__ = ["Entry", "Ledger", "adopt"]

@@ -1,0 +1,114 @@
+"""The verified part of a ledger, as it is remembered between transactions.
+
+Opening reads and checks every record. Later transactions read and check only what came after; that the rest is still the same is
+shown by the last hash, which depends on all of it.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from discreet.errors import LedgerRefused, ParameterError
+from discreet.ledger.entry import START, Entry, Facts, Record, now, seal
+from discreet.privacy import Privacy
+from discreet.privacy.account import Account
+from discreet.privacy.budget import Budget
+
+__all__ = ["Chain", "entry_of", "opening"]
+
+_VERSION = 1
+
+
+@dataclass
+class Chain:
+    """Hashes of all verified records, and what is needed to find the others quickly."""
+
+    id: str = ""
+    salt: bytes = b""
+    hashes: list[bytes] = field(default_factory=list)
+    answers: dict[int, int] = field(default_factory=dict)  # reservation -> its answer
+    unanswered: set[int] = field(default_factory=set)
+    asked: dict[tuple[str, str], list[int]] = field(default_factory=dict)  # plan and data -> reservations
+    _account: str = ""  # the last one, as text
+
+    @property
+    def head(self) -> int:
+        """The number of the last verified record, -1 where there is none."""
+        return len(self.hashes) - 1
+
+    @property
+    def account(self) -> Account:
+        """The account after the last verified record."""
+        return Account.from_json(self._account)
+
+    def extend(self, records: Iterable[Record]) -> None:
+        """Verify and remember records that follow."""
+        for record in records:
+            number, before = len(self.hashes), self.hashes[-1] if self.hashes else START
+            if record.number != number or seal(before, record.text) != record.hash:
+                raise LedgerRefused(_broken(number))
+            try:
+                self._remember(number, record.facts)
+            except (KeyError, TypeError, ValueError, AttributeError):
+                raise LedgerRefused(_broken(number)) from None
+            self.hashes.append(record.hash)
+
+    def _remember(self, number: int, facts: Facts) -> None:
+        kind = facts["kind"]
+        if kind == "opened" and number == 0:
+            if facts["version"] != _VERSION:
+                raise LedgerRefused(
+                    f"This ledger has version {facts['version']}, and this discreet reads {_VERSION}; update discreet."
+                )
+            self.id, self.salt, self._account = str(facts["id"]), bytes.fromhex(str(facts["salt"])), str(facts["account"])
+        elif kind == "reserved" and number > 0:
+            self._account = str(facts["account"])
+            self.asked.setdefault((str(facts["plan"]), str(facts["data"])), []).append(number)
+            self.unanswered.add(number)
+        elif kind == "answered" and facts["reservation"] in self.unanswered:
+            self.unanswered.remove(int(facts["reservation"]))
+            self.answers[int(facts["reservation"])] = number
+        else:
+            raise ValueError
+
+    def check(self, record: Record) -> None:
+        """Whether a record that is read again is the one that was verified."""
+        before = self.hashes[record.number - 1] if record.number else START
+        if seal(before, record.text) != self.hashes[record.number]:
+            raise LedgerRefused(_broken(record.number))
+
+
+def opening(budget: Budget) -> Facts:
+    """The first record of a new ledger. The account is kept with it: what was promised never depends on later versions."""
+    facts: Facts = {"kind": "opened", "version": _VERSION, "time": now(), "account": budget.open().to_json()}
+    return facts | {"id": secrets.token_hex(16), "salt": secrets.token_hex(32)}
+
+
+def entry_of(reserved: Record, answered: Record | None) -> Entry:
+    """The entry that a reservation and its answer, if there is one, make together."""
+    facts = reserved.facts
+    try:
+        privacy = Privacy.from_json(str(facts["privacy"]))
+    except ParameterError:
+        raise LedgerRefused(
+            f"Entry {reserved.number} holds a guarantee that this discreet does not know; update discreet."
+        ) from None
+    return Entry(
+        number=reserved.number,
+        time=str(facts["time"]),
+        state="reserved" if answered is None else "answered",
+        question=str(facts["question"]),
+        asked=str(facts["asked"]),
+        privacy=privacy,
+        data=str(facts["data"]),
+        plan=str(facts["plan"]),
+        answer=None if answered is None else str(answered.facts["answer"]),
+    )
+
+
+def _broken(number: int) -> str:
+    return (
+        f"Record {number} of this ledger is damaged or was changed, so nobody knows how much was spent; restore an intact copy."
+    )

@@ -1,0 +1,133 @@
+"""The database of a ledger: one SQLite file with one table of records, to which rows are only ever added.
+
+Journal mode DELETE with synchronous EXTRA: when COMMIT returns, the row and the end of the rollback journal are on disk, so a
+power cut can neither lose the row nor bring back the state before it. Write-ahead logging would need shared memory between
+processes (no network folders) and a second file whose loss is a silent rollback. SQLite gives the journal the file's own mode.
+
+Every transaction has its own connection, closed at its end, and transactions of one process take turns. A fork waits for the
+turn to end: the child inherits no half-open connection, whose locks it would wrongly believe to hold.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from discreet.errors import LedgerRefused
+from discreet.ledger.entry import Record
+from discreet.ledger.witness import sync_folder
+
+__all__ = ["add", "connect", "create_file", "create_table", "is_empty", "record", "records"]
+
+_APPLICATION = 0x64706C67  # "dplg", in the file's header
+_PATIENCE = 60.0  # seconds to wait for other processes
+_turn = threading.RLock()
+
+_SCHEMA = """
+CREATE TABLE records (number INTEGER PRIMARY KEY, text TEXT NOT NULL, hash BLOB NOT NULL);
+CREATE TRIGGER never_changed BEFORE UPDATE ON records BEGIN SELECT RAISE(ABORT, 'a ledger is append-only'); END;
+CREATE TRIGGER never_deleted BEFORE DELETE ON records BEGIN SELECT RAISE(ABORT, 'a ledger is append-only'); END;
+CREATE TRIGGER always_next BEFORE INSERT ON records
+    WHEN NEW.number IS NOT (SELECT coalesce(max(number), -1) + 1 FROM records)
+    BEGIN SELECT RAISE(ABORT, 'a ledger is append-only'); END;
+"""
+
+
+def _fresh_turn() -> None:
+    global _turn
+    _turn = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=lambda: _turn.acquire() and None, after_in_parent=lambda: _turn.release(), after_in_child=_fresh_turn
+    )
+
+
+@contextmanager
+def connect(path: Path) -> Iterator[sqlite3.Connection]:
+    """A connection for one transaction; what was not committed is rolled back. SQLite's troubles become refusals."""
+    with _turn:
+        try:
+            connection = sqlite3.connect(f"{path.as_uri()}?mode=rw", uri=True, timeout=_PATIENCE, isolation_level=None)
+            try:
+                connection.execute("PRAGMA trusted_schema = OFF")
+                connection.execute("PRAGMA fullfsync = ON")  # on macOS a sync is otherwise not one
+                connection.execute("PRAGMA synchronous = EXTRA")
+                connection.execute("PRAGMA journal_mode = DELETE")
+                yield connection
+            finally:
+                connection.close()
+        except sqlite3.Error as problem:
+            raise LedgerRefused(_sentence(path, problem)) from None
+
+
+def create_file(path: Path) -> None:
+    """An empty file that only its owner may read; one that somebody else has just made is left alone."""
+    try:
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+        sync_folder(path.parent)
+    except FileExistsError:
+        pass
+    except OSError as problem:
+        reason = (problem.strerror or type(problem).__name__).lower()
+        raise LedgerRefused(f"No ledger can be made at {path} ({reason}); choose a folder that can be written.") from None
+
+
+def is_empty(connection: sqlite3.Connection) -> bool:
+    """Whether nothing was ever stored in this database."""
+    return bool(connection.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,))
+
+
+def create_table(connection: sqlite3.Connection) -> None:
+    """Make a new database a ledger, within the transaction that also adds its first record."""
+    connection.execute(f"PRAGMA application_id = {_APPLICATION}")
+    for statement in _SCHEMA.replace("; END", "\0 END").split(";\n"):
+        if statement.strip():
+            connection.execute(statement.replace("\0", ";"))
+
+
+def add(connection: sqlite3.Connection, record: Record) -> None:
+    """Append a record and commit: it is durable when this returns."""
+    connection.execute("INSERT INTO records VALUES (?, ?, ?)", (record.number, record.text, record.hash))
+    connection.execute("COMMIT")
+
+
+def records(connection: sqlite3.Connection, path: Path, first: int) -> list[Record]:
+    """All records from this number on, in order. Read to the end: a cursor left half-way would hold its lock after a refusal."""
+    if connection.execute("PRAGMA application_id").fetchone() != (_APPLICATION,):
+        raise LedgerRefused(f"{path} is not a ledger of discreet; name another file, and a new ledger is made there.")
+    query = "SELECT number, text, hash FROM records WHERE number >= ? ORDER BY number"
+    return [_read(path, row) for row in connection.execute(query, (first,)).fetchall()]
+
+
+def record(connection: sqlite3.Connection, path: Path, number: int) -> Record:
+    """The record with this number."""
+    return _read(path, connection.execute("SELECT number, text, hash FROM records WHERE number = ?", (number,)).fetchone())
+
+
+def _read(path: Path, row: tuple[object, ...] | None) -> Record:
+    number, text, hashed = row or (None, None, None)
+    if not (isinstance(number, int) and isinstance(text, str) and isinstance(hashed, bytes)):
+        raise LedgerRefused(f"The ledger {path} is damaged, so nobody knows how much was spent; restore an intact copy.")
+    return Record(number, text, hashed)
+
+
+def _sentence(path: Path, problem: sqlite3.Error) -> str:
+    code = getattr(problem, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF  # the primary code
+    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return f"The ledger {path} was locked by somebody else for {_PATIENCE:g} seconds; nothing was answered. Ask again later."
+    if code == sqlite3.SQLITE_FULL:
+        return f"The disk of the ledger {path} is full; nothing was answered. Make room, then ask again."
+    if code == sqlite3.SQLITE_READONLY or not os.access(path.parent, os.W_OK):
+        return f"The ledger {path} cannot be written, so nothing is answered; make the file and its folder writable."
+    if code == sqlite3.SQLITE_NOTADB:
+        return f"{path} is not a ledger of discreet; name another file, and a new ledger is made there."
+    if code == sqlite3.SQLITE_CORRUPT:
+        return f"The ledger {path} is damaged, so nobody knows how much was spent; restore an intact copy."
+    name = getattr(problem, "sqlite_errorname", "no code")
+    return f"The ledger {path} could not be read or written ({name}); nothing was answered. Mend that, then ask again."

@@ -1,0 +1,111 @@
+"""The witness: a small file that remembers how far a ledger had come, kept apart from it.
+
+A hash chain shows every change inside a ledger but not that its end was cut off, that an older copy was put back, or that the
+file was deleted. The witness does: it holds the number and the hash of a recent record, in the user's state folder, under a name
+made from the ledger's real path. It may lag behind the ledger (a crash between the two); it is never ahead of it.
+
+It is replaced in one step (written aside, synced, renamed, folder synced). Writers hold the ledger's own write lock, so that it
+never moves backwards.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from discreet.errors import LedgerRefused
+
+__all__ = ["Witness", "read", "sync_folder", "write"]
+
+
+@dataclass(frozen=True)
+class Witness:
+    """A record that the ledger with this id is known to contain."""
+
+    ledger: str
+    number: int
+    hash: bytes
+
+
+def place(ledger: Path) -> Path:
+    """Where the witness of the ledger at this real path is kept."""
+    name = hashlib.sha256(os.path.normcase(str(ledger)).encode(errors="surrogateescape")).hexdigest()
+    return _state_folder() / "discreet" / "witness" / f"{name}.json"
+
+
+def read(ledger: Path) -> Witness | None:
+    """The witness of a ledger, None where there is none."""
+    path = place(ledger)
+    try:
+        facts = json.loads(path.read_bytes())
+        found = Witness(facts["ledger"], facts["number"], bytes.fromhex(facts["hash"]))
+        if facts["discreet"] != "witness" or facts["version"] != 1 or type(found.number) is not int or found.number < 0:
+            raise ValueError
+    except FileNotFoundError:
+        return None
+    except OSError as problem:
+        raise LedgerRefused(
+            f"The witness of {ledger.name} at {path} cannot be read ({_reason(problem)}); mend that first."
+        ) from None
+    except (KeyError, TypeError, ValueError, RecursionError):
+        raise LedgerRefused(
+            f"The witness of the ledger {ledger.name} is damaged, so nobody knows how much was spent. "
+            f"If you are sure that this ledger is the latest, run: discreet ledger adopt {ledger}."
+        ) from None
+    return found
+
+
+def write(ledger: Path, witness: Witness) -> None:
+    """Make a witness durable; the caller holds the ledger's write lock."""
+    path = place(ledger)
+    facts = {"discreet": "witness", "version": 1, "ledger": witness.ledger, "number": witness.number, "hash": witness.hash.hex()}
+    aside = path.with_suffix(".new")
+    try:
+        if not path.parent.is_dir():
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            for folder in (path.parent.parent, path.parent.parent.parent):
+                sync_folder(folder)
+        handle = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0), 0o600)
+        with os.fdopen(handle, "wb") as file:
+            file.write(json.dumps(facts).encode())
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(aside, path)
+        sync_folder(path.parent)
+    except OSError as problem:
+        raise LedgerRefused(
+            f"The witness of {ledger.name} at {path} cannot be written ({_reason(problem)}), so nothing is answered; "
+            "what was reserved counts as spent. Make room or mend the permissions, then ask again."
+        ) from None
+
+
+def sync_folder(folder: Path) -> None:
+    """Make names in a folder durable. Windows cannot, and does not need to."""
+    if sys.platform == "win32":
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _state_folder() -> Path:
+    if sys.platform == "win32":
+        given, usual = os.environ.get("LOCALAPPDATA"), ("AppData", "Local")
+    else:
+        given, usual = os.environ.get("XDG_STATE_HOME"), (".local", "state")
+    if given and os.path.isabs(given):
+        return Path(given)
+    try:
+        return Path.home().joinpath(*usual)
+    except RuntimeError:
+        raise LedgerRefused("There is no home folder to keep a ledger's witness in; set XDG_STATE_HOME to a folder.") from None
+
+
+def _reason(problem: OSError) -> str:
+    return (problem.strerror or type(problem).__name__).lower()

@@ -1,0 +1,233 @@
+"""The running account of a budget: what is spent, what is left, and whether one more question fits.
+
+An account is a value: spending gives a new one, and a refusal changes nothing. Sums are the exact ones of the filters; an
+approximate budget keeps two of them, and a sum that a question does not fit into, or has no price in, is closed for ever.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from discreet.errors import BudgetExceeded, ParameterError
+from discreet.privacy.amount import Amount, amount, down, short, up
+from discreet.privacy.budget import Budget
+from discreet.privacy.filters import ApproximateFilter, ConcentratedFilter, Filter, PureFilter
+from discreet.privacy.guarantee import Privacy, zcdp
+from discreet.privacy.losses import Loss
+from discreet.privacy.losses.boxes import tanh_rho
+from discreet.privacy.prices import Price, as_approximate, as_concentrated
+
+__all__ = ["Account"]
+
+_ZERO = Fraction(0)
+
+
+@dataclass(frozen=True)
+class Account:
+    """A budget and what is spent of it.
+
+    >>> from discreet.privacy import pure
+    >>> account = Budget(epsilon=0.3).open().spend(pure(0.1)).spend(pure(0.1))
+    >>> print(account)
+    epsilon 0.2 of 0.3 spent, 0.1 left
+    >>> account.remaining.epsilon, account.fits(pure(0.1)), account.fits(pure(0.11))
+    (0.1, True, False)
+    """
+
+    budget: Budget
+    roads: tuple[Filter | None, ...]  # approximate: the pure sum, then the zero-concentrated one; None where closed
+
+    @classmethod
+    def open(cls, budget: Budget) -> Account:
+        """Nothing spent."""
+        roads: tuple[Filter | None, ...]
+        if budget.kind == "pure":
+            roads = (PureFilter(epsilon=budget.epsilon),)
+        elif budget.kind == "concentrated":
+            roads = (ConcentratedFilter(rho=budget.rho, delta=budget.leaks),)
+        else:
+            sums = ApproximateFilter(epsilon=budget.epsilon, delta=budget.leaks)
+            roads = (sums, ConcentratedFilter(rho=budget.most_rho, delta=budget.leaks))
+        return cls(budget, roads)
+
+    def fits(self, privacy: Privacy) -> bool:
+        """Whether ``spend`` would accept this guarantee."""
+        return any(road is not None and road.fits(privacy) for road in self.roads)
+
+    def spend(self, privacy: Privacy, asked: Fraction | None = None) -> Account:
+        """The account after this guarantee is paid for; refused, with nothing spent, where it does not fit.
+
+        ``asked`` is the epsilon its author typed: an approximate budget's refusal says it again.
+        """
+        if self.fits(privacy):
+            return Account(self.budget, tuple(_paid(road, privacy) for road in self.roads))
+        if self.budget.kind == "approximate":
+            raise self._refusal(privacy, asked)
+        if self.budget.kind == "pure" and (_price(privacy, as_approximate) or (_ZERO, Fraction(1)))[1]:
+            raise ParameterError(
+                "This question has no pure epsilon, and the budget adds up nothing else; ask with Laplace noise and public keys, "
+                "or start with Budget(epsilon=3, delta=1e-6)."
+            )
+        (road,) = self.roads
+        assert road is not None
+        road.spend(privacy)
+        raise AssertionError("a question that does not fit was accepted")
+
+    # Looking at it.
+
+    @property
+    def total(self) -> Amount:
+        """What there was at the start."""
+        budget, kind = self.budget, self.budget.kind
+        return amount(up, kind, budget.epsilon, budget.delta or _ZERO, self._rho(total=True))
+
+    @property
+    def spent(self) -> Amount:
+        """What is spent, rounded up. Book-keeping: only for a pure budget a guarantee at any moment."""
+        epsilon, rho, delta, kind = self._spent_epsilon(), self._rho(), self._leaked(), self.budget.kind
+        if rho and kind == "approximate" and epsilon != self._pure_spent():
+            delta += self.budget.conversion
+        return amount(up, kind, epsilon, delta, rho)
+
+    @property
+    def remaining(self) -> Amount:
+        """What is left, rounded down: the largest epsilon or rho that fits, and the delta that thresholds may still spend."""
+        epsilon, rho, kind = self._left("epsilon"), self._left("rho"), self.budget.kind
+        if kind == "approximate":
+            epsilon = max(epsilon or _ZERO, self._gaussian_left(rho))
+        return amount(down, kind, epsilon, self.budget.leaks - self._leaked(), rho)
+
+    def __str__(self) -> str:
+        spent, left, total = self.spent, self.remaining, self.total
+        name = "rho" if self.budget.kind == "concentrated" else "epsilon"
+        said = f"{name} {float(spent):.6g} of {float(total):.6g} spent, {float(left):.6g} left"
+        return said + (f"; delta {spent.delta:.6g} of {total.delta:.6g} spent" if total.delta else "")
+
+    def _left(self, name: str) -> Fraction | None:
+        """What is left of a currency: 0 where its sum is closed, None where there never was one."""
+        for road in self.roads:
+            if road is not None and name in road.total:
+                return road.left[name]
+        return _ZERO if self.budget.kind == "approximate" else None
+
+    def _rho(self, *, total: bool = False) -> Fraction | None:
+        """The sum of rhos, or its limit; None where it is closed or there never was one."""
+        for road in self.roads:
+            if road is not None and "rho" in road.total:
+                return (road.total if total else road.spent)["rho"]
+        return self.budget.most_rho if total else None
+
+    def _pure_spent(self) -> Fraction | None:
+        road = self.roads[0]
+        return None if road is None else road.spent.get("epsilon")
+
+    def _leaked(self) -> Fraction:
+        return max(road.spent.get("delta", _ZERO) for road in self.roads if road is not None)
+
+    def _spent_epsilon(self) -> Fraction | None:
+        pure, rho, budget = self._pure_spent(), self._rho(), self.budget
+        if budget.kind != "approximate" or rho is None or not budget.epsilon:
+            return pure
+        if not rho or rho == self._rho(total=True):
+            converted = budget.epsilon if rho else _ZERO
+        else:
+            converted = min(budget.epsilon, short(Fraction(zcdp(rho).epsilon(budget.conversion)), math.ceil))
+        return converted if pure is None else min(pure, converted)
+
+    def _gaussian_left(self, rho: Fraction | None) -> Fraction:
+        """The largest epsilon, to some digits, whose rho is left."""
+        budget = self.budget
+        if not rho or budget.epsilon is None:
+            return _ZERO
+        if rho == self._rho(total=True):
+            return budget.epsilon
+        epsilon = short(Fraction(zcdp(rho).epsilon(budget.conversion)), math.floor)
+        for _ in range(4):
+            try:
+                if not epsilon or budget.rho_of(epsilon) <= rho:
+                    return epsilon
+            except ParameterError:  # so little that it has no price
+                break
+            epsilon = short(epsilon * (1 - Fraction(1, 10**8)), math.floor)
+        return _ZERO
+
+    # Refusing.
+
+    def _refusal(self, privacy: Privacy, asked: Fraction | None) -> BudgetExceeded | ParameterError:
+        price, pure = _price(privacy, as_concentrated), _price(privacy, as_approximate)
+        if price is None:
+            return ParameterError(
+                "This guarantee has neither an epsilon nor a rho to add up; state the mechanism's own guarantee."
+            )
+        rho_left, conversion = self._left("rho") or _ZERO, self.budget.conversion
+        left = self._gaussian_left(rho_left)
+        converted = Fraction(zcdp(price[0]).epsilon(conversion)) if price[0] else _ZERO
+        if pure is not None:  # the same mechanism with a smaller epsilon fits up to here
+            left = max(self._left("epsilon") or _ZERO, _pure_within(rho_left))
+        requested = asked if asked is not None else converted if pure is None else pure[0]
+        total_rho = self._rho(total=True) or _ZERO
+        leaked = self._leaked()
+        return BudgetExceeded(
+            {"epsilon": self._spent_epsilon() or _ZERO, "rho": total_rho - rho_left, "delta": leaked},
+            {"epsilon": requested, "rho": price[0], "delta": price[1]},
+            {"epsilon": left, "rho": rho_left, "delta": self.budget.leaks - leaked},
+        )
+
+    # Keeping it.
+
+    def to_json(self) -> str:
+        """A text that means the same account for ever."""
+        roads = [None if road is None else json.loads(road.to_json()) for road in self.roads]
+        return json.dumps({"discreet": "account", "version": 1, "budget": json.loads(self.budget.to_json()), "roads": roads})
+
+    @classmethod
+    def from_json(cls, text: str) -> Account:
+        """The account that ``to_json`` wrote."""
+        try:
+            facts = json.loads(text)
+            opened = Budget.from_json(json.dumps(facts["budget"])).open()
+            roads = tuple(None if road is None else Filter.from_json(json.dumps(road)) for road in facts["roads"])
+            same = all(_alike(road, first) for road, first in zip(roads, opened.roads, strict=True))
+            if facts["discreet"] != "account" or facts["version"] != 1 or not same or not any(roads):
+                raise ValueError
+        except (KeyError, TypeError, ValueError, AttributeError):
+            raise ParameterError("This text is no account known here; give what to_json() wrote, or update discreet.") from None
+        return cls(opened.budget, roads)
+
+
+def _price(privacy: Privacy, price: Callable[[Loss], Price]) -> tuple[Fraction, Fraction] | None:
+    """What a guarantee costs in a pair of currencies, None where it has no price."""
+    first = second = _ZERO
+    for loss, count in privacy.parts:
+        cost = price(loss)
+        if cost is None:
+            return None
+        first, second = first + count * cost[0], second + count * cost[1]
+    return first, second
+
+
+def _paid(road: Filter | None, privacy: Privacy) -> Filter | None:
+    """A sum after a question that another sum may have admitted: closed where it does not fit."""
+    return road.spend(privacy) if road is not None and road.fits(privacy) else None
+
+
+def _pure_within(rho: Fraction) -> Fraction:
+    """The largest pure epsilon, to some digits, that costs no more than rho."""
+    low, high = _ZERO, rho + 2  # e tanh(e/2) >= e - 1 and more
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if tanh_rho(middle) <= rho else (low, middle)
+    return short(low, math.floor)
+
+
+def _alike(road: Filter | None, first: Filter | None) -> bool:
+    """Whether a stored sum is one of this budget. A rho that another machine's logarithms converted may differ by a trifle."""
+    if road is None or first is None:
+        return True
+    close = all(abs(road.total[name] - cap) <= cap / 2**30 for name, cap in first.total.items())
+    exact = all(road.total[name] == cap for name, cap in first.total.items() if name != "rho")
+    return road.kind == first.kind and close and exact

@@ -1,0 +1,203 @@
+"""Crashes: a process killed at any step of paying and answering leaves a ledger that opens and has not forgotten anything.
+
+One driver process kills a child of its own at every step; we look at what is left.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from discreet.ledger import Ledger, adopt, witness
+from discreet.privacy import pure
+from discreet.privacy.budget import Budget
+
+DRIVER = """
+import json, os, signal, sys
+from pathlib import Path
+from discreet.ledger import Ledger, sqlite, witness
+from discreet.privacy import pure
+from discreet.privacy.budget import Budget
+
+folder = Path(sys.argv[1])
+die = lambda: os.kill(os.getpid(), signal.SIGKILL)
+
+def before(module, name):
+    def patched(*arguments):
+        die()
+    return lambda: setattr(module, name, patched)
+
+def after(module, name):
+    true = getattr(module, name)
+    def patched(*arguments):
+        true(*arguments)
+        die()
+    return lambda: setattr(module, name, patched)
+
+def between():  # inserted, not committed
+    def add(connection, record):
+        connection.execute("INSERT INTO records VALUES (?, ?, ?)", (record.number, record.text, record.hash))
+        die()
+    sqlite.add = add
+
+STEPS = {
+    "before add": before(sqlite, "add"), "inserted": between, "after add": after(sqlite, "add"),
+    "before witness": before(witness, "write"), "before fsync": before(os, "fsync"), "before rename": before(os, "replace"),
+    "after rename": after(os, "replace"), "before folder": before(witness, "sync_folder"),
+    "after witness": after(witness, "write"),
+}
+VERBS = ("open", "reserve", "commit")
+
+for verb in VERBS:
+    for number, (step, patch) in enumerate(STEPS.items()):
+        path = folder / f"{verb} {step}"
+        if verb != "open":
+            ledger = Ledger.open(path, Budget(epsilon=1))
+            first = ledger.reserve(question="?", plan="p", data="d", privacy=pure(0.1), asked="")
+            ledger.commit(first, "1")
+        if verb == "commit":
+            second = ledger.reserve(question="?", plan="p", data="d", privacy=pure(0.2), asked="")
+        child = os.fork()
+        if not child:
+            patch()
+            if verb == "open":
+                Ledger.open(path, Budget(epsilon=1))
+            elif verb == "reserve":
+                ledger.reserve(question="?", plan="p", data="d", privacy=pure(0.2), asked="")
+            else:
+                ledger.commit(second, "2")
+            os._exit(0)
+        _, status = os.waitpid(child, 0)
+        assert os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL, (verb, step, status)
+print(json.dumps([VERBS, list(STEPS)]))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the driver forks")
+def test_nothing_is_forgotten_wherever_a_process_dies(tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, "-c", DRIVER, str(tmp_path)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    verbs, steps = json.loads(done.stdout)
+    assert len(verbs) * len(steps) == 27
+    for verb in verbs:
+        for step in steps:
+            path, lost = tmp_path / f"{verb} {step}", step in ("before add", "inserted")
+            seen = witness.read(path)
+            if verb == "open":
+                ledger, expected = Ledger.open(path, Budget(epsilon=1)), 0.0
+            else:
+                assert seen is not None
+                ledger, expected = Ledger.open(path), 0.1 if verb == "reserve" and lost else 0.3
+            assert ledger.account.spent.epsilon == expected, (verb, step)
+            answers = [entry.answer for entry in ledger.history()]
+            if verb == "reserve":
+                assert answers == (["1"] if lost else ["1", None]), step
+            if verb == "commit":
+                assert answers == ["1", None if lost else "2"], step
+                assert len(ledger.find("p", "d")) == (1 if lost else 2)
+            # It goes on as if nothing had happened, and its chain is whole.
+            number = ledger.reserve(question="?", plan="q", data="d", privacy=pure(0.4), asked="")
+            ledger.commit(number, "3")
+            assert Ledger.open(path).history() == adopt(path).history() == ledger.history()
+            found = witness.read(path)
+            assert found is not None
+            assert found.number > (seen.number if seen else -1)
+            assert not path.with_name(f"{path.name}-journal").exists()
+
+
+# Media that cannot be written.
+
+LIMITED = """
+import os, resource, signal, sys
+from fractions import Fraction
+from discreet.errors import LedgerRefused
+from discreet.ledger import Ledger
+from discreet.privacy import pure
+from discreet.privacy.budget import Budget
+
+ledger = Ledger.open(sys.argv[1], Budget(epsilon=1000))
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, 40_000))
+answered = 0
+try:
+    while True:
+        number = ledger.reserve(question="?" * 500, plan="p", data="d", privacy=pure(1), asked="")
+        ledger.commit(number, "1")
+        answered += 1
+except LedgerRefused as problem:
+    print(answered, problem)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="limits are POSIX")
+def test_a_full_disk_stops_answers(tmp_path: Path) -> None:
+    """The largest file that may be written stands for the disk."""
+    done = subprocess.run([sys.executable, "-c", LIMITED, str(tmp_path / "x")], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    answered, message = done.stdout.strip().split(" ", 1)
+    assert message.startswith("The ")
+    assert "nothing was answered" in message
+    ledger = Ledger.open(tmp_path / "x")
+    assert int(answered) > 3
+    assert len([entry for entry in ledger.history() if entry.answer]) == int(answered)
+    assert int(answered) <= float(ledger.account.spent) <= int(answered) + 1
+    ledger.reserve(question="?", plan="p", data="d", privacy=pure(1), asked="")
+
+
+READ_ONLY = """
+import os, sys
+from pathlib import Path
+from discreet.errors import LedgerRefused
+from discreet.ledger import Ledger, adopt
+from discreet.privacy import pure
+from discreet.privacy.budget import Budget
+
+folder = Path(sys.argv[1])
+if os.geteuid() == 0:  # whom no mode stops
+    folder.chmod(0o777)
+    os.setuid(65534)
+home = folder / "mine"
+home.mkdir()
+os.environ["XDG_STATE_HOME"] = str(home / "state")
+path = home / "x"
+ledger = Ledger.open(path, Budget(epsilon=1))
+
+def refused(call):
+    try:
+        call()
+    except LedgerRefused as problem:
+        print(problem)
+    else:
+        print("accepted")
+
+ask = lambda: ledger.reserve(question="?", plan="p", data="d", privacy=pure(0.1), asked="")
+path.chmod(0o400)
+refused(lambda: Ledger.open(path)), refused(ask), refused(lambda: adopt(path))
+path.chmod(0o600)
+home.chmod(0o500)
+refused(lambda: Ledger.open(path)), refused(ask), refused(lambda: Ledger.open(home / "new", Budget(epsilon=1)))
+home.chmod(0o700)
+(home / "state" / "discreet" / "witness").chmod(0o500)
+refused(ask)
+(home / "state" / "discreet" / "witness").chmod(0o700)
+print(float(ledger.account.spent), len(ledger.history()))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="modes are POSIX")
+def test_what_cannot_be_written_is_refused() -> None:
+    with tempfile.TemporaryDirectory() as folder:  # pytest's own folders are closed to others
+        done = subprocess.run([sys.executable, "-c", READ_ONLY, folder], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    *messages, last = done.stdout.splitlines()
+    assert len(messages) == 7
+    for message in messages[:5] + messages[6:]:
+        assert "nothing is answered" in message, message
+    assert "cannot be written" in messages[5]
+    assert last == "0.1 1"  # paid for, when only the witness could not be written

@@ -1,0 +1,247 @@
+"""The ledger: exact, append-only, durable; what it says is what was asked."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import stat
+import time
+from datetime import UTC, datetime, timedelta
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from contract.refusals import refused
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from discreet.errors import BudgetExceeded, LedgerRefused, ParameterError
+from discreet.ledger import Ledger
+from discreet.privacy import Privacy, approximate, pure, zcdp
+from discreet.privacy.budget import Budget
+from discreet.privacy.losses.boxes import tanh_rho
+
+F = Fraction
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "hospital.ledger"
+
+
+def ask(ledger: Ledger, privacy: Privacy, plan: str = "plan", data: str = "data", answer: str | None = "42") -> int:
+    number = ledger.reserve(question="How many?", plan=plan, data=data, privacy=privacy, asked="epsilon=0.1")
+    if answer is not None:
+        ledger.commit(number, answer)
+    return number
+
+
+def test_a_tenth_three_times_is_three_tenths_and_not_a_hair_more(path: Path) -> None:
+    ledger = Ledger.open(path, Budget(epsilon=0.3))
+    for _ in range(3):
+        ask(ledger, pure(0.1))
+    for again in (ledger, Ledger.open(path)):
+        assert (again.account.spent.epsilon, again.account.remaining.epsilon) == (0.3, 0.0)
+        refused(lambda again=again: ask(again, pure(1e-17)), BudgetExceeded, "epsilon 1e-17 requested, 0.3 spent, 0 left")
+        assert len(again.history()) == 3
+
+
+def test_entries_say_what_was_asked_and_answered(path: Path) -> None:
+    ledger = Ledger.open(path, Budget(epsilon=1))
+    begin = datetime.now(UTC) - timedelta(seconds=1)
+    number = ledger.reserve(question="Grüße \ud800\0?", plan="p", data="d", privacy=2 * pure(0.1), asked="epsilon=0.2")
+    (entry,) = ledger.history()
+    assert (entry.number, entry.state, entry.answer) == (number, "reserved", None)
+    assert (entry.question, entry.asked, entry.plan, entry.data) == ("Grüße \ud800\0?", "epsilon=0.2", "p", "d")
+    assert entry.privacy == 2 * pure(0.1)
+    assert begin <= datetime.fromisoformat(entry.time) <= datetime.now(UTC) + timedelta(seconds=1)
+    ledger.commit(number, '{"n": 41}')
+    (answered,) = Ledger.open(path).history()
+    assert (answered.state, answered.answer, answered.number, answered.time) == ("answered", '{"n": 41}', number, entry.time)
+
+
+def test_a_reservation_without_an_answer_stays_spent(path: Path) -> None:
+    ask(Ledger.open(path, Budget(epsilon=1)), pure(0.7), answer=None)
+    ledger = Ledger.open(path)
+    assert ledger.account.spent.epsilon == 0.7
+    refused(lambda: ask(ledger, pure(0.4)), BudgetExceeded)
+
+
+def test_only_reservations_are_answered_and_only_once(path: Path) -> None:
+    ledger = Ledger.open(path, Budget(epsilon=1))
+    number = ask(ledger, pure(0.1))
+    refused(lambda: ledger.commit(number, "43"), ParameterError, "answered already")
+    for nobody in (0, number + 1, 99, -1):
+        refused(lambda nobody=nobody: ledger.commit(nobody, "43"), ParameterError, "does not exist")
+    assert [entry.answer for entry in ledger.history()] == ["42"]
+
+
+def test_find_gives_answered_repeats_newest_last(path: Path) -> None:
+    ledger = Ledger.open(path, Budget(epsilon=1))
+    ask(ledger, pure(0.1), answer="1")
+    ask(ledger, pure(0.1), plan="other", answer="2")
+    ask(ledger, pure(0.1), data="changed", answer="3")
+    ask(ledger, pure(0.1), answer=None)
+    ask(ledger, pure(0.1), answer="5")
+    other = Ledger.open(path)
+    for one in (ledger, other):
+        assert [entry.answer for entry in one.find("plan", "data")] == ["1", "5"]
+        assert one.find("plan", "nowhere") == ()
+    ask(ledger, pure(0.1), answer="6")
+    assert [entry.answer for entry in other.find("plan", "data")] == ["1", "5", "6"]  # what others paid for, too
+
+
+def test_two_ledgers_of_one_file_see_each_other(path: Path) -> None:
+    one, other = Ledger.open(path, Budget(epsilon=0.3)), Ledger.open(path, Budget(epsilon=0.3))
+    ask(one, pure(0.2))
+    assert other.account.remaining.epsilon == 0.1
+    refused(lambda: ask(other, pure(0.2)), BudgetExceeded, "0.2 requested, 0.2 spent, 0.1 left")
+    number = one.reserve(question="?", plan="p", data="d", privacy=pure(0.1), asked="")
+    other.commit(number, "7")  # a reservation belongs to the ledger, not to the object
+    assert [entry.answer for entry in one.find("p", "d")] == ["7"]
+
+
+def test_salt_and_budget_stay_the_same(path: Path, tmp_path: Path) -> None:
+    budget = Budget(epsilon=3, delta=1e-6)
+    ledger = Ledger.open(path, budget)
+    assert len(ledger.salt) == 32
+    assert Ledger.open(path).salt == ledger.salt != Ledger.open(tmp_path / "other", budget).salt
+    assert Ledger.open(path).budget == budget
+
+
+@given(
+    st.lists(
+        st.one_of(
+            st.builds(pure, st.fractions(F(1, 50), F(1, 2), max_denominator=60)),
+            st.builds(approximate, st.fractions(F(1, 50), F(1, 4), max_denominator=60), st.just(F(1, 10**7))),
+            st.builds(zcdp, st.fractions(F(1, 200), F(1, 10), max_denominator=300)),
+        ),
+        max_size=8,
+    ),
+    st.sampled_from([Budget(epsilon=1), Budget(rho=0.2, delta=3e-7), Budget(epsilon=1, delta=1e-6)]),
+)
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_the_total_recomputed_from_the_history(tmp_path: Path, asked: list[Privacy], budget: Budget) -> None:
+    """A second implementation: plain fractions over the stored guarantees."""
+    path = tmp_path / f"{time.perf_counter_ns()}.ledger"
+    ledger = Ledger.open(path, budget)
+    for privacy in asked:
+        try:
+            ask(ledger, privacy)
+        except (BudgetExceeded, ParameterError):
+            continue
+    epsilon, rho, delta, plain = F(0), F(0), F(0), True
+    for entry in Ledger.open(path).history():
+        ((loss, count),) = entry.privacy.parts
+        facts = {name: F(value) for name, value in _facts(loss).items()}
+        plain = plain and "epsilon" in facts
+        epsilon += count * facts.get("epsilon", F(0))
+        delta += count * facts.get("delta", F(0))
+        rho += count * (facts["cost"] if "cost" in facts else tanh_rho(facts["epsilon"]))
+    account = Ledger.open(path).account
+    for road in account.roads:
+        if road is not None:
+            mine = {"epsilon": epsilon, "rho": rho, "delta": delta}
+            assert road.spent == {name: mine[name] for name in road.spent}
+    if budget.kind == "approximate":
+        assert (account.roads[0] is not None) == (plain and epsilon <= 1)
+        assert (account.roads[1] is not None) == (rho <= (budget.most_rho or 0))
+
+
+def _facts(loss: object) -> dict[str, str]:
+    return {name: str(getattr(loss, name)) for name in ("epsilon", "delta", "cost") if hasattr(loss, name)}
+
+
+# The file.
+
+
+@pytest.mark.skipif(os.name == "nt", reason="modes are POSIX")
+def test_files_are_for_their_owner_only(path: Path, state_folder: Path) -> None:
+    before = os.umask(0)
+    try:
+        ledger = Ledger.open(path, Budget(epsilon=1))
+        raw = sqlite3.connect(path, isolation_level=None)
+        raw.execute("BEGIN IMMEDIATE")
+        raw.execute("INSERT INTO records VALUES (1, '{}', x'00')")
+        assert stat.S_IMODE(path.with_name("hospital.ledger-journal").stat().st_mode) == 0o600
+        raw.execute("ROLLBACK")
+        raw.close()
+        ask(ledger, pure(0.1))
+    finally:
+        os.umask(before)
+    witnesses = list(state_folder.rglob("*.json"))
+    assert len(witnesses) == 1
+    for file in (path, *witnesses):
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert stat.S_IMODE(witnesses[0].parent.stat().st_mode) == 0o700
+    assert sorted(os.listdir(path.parent)) == ["hospital.ledger", "state"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE records SET text = '{}' WHERE number = 1",
+        "DELETE FROM records WHERE number = 2",
+        "INSERT OR REPLACE INTO records VALUES (1, '{}', x'00')",
+        "INSERT INTO records VALUES (7, '{}', x'00')",
+    ],
+)
+def test_rows_are_never_changed(path: Path, change: str) -> None:
+    ask(Ledger.open(path, Budget(epsilon=1)), pure(0.1))
+    raw = sqlite3.connect(path)
+    with pytest.raises(sqlite3.IntegrityError, match="append-only"):
+        raw.execute(change)
+    raw.close()
+    assert len(Ledger.open(path).history()) == 1
+
+
+def test_commits_are_synced(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every transaction runs with a rollback journal and the strictest syncing; nothing stays open afterwards."""
+    from discreet.ledger import sqlite
+
+    modes: set[tuple[object, ...]] = set()
+    add = sqlite.add
+
+    def seen(connection: sqlite3.Connection, record: object) -> None:
+        modes.add(tuple(connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("synchronous", "journal_mode")))
+        add(connection, record)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(sqlite, "add", seen)
+    ask(Ledger.open(path, Budget(epsilon=1)), pure(0.1))
+    assert modes == {(3, "delete")}
+    if Path("/proc/self/fd").exists():
+        assert not [fd for fd in Path("/proc/self/fd").iterdir() if fd.exists() and os.path.realpath(fd) == str(path)]
+
+
+def test_paths_that_cannot_be_ledgers_are_refused(path: Path, tmp_path: Path) -> None:
+    refused(lambda: Ledger.open(path), LedgerRefused, "no ledger at", "give a budget")
+    refused(lambda: Ledger.open(tmp_path, Budget(epsilon=1)), LedgerRefused, "name such a file")
+    refused(lambda: Ledger.open(tmp_path / "no" / "where", Budget(epsilon=1)), LedgerRefused, "folder that exists")
+    assert not path.exists()
+
+
+def test_odd_names_are_only_names(tmp_path: Path) -> None:
+    for name in ("a b%20c?mode=memory#x", "ü'\";", "file:x"):
+        ask(Ledger.open(tmp_path / name, Budget(epsilon=1)), pure(0.1))
+        assert (tmp_path / name).stat().st_size > 0
+        assert Ledger.open(tmp_path / name).account.spent.epsilon == 0.1
+
+
+def test_links_lead_to_one_ledger(path: Path, tmp_path: Path) -> None:
+    ledger = Ledger.open(path, Budget(epsilon=1))
+    ask(ledger, pure(0.1))
+    link = tmp_path / "link"
+    link.symlink_to(path)
+    ask(Ledger.open(link), pure(0.2))
+    assert ledger.account.spent.epsilon == 0.3
+
+
+# Speed.
+
+
+def test_paying_is_quick_and_does_not_get_slower(path: Path) -> None:
+    ledger = Ledger.open(path, Budget(epsilon=1000, delta=1e-6))
+    begin = time.perf_counter()
+    for _ in range(100):
+        ask(ledger, zcdp(F(1, 1000)))
+    assert time.perf_counter() - begin < 100 * 0.05  # about 4 ms each, and room for a busy machine

@@ -22,6 +22,8 @@ from discreet.balls import arb, ball, precision
 from discreet.errors import ParameterError, ValueRefused
 from discreet.exact import positive, probability, whole
 from discreet.exact import sensitivity as read_sensitivity
+from discreet.mechanisms.histograms import Table
+from discreet.mechanisms.secret import Secret, opened
 from discreet.mechanisms.values import Number, nearest, read_numbers
 from discreet.noise.lazy import Reals
 from discreet.noise.selection import Noise, noisy_argmax
@@ -76,6 +78,10 @@ class Selection(ABC):
         """The position of the winner, and nothing else."""
         away, exact = distances(scores)
         return noisy_argmax(away, self.weight, self.noise, exact)
+
+    def release_each(self, scores: Table | Secret[Table]) -> NDArray[np.int64]:
+        """The position of the winner in every row of a table of scores: one contest, and one cost, a row."""
+        return np.array([self.release(row) for row in opened(scores)], dtype=np.int64)
 
     def choose(self, candidates: Sequence[C], scores: Scores) -> C:
         """The winning candidate, and nothing else."""

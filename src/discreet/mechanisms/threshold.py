@@ -31,6 +31,7 @@ from discreet.errors import ParameterError, ValueRefused
 from discreet.exact import positive, probability, root, whole
 from discreet.mechanisms.gaussian import Gaussian, analytic_sigma
 from discreet.mechanisms.laplace import Laplace
+from discreet.mechanisms.secret import Secret, opened
 from discreet.mechanisms.values import Number
 from discreet.noise import gaussian, laplace
 from discreet.noise.bits import words
@@ -41,6 +42,7 @@ from discreet.privacy import Privacy, approximate
 __all__ = ["Threshold"]
 
 K = TypeVar("K", bound=Hashable)
+Counts = Mapping[K, int] | Secret[Mapping[K, int]]
 
 
 @dataclass(frozen=True, init=False)
@@ -81,14 +83,14 @@ class Threshold:
         """(epsilon, delta) when one person, with at most ``keys`` keys, is added or removed."""
         return approximate(self.epsilon, self.delta)
 
-    def release(self, counts: Mapping[K, int]) -> dict[K, int]:
+    def release(self, counts: Counts[K]) -> dict[K, int]:
         """The keys whose noisy count exceeds the cut, with that count, largest first."""
         keys, numbers = _read(counts)
         noisy = numbers + self._draw(numbers.size)
         shown = [(keys[i], int(noisy[i])) for i in np.flatnonzero(noisy > self.cut)]
         return dict(sorted(_arranged(shown), key=lambda pair: -pair[1]))
 
-    def select(self, counts: Mapping[K, int]) -> list[K]:
+    def select(self, counts: Counts[K]) -> list[K]:
         """The keys that may be shown, without counts: the rule that shows most."""
         if self.noise == "gaussian":
             return [key for key, _ in _arranged(list(self.release(counts).items()))]
@@ -129,8 +131,9 @@ def _arranged(shown: list[tuple[K, int]]) -> list[tuple[K, int]]:
     return [shown[i] for i in order]
 
 
-def _read(counts: Mapping[K, int]) -> tuple[list[K], Integers]:
+def _read(secret: Counts[K]) -> tuple[list[K], Integers]:
     """Keys that somebody has, and how many persons have each."""
+    counts = opened(secret)
     if not isinstance(counts, Mapping):
         raise ValueRefused("Counts must be a mapping from keys to numbers of persons; write {key: count, ...}.")
     if any(isinstance(n, bool) or not isinstance(n, (int, np.integer)) or not 0 <= n < 2**62 for n in counts.values()):

@@ -17,12 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ValueRefused
+from discreet.mechanisms.secret import Secret, opened
 from discreet.noise.lazy import Integers, Reals
 
 __all__ = ["Number", "Numbers", "Value", "nearest", "read_number", "read_numbers"]
 
 Number = int | float | Fraction | Decimal
-Value = Number | Sequence[Number] | NDArray[np.generic]
+Plain = Number | Sequence[Number] | NDArray[np.generic]
+Value = Plain | Secret[NDArray[np.generic]]
 
 _STRANGE = "A value is not a finite number and cannot be handled; give numbers, or a rectangular list or array of them."
 _NOT_FINITE = "A value is NaN or infinite and cannot be handled; say what a missing value becomes before noise is added."
@@ -67,10 +69,10 @@ class Numbers:
 
 
 def read_numbers(value: Value, *, integral: bool = False) -> Numbers:
-    """Read a scalar, list or array; where ``integral``, only integers."""
-    value = _plain(value)
-    numbers = _read(value)
-    if integral and not (_integers(value) and numbers.whole):
+    """Read a scalar, list or array, also one that is still secret; where ``integral``, only integers."""
+    plain = _plain(opened(value))
+    numbers = _read(plain)
+    if integral and not (_integers(plain) and numbers.whole):
         raise ValueRefused(
             "This mechanism releases whole numbers and nothing else: give it integers, "
             "or build Laplace or Gaussian with a float sensitivity (sensitivity=1.0) to release reals."
@@ -86,7 +88,7 @@ def read_number(value: Number) -> Fraction:
     return numbers.exact(0)
 
 
-def _plain(value: Value) -> Value:
+def _plain(value: object) -> object:
     """Columns of data frames and the like, as the arrays they are willing to become."""
     if isinstance(value, np.ma.MaskedArray):
         raise ValueRefused("A masked array has values that must not be seen; fill or drop what is masked first.")

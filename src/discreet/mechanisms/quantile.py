@@ -1,0 +1,120 @@
+"""A quantile, by private selection among the cells of a public grid.
+
+Let n be the number of values (or the sum of their weights), and for a cell v let lt(v) be how many lie below it and le(v) how
+many below or in it. The share-quantile is a cell with lt(v) <= T <= le(v), T = share * n, and any other cell misses it by
+
+    loss(v) = max(lt(v) - T, T - le(v), 0)      rows.
+
+**Sensitivity.** When one value is added or removed, lt(v) - T and T - le(v) each move by at most max(share, 1 - share), so loss
+does; when one is replaced by another, by at most 1. For a person whose values weigh at most ``weight`` together it is ``weight``
+times that.
+
+**Theorem** (McSherry and Talwar 2007; Smith 2011 for quantiles). The exponential mechanism (or permute-and-flip) on -loss is
+epsilon-private for these neighbours, and with probability at least 1 - b the chosen cell misses by at most ln(cells / b) / w, w =
+epsilon / (2 sensitivity): a bound in rows, whatever the data.
+
+**An interval.** Aim ``offset`` rows below T. If the cell L that wins misses by less than the offset, then lt(L) < T, and L is not
+above the quantile; likewise from the other side. So that there is always a cell that misses by nothing, twice ``offset``
+public values are imagined in the first cell and in the last; they are the same for every data set and change no difference.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import ParameterError
+from discreet.exact import positive, probability, whole
+from discreet.mechanisms.exponential import Exponential
+from discreet.mechanisms.histograms import Histograms, Table
+from discreet.mechanisms.permute_and_flip import PermuteAndFlip
+from discreet.mechanisms.secret import Secret, opened
+from discreet.mechanisms.values import Number
+from discreet.privacy import Privacy
+from discreet.schema.sensitivity import Neighbours
+
+__all__ = ["Quantile"]
+
+_FINEST = 10**4  # a share has at most four decimal places, so that losses stay whole numbers below 2^62
+
+
+@dataclass(frozen=True, init=False)
+class Quantile:
+    """Chooses the cell of a histogram where a share of the values lies below.
+
+    >>> median = Quantile(share=0.5, epsilon=50)
+    >>> int(median.release(np.array([[0, 100, 900, 100]]))[0])
+    2
+    """
+
+    share: Fraction
+    weight: int
+    side: int
+    selection: Exponential | PermuteAndFlip = field(repr=False)
+
+    def __init__(
+        self,
+        *,
+        share: Number,
+        epsilon: Number,
+        weight: int = 1,
+        side: int = 0,
+        concentrated: bool = False,
+        neighbours: Neighbours = "add-remove",
+    ) -> None:
+        """``side``: -1 or 1 for the lower or upper end of an interval. ``concentrated``: the law that costs least rho."""
+        exact = probability("share", share, zero=False, hint="0.5 for the median")
+        if exact.denominator > _FINEST:
+            raise ParameterError(f"A share may have at most four decimal places; write {round(float(exact), 4)}.")
+        moved = max(exact.numerator, exact.denominator - exact.numerator) if neighbours == "add-remove" else exact.denominator
+        sensitivity = whole("weight", weight) * moved
+        law = Exponential if concentrated else PermuteAndFlip
+        object.__setattr__(self, "share", exact)
+        object.__setattr__(self, "weight", weight)
+        object.__setattr__(self, "side", side)
+        selection = law(sensitivity=sensitivity, epsilon=positive("epsilon", epsilon, "a number such as 0.5"))
+        object.__setattr__(self, "selection", selection)
+
+    @property
+    def privacy(self) -> Privacy:
+        """Of one histogram, when one person, whose values in it weigh at most ``weight``, comes or goes (or is replaced)."""
+        return self.selection.privacy
+
+    def error(self, confidence: Number = 0.95, *, candidates: int) -> float:
+        """With at least this probability the cell that is chosen misses the quantile by no more (in units of weight)."""
+        return self.selection.error(confidence, candidates=candidates) / self.share.denominator
+
+    def release(self, counts: Table | Secret[Table], confidence: Number = 0.975) -> NDArray[np.int64]:
+        """The cell chosen in every row of a table of counts.
+
+        With ``side``, the end of an interval that holds the quantile with at least this ``confidence``.
+        """
+        table = opened(counts)
+        cells = table.width if isinstance(table, Histograms) else table.shape[1]
+        offset, padding, most = self.limits(cells, confidence)
+        return np.array([self._choose(np.minimum(row, most), offset, padding) for row in table], dtype=np.int64)
+
+    def limits(self, cells: int, confidence: Number = 0.975) -> tuple[int, int, int]:
+        """The offset and the padding of an interval's end, and the largest count: all public. Beyond it counts are cut off,
+        which moves no two tables further apart, and keeps every number below 2^62."""
+        scale = self.share.denominator
+        offset = int(self.error(confidence, candidates=cells) * scale) + 2 if self.side else 0
+        most = (2**61 - 4 * offset * scale) // (scale * cells)
+        if most < 2**20:
+            raise ParameterError("So small an epsilon, spread over so many cells, leaves no quantile; write a larger epsilon.")
+        return offset, 2 * offset, most
+
+    def _choose(self, row: NDArray[np.int64], offset: int, padding: int) -> int:
+        """All in whole numbers: losses are multiplied by the share's denominator, and so are ``offset`` and ``padding``."""
+        share, scale = self.share.numerator, self.share.denominator
+        below_or_in = np.cumsum(row)
+        aim = share * int(below_or_in[-1]) + self.side * offset + padding
+        le = below_or_in * scale + padding
+        lt = le - row * scale
+        if padding:
+            lt[0] = 0
+            le[-1] += padding
+        return self.selection.release(-np.maximum(np.maximum(lt - aim, aim - le), 0))

@@ -1,0 +1,196 @@
+"""Aggregates of a SELECT list: which are answered, and what is written instead of those that would show a single person."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from fractions import Fraction
+
+from sqlglot import exp
+
+from discreet.errors import ParameterError
+from discreet.plan.evaluate import infer, listing
+from discreet.plan.expressions import Call, Expression, Literal
+from discreet.plan.query import Aggregate, Best, Count, Distinct, Mean, Mode, Quantile, Sum, Variance
+from discreet.plan.scalars import scalar
+from discreet.plan.scope import Scope
+from discreet.plan.tree import name_of, only, refusal
+from discreet.schema.units import Person
+
+__all__ = ["aggregate", "derived_name"]
+
+_SINGLE = "would show the value of a single person"
+_REFUSED = {
+    "Min": f"min {_SINGLE}; write quantile(x, 0.01)",
+    "Max": f"max {_SINGLE}; write quantile(x, 0.99)",
+    "ApproxDistinct": "distinct values are not counted; write GROUP BY with count(*)",
+    "PercentileDisc": "write quantile(x, 0.5)",
+    "quantile_disc": "write quantile(x, 0.5)",
+}
+_LISTS = "values of single persons are not shown; write GROUP BY with count(*), or mode(x) for the most common of declared values"
+
+_SIMPLE: Mapping[object, str] = {
+    exp.Sum: "sum",
+    exp.Avg: "avg",
+    "mean": "avg",
+    exp.VariancePop: "var",
+    exp.Variance: "var",
+    "var": "var",
+    exp.Stddev: "stddev",
+    exp.StddevPop: "stddev",
+    exp.StddevSamp: "stddev",
+    "std": "stddev",
+    exp.Median: "median",
+    exp.Mode: "mode",
+}
+_SHARED = (exp.Quantile, exp.PercentileCont, exp.ApproxQuantile)
+
+
+def aggregate(node: object, scope: Scope) -> Aggregate:
+    """The aggregate that a node means, with types and bounds checked."""
+    found = _read(node, scope)
+    if isinstance(found, (Sum, Mean, Variance, Quantile)):
+        _bounded(found, scope)
+    elif isinstance(found, Mode) and listing(found.of, scope.facts) is None:
+        raise ParameterError(f"{found} needs a declared list of values; declare a category, or a coarser step.")
+    elif isinstance(found, Count) and found.of is not None:
+        infer(found.of, scope.facts)
+    return found
+
+
+def _read(node: object, scope: Scope) -> Aggregate:
+    if not isinstance(node, exp.Expression):
+        raise ParameterError("A part of this question is empty; write it out.")
+    name = str(node.this).lower() if isinstance(node, exp.Anonymous) else None
+    if isinstance(node, exp.Filter):
+        return _filtered(node, scope)
+    if isinstance(node, exp.WithinGroup):
+        return _within(node, scope)
+    if isinstance(node, exp.Count):
+        return _count(node, scope)
+    if isinstance(node, _SHARED):
+        share = node.args.get("quantile") or node.args.get("expression")
+        only(node, "this", "quantile", "expression")
+        return Quantile(_argument(node.this, scope), _share(share, scope))
+    known = _SIMPLE.get(name or type(node))
+    if known is None:
+        raise refusal(node, _REFUSED.get(name or type(node).__name__, _LISTS))
+    only(node, "this", "expressions" if name else "this")
+    arguments = node.args.get("expressions") or [] if name else [node.this]
+    if len(arguments) != 1:
+        raise ParameterError(f"{known} takes one expression; write {known}(x).")
+    of = _argument(arguments[0], scope)
+    if known == "median":
+        return Quantile(of, Fraction(1, 2))
+    if known in ("var", "stddev"):
+        return Variance(of, root=known == "stddev")
+    if known == "mode":
+        return Mode(of)
+    return Sum(of) if known == "sum" else Mean(of)
+
+
+def _argument(node: object, scope: Scope) -> Expression:
+    if isinstance(node, exp.Distinct):
+        raise refusal(
+            node, "DISTINCT within an aggregate is not answered; leave it out, or count persons with count(DISTINCT id)"
+        )
+    if isinstance(node, exp.Order):
+        raise refusal(node, "ORDER BY within an aggregate is not answered; leave it out")
+    return scalar(node, scope)
+
+
+def _count(node: exp.Expression, scope: Scope) -> Aggregate:
+    only(node, "this", "big_int")
+    if node.this is None or isinstance(node.this, exp.Star):
+        if node.this is not None:
+            only(node.this)
+        return Count()
+    if isinstance(node.this, exp.Distinct):
+        return _distinct(node.this, scope)
+    of = _argument(node.this, scope)
+    return Count() if isinstance(of, Literal) and of.value is not None else Count(of)
+
+
+def _distinct(node: exp.Expression, scope: Scope) -> Aggregate:
+    only(node, "expressions")
+    unit, inside = scope.schema.unit, [one.this if isinstance(one, exp.Paren) else one for one in node.expressions]
+    if not isinstance(unit, Person):
+        raise refusal(node, "Here every row is somebody, and distinct values are not counted; write count(*)")
+    if len(inside) == 1 and isinstance(inside[0], exp.Column):
+        only(inside[0], "this", "table")
+        name, quoted = name_of(inside[0].this)
+        table = inside[0].args.get("table")
+        mine = table is None or scope.tables.get(name_of(table)[0].lower()) == "data"
+        stands_for = name == "person" and "person" not in scope.schema.columns
+        if mine and (name == unit.id or stands_for or (not quoted and name.lower() == unit.id.lower())):
+            return Distinct()
+    raise refusal(node, f"Distinct values are not counted, only persons: count(DISTINCT {unit.id}); else GROUP BY with count(*)")
+
+
+def _within(node: exp.Expression, scope: Scope) -> Aggregate:
+    only(node, "this", "expression")
+    inner, order = node.this, node.args.get("expression")
+    ordered = order.expressions if isinstance(order, exp.Order) else []
+    if not isinstance(inner, exp.PercentileCont) or inner.args.get("expression") or len(ordered) != 1:
+        raise refusal(
+            node, "WITHIN GROUP is answered as percentile_cont(0.5) WITHIN GROUP (ORDER BY x); or write quantile(x, 0.5)"
+        )
+    only(ordered[0], "this")
+    only(inner, "this")
+    return Quantile(_argument(ordered[0].this, scope), _share(inner.this, scope))
+
+
+def _filtered(node: exp.Expression, scope: Scope) -> Aggregate:
+    only(node, "this", "expression")
+    where = node.args.get("expression")
+    if not isinstance(where, exp.Where):
+        raise refusal(where)
+    found, test = _read(node.this, scope), scalar(where.this, scope)
+    if infer(test, scope.facts).kind != "boolean":
+        raise ParameterError("FILTER (WHERE ...) takes a condition; write FILTER (WHERE age >= 18).")
+    if isinstance(found, Distinct):
+        raise ParameterError("count(DISTINCT ...) has no FILTER; put the condition into WHERE.")
+    if isinstance(found, Count):
+        return Count(Call("case", (test, Literal(1) if found.of is None else found.of, Literal(None))))
+    assert not isinstance(found, Best)
+    return replace(found, of=Call("case", (test, found.of, Literal(None))))
+
+
+def _share(node: object, scope: Scope) -> Fraction:
+    found = scalar(node, scope)
+    parts = found.arguments if isinstance(found, Call) and found.name == "/" else (found,)
+    numbers = [part.value for part in parts if isinstance(part, Literal)]
+    exact = [Fraction(one) for one in numbers if isinstance(one, (int, Fraction)) and not isinstance(one, bool)]
+    if len(exact) == len(parts) and exact[-1]:
+        share = exact[0] / exact[1] if len(exact) == 2 else exact[0]
+        if 0 < share < 1:
+            return share
+    raise ParameterError(
+        "The share of a quantile is a constant between 0 and 1, such as 0.5; write quantile(x, 0.01) for nearly the least."
+    )
+
+
+def _bounded(found: Sum | Mean | Variance | Quantile, scope: Scope) -> None:
+    facts = infer(found.of, scope.facts)
+    if facts.kind != "number":
+        other = "count(*) FILTER (WHERE ...)" if facts.kind == "boolean" else "count(*) or mode(x)"
+        raise ParameterError(f"{found} needs numbers, not {facts.kind} values; write {other}.")
+    if facts.lower is None or facts.upper is None:
+        raise ParameterError(f"Nothing bounds {found.of}; write least(greatest({found.of}, 0), 100) with bounds that suit it.")
+
+
+def derived_name(found: Aggregate | Expression) -> str:
+    """The name of a column that was given none.
+
+    >>> from discreet.plan.expressions import Column
+    >>> derived_name(Mean(Column("debt"))), derived_name(Count())
+    ('avg_debt', 'count')
+    """
+    if isinstance(found, Distinct):
+        return "count_persons"
+    text = str(found)
+    if isinstance(found, Quantile) and found.share == Fraction(1, 2):
+        text = f"median {found.of}"
+    words = re.findall(r"\w+", text.replace("var_pop", "var").replace("stddev_pop", "stddev"))
+    return "_".join(words)[:60] or "key"

@@ -1,0 +1,230 @@
+"""Pieces of SQL that are more than a call of one operation: literals, CASE, CAST, BETWEEN, chains of AND, parts of dates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+
+from sqlglot import exp
+
+from discreet.plan.evaluate import infer
+from discreet.plan.expressions import Call, Expression, Literal
+from discreet.plan.literals import compared, constant, day, is_text, repeated
+from discreet.plan.operations import OPERATIONS
+from discreet.plan.scope import Scope
+from discreet.plan.tree import name_of, only, refusal
+
+__all__ = ["FORMS", "KNOWN"]
+
+KNOWN = f"in an expression there are {', '.join(name for name in OPERATIONS if name not in ('neg', 'is_null'))}"
+
+Read = Callable[[object], Expression]
+Form = Callable[[exp.Expression, Read, Scope], Expression]
+
+_OURS = ("weekday", "days", "bin")  # functions that sqlglot does not know
+_PARTS = {"YEAR": "year", "QUARTER": "quarter", "MONTH": "month", "DAY": "day", "ISODOW": "weekday", "DOY": "dayofyear"}
+_REST = 10**6  # characters: what substring(x, 3) takes
+_WHOLE = {exp.DType.INT, exp.DType.BIGINT, exp.DType.SMALLINT, exp.DType.TINYINT}
+_REAL = {exp.DType.DOUBLE, exp.DType.FLOAT}
+
+
+def _column(node: exp.Expression, _: Read, scope: Scope) -> Expression:
+    only(node, "this", "table")
+    if isinstance(node.this, exp.Star):
+        raise refusal(node.this)
+    name, quoted = name_of(node.this)
+    table = node.args.get("table")
+    return scope.column(name, None if table is None else name_of(table)[0], quoted)
+
+
+def _constant(value: bool | None) -> Form:
+    return lambda _, __, ___: Literal(value)
+
+
+def _truth(node: exp.Expression, _: Read, __: Scope) -> Expression:
+    return Literal(bool(node.this))
+
+
+def _brackets(node: exp.Expression, read: Read, _: Scope) -> Expression:
+    only(node, "this")
+    return read(node.this)
+
+
+def _negative(node: exp.Expression, read: Read, _: Scope) -> Expression:
+    only(node, "this")
+    inner = read(node.this)
+    if isinstance(inner, Literal) and isinstance(inner.value, (int, Fraction)) and not isinstance(inner.value, bool):
+        return Literal(-inner.value)
+    return Call("neg", (inner,))
+
+
+def _minus(node: exp.Expression, read: Read, scope: Scope) -> Expression:
+    only(node, "this", "expression")
+    sides = [read(node.this), read(node.args.get("expression"))]
+    if any(not is_text(side) and scope.kind(side) == "date" for side in sides):
+        return compared("days", sides, scope)
+    return Call("-", tuple(sides))
+
+
+def _chain(name: str) -> Form:
+    def form(node: exp.Expression, read: Read, _: Scope) -> Expression:
+        parts: list[object] = []
+        waiting: list[object] = [node]
+        while waiting:  # a long chain is no deep tower
+            one = waiting.pop()
+            bare = one
+            while isinstance(bare, exp.Paren):
+                bare = bare.this
+            if type(bare) is type(node):
+                only(bare, "this", "expression")
+                waiting += [bare.args.get("expression"), bare.this]
+            else:
+                parts.append(one)
+        flat: list[Expression] = []
+        for part in parts:
+            found = read(part)
+            flat += found.arguments if isinstance(found, Call) and found.name == name else (found,)
+        return Call(name, tuple(flat))
+
+    return form
+
+
+def _between(node: exp.Expression, read: Read, scope: Scope) -> Expression:
+    only(node, "this", "low", "high")
+    value, low, high = (read(node.args.get(part)) for part in ("this", "low", "high"))
+    repeated(value)
+    return Call("and", (compared(">=", [value, low], scope), compared("<=", [value, high], scope)))
+
+
+def _in(node: exp.Expression, read: Read, scope: Scope) -> Expression:
+    if node.args.get("query") or node.args.get("field") or node.args.get("unnest"):
+        raise refusal(node, "IN takes a list of constants; write x IN ('a', 'b')")
+    only(node, "this", "expressions")
+    return compared("in", [read(node.this), *(read(one) for one in node.args.get("expressions") or [])], scope)
+
+
+def _like(node: exp.Expression, read: Read, _: Scope) -> Expression:
+    only(node, "this", "expression", "negate")
+    value, pattern = read(node.this), read(node.args.get("expression"))
+    if isinstance(node, exp.ILike):
+        if not isinstance(pattern, Literal) or not isinstance(pattern.value, str):
+            raise refusal(node, "ILIKE takes a text constant; write x ILIKE 'a%'")
+        value, pattern = Call("lower", (value,)), Literal(pattern.value.lower())
+    found = Call("like", (value, pattern))
+    return Call("not", (found,)) if node.args.get("negate") else found
+
+
+def _is(node: exp.Expression, read: Read, _: Scope) -> Expression:
+    only(node, "this", "expression")
+    value, what = read(node.this), node.args.get("expression")
+    if isinstance(what, exp.Null):
+        return Call("is_null", (value,))
+    if isinstance(what, exp.Boolean):
+        return Call("coalesce", (value if what.this else Call("not", (value,)), Literal(False)))
+    raise refusal(node, "IS takes NULL, TRUE or FALSE; write x IS NULL, or x = y")
+
+
+def _case(node: exp.Expression, read: Read, scope: Scope) -> Expression:
+    only(node, "this", "ifs", "default")
+    subject = None if node.this is None else repeated(read(node.this))
+    arguments: list[Expression] = []
+    for one in node.args.get("ifs") or []:
+        only(one, "this", "true")
+        test = read(one.this)
+        arguments += [test if subject is None else compared("=", [subject, test], scope), read(one.args.get("true"))]
+    default = node.args.get("default")
+    return Call("case", (*arguments, Literal(None) if default is None else read(default)))
+
+
+def _if(node: exp.Expression, read: Read, _: Scope) -> Expression:
+    only(node, "this", "true", "false")
+    default = node.args.get("false")
+    return Call("case", (read(node.this), read(node.args.get("true")), Literal(None) if default is None else read(default)))
+
+
+def _cast(node: exp.Expression, read: Read, scope: Scope) -> Expression:
+    only(node, "this", "to", "safe")
+    to, inner = node.args["to"], read(node.this)
+    target = to.this if isinstance(to, exp.DataType) and not to.expressions else None
+    facts = infer(inner, scope.facts) if scope.knows(inner) else None
+    if target == exp.DType.DATE and is_text(inner):
+        return day(inner)
+    if facts is not None:
+        same = {exp.DType.DATE: "date", exp.DType.VARCHAR: "text", exp.DType.TEXT: "text", exp.DType.BOOLEAN: "boolean"}
+        whole = target in _WHOLE and facts.step is not None and facts.step.denominator == 1
+        if (target is not None and same.get(target) == facts.kind) or (facts.kind == "number" and (target in _REAL or whole)):
+            return inner
+        if facts.kind == "boolean" and target in _WHOLE | _REAL:
+            return Call("case", (repeated(inner), Literal(1), Call("not", (inner,)), Literal(0), Literal(None)))
+    raise refusal(
+        node, "This CAST is not answered: types come from the declared columns; write floor(x) or round(x) for whole numbers"
+    )
+
+
+def _round(node: exp.Expression, read: Read, _: Scope) -> Expression:
+    if node.args.get("decimals"):
+        raise refusal(node, "round takes one number; write round(x * 100) / 100, or round(x / 1000) * 1000")
+    only(node, "this")
+    return Call("round", (read(node.this),))
+
+
+def _substring(node: exp.Expression, read: Read, _: Scope) -> Expression:
+    only(node, "this", "start", "length")
+    length = node.args.get("length")
+    return Call("substring", (read(node.this), read(node.args.get("start")), Literal(_REST) if length is None else read(length)))
+
+
+def _extract(node: exp.Expression, read: Read, _: Scope) -> Expression:
+    only(node, "this", "expression")
+    return _part(node, str(node.this.this), read(node.args.get("expression")))
+
+
+def _part(node: exp.Expression, part: str, day: Expression) -> Expression:
+    if part.upper() not in _PARTS:
+        raise refusal(node, f"The part {part[:20]} of a date is not answered; there are {', '.join(_PARTS).lower()}")
+    return Call(_PARTS[part.upper()], (day,))
+
+
+def _datediff(node: exp.Expression, read: Read, scope: Scope) -> Expression:
+    only(node, "this", "expression", "unit", "date_part_boundary")
+    unit = node.args.get("unit")
+    if unit is not None and str(unit.this).upper() != "DAY":
+        raise refusal(node, "Dates are subtracted in days; write datediff('day', a, b), or year(b) - year(a)")
+    return compared("days", [read(node.this), read(node.args.get("expression"))], scope)
+
+
+def _named(node: exp.Expression, read: Read, scope: Scope) -> Expression:
+    only(node, "this", "expressions")
+    name, arguments = str(node.this).lower(), node.args.get("expressions") or []
+    if name in ("date_part", "datepart") and len(arguments) == 2 and isinstance(arguments[0], exp.Literal):
+        return _part(node, str(arguments[0].this), read(arguments[1]))
+    if name not in _OURS:
+        raise refusal(node, otherwise=KNOWN)
+    return compared(name, [read(one) for one in arguments], scope)
+
+
+FORMS: Mapping[type[exp.Expression], Form] = {
+    exp.Column: _column,
+    exp.Literal: lambda node, _, __: constant(node),
+    exp.Boolean: _truth,
+    exp.Null: _constant(None),
+    exp.Paren: _brackets,
+    exp.Neg: _negative,
+    exp.Sub: _minus,
+    exp.And: _chain("and"),
+    exp.Or: _chain("or"),
+    exp.Between: _between,
+    exp.In: _in,
+    exp.Like: _like,
+    exp.ILike: _like,
+    exp.Is: _is,
+    exp.Case: _case,
+    exp.If: _if,
+    exp.Cast: _cast,
+    exp.TryCast: _cast,
+    exp.Round: _round,
+    exp.Substring: _substring,
+    exp.Extract: _extract,
+    exp.DateDiff: _datediff,
+    exp.Anonymous: _named,
+}

@@ -1,0 +1,115 @@
+"""One scalar operation: its meaning on plain values, and what follows for the facts about its result.
+
+Facts are those of exact arithmetic. The values themselves are doubles and may miss a bound or a step by their rounding, so
+whoever counts clamps to the bounds and rounds to the steps; nothing private rests on the last bit of a double.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+from discreet.errors import ParameterError
+from discreet.plan.expressions import Value
+from discreet.plan.facts import Facts
+from discreet.schema.columns import Kind
+
+__all__ = ["LARGE", "NOTHING", "TINY", "TRUTH", "Operation", "Takes", "common_step", "number_facts", "union"]
+
+LARGE = Fraction(10) ** 150  # no number may grow beyond this
+TINY = 1e-150  # a divisor below this in size counts as zero, so that no quotient overflows
+NOTHING = Facts("text", True, values=())  # of NULL: it has any type
+TRUTH = Facts("boolean", False, values=(False, True))
+
+Takes = tuple[Kind | Literal["same", "any"], ...]
+
+_WORDS = {"number": "numbers", "text": "texts", "boolean": "truth values", "date": "dates"}
+
+
+@dataclass(frozen=True)
+class Operation:
+    """A row of the table ``operations.OPERATIONS``.
+
+    ``takes``: the type of every argument, the last for all further ones; "same" is any type, but one for all. A ``strict``
+    operation is missing where an argument is, and its meaning sees no missing value. ``constant``: arguments from
+    this one on are literals.
+    """
+
+    name: str
+    least: int
+    most: int | None
+    takes: Takes
+    meaning: Callable[..., Value]
+    rule: Callable[[Sequence[Facts]], Facts]
+    strict: bool = True
+    constant: int | None = None
+
+    def facts(self, arguments: Sequence[Facts]) -> Facts:
+        """What holds of the result, or a refusal where the arguments have wrong types or a wrong number."""
+        if len(arguments) < self.least or (self.most is not None and len(arguments) > self.most):
+            count = str(self.least) if self.least == self.most else f"{self.least} or more"
+            raise ParameterError(f"{self.name} takes {count} arguments, not {len(arguments)}.")
+        self._check(arguments)
+        found = self.rule(arguments)
+        if not self.strict or found.nullable or not any(argument.nullable for argument in arguments):
+            return found
+        return Facts(found.kind, True, found.lower, found.upper, found.step, found.values)
+
+    def _check(self, arguments: Sequence[Facts]) -> None:
+        same = {fact.kind for i, fact in enumerate(arguments) if self._wanted(i) == "same" and fact.values != ()}
+        if len(same) > 1:
+            raise ParameterError(
+                f"{self.name} takes values of one type, not {' and '.join(_WORDS[kind] for kind in sorted(same))}; "
+                "compare a date with DATE '2026-01-31', a text with 'text', a number with 5."
+            )
+        for i, fact in enumerate(arguments):
+            wanted = self._wanted(i)
+            if fact.values == () and self.strict:
+                raise ParameterError(f"NULL makes no sense in {self.name}; write x IS NULL, or coalesce(x, 0).")
+            if wanted not in ("same", "any", fact.kind) and fact.values != ():
+                raise ParameterError(f"{self.name} takes {_WORDS[wanted]} here, not {_WORDS[fact.kind]}.")
+
+    def _wanted(self, i: int) -> str:
+        return self.takes[min(i, len(self.takes) - 1)]
+
+
+def number_facts(lower: Fraction | None, upper: Fraction | None, step: Fraction | None, nullable: bool = False) -> Facts:
+    """Facts about a number, its bounds moved inwards to multiples of the step; numbers that grow too large are refused."""
+    if any(bound is not None and abs(bound) > LARGE for bound in (lower, upper)):
+        raise ParameterError("A number of this expression can grow beyond 1e150; bound its parts, least(greatest(x, 0), 1000).")
+    if step is not None and step < 1 / LARGE:
+        step = None  # too fine to be of use
+    if step is not None:
+        lower = None if lower is None else math.ceil(lower / step) * step
+        upper = None if upper is None else math.floor(upper / step) * step
+    return Facts("number", nullable, lower, upper, step)
+
+
+def common_step(arguments: Sequence[Facts]) -> Fraction | None:
+    """The largest step of which all of these are multiples."""
+    steps = [argument.step for argument in arguments if argument.values != ()]
+    if not steps or any(step is None for step in steps):
+        return None
+    numerators = [step.numerator for step in steps if step is not None]
+    denominators = [step.denominator for step in steps if step is not None]
+    whole = math.lcm(*denominators)
+    return Fraction(math.gcd(*(n * (whole // d) for n, d in zip(numerators, denominators, strict=True))), whole)
+
+
+def union(arguments: Sequence[Facts], nullable: bool) -> Facts:
+    """What holds of a value that is one of these."""
+    known = [argument for argument in arguments if argument.values != ()]
+    if not known:
+        raise ParameterError("Only NULL is left of this expression; write a value.")
+    lowers, uppers = [fact.lower for fact in known], [fact.upper for fact in known]
+    lower = None if None in lowers else min(low for low in lowers if low is not None)
+    upper = None if None in uppers else max(high for high in uppers if high is not None)
+    values: tuple[Value, ...] | None = None
+    if all(fact.values is not None for fact in known):
+        values = tuple(dict.fromkeys(value for fact in known for value in fact.values or ()))
+        if known[0].kind != "text":  # words keep the order in which they were written
+            values = tuple(sorted(values))  # type: ignore[type-var]
+    return Facts(known[0].kind, nullable, lower, upper, common_step(known), values)

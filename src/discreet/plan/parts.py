@@ -1,0 +1,143 @@
+"""The parts of a release: every statistic with the mechanism that lets it out, calibrated to its share of the cost.
+
+Sums get Laplace noise under pure budgets and Gaussian noise under all others, where it costs less; selections get
+permute-and-flip and the exponential mechanism, for the same reason. A quantile is three selections: half of its share for the
+value, and a quarter for each end of its interval.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from discreet.exact import root
+from discreet.mechanisms import Exponential, Gaussian, Laplace, PermuteAndFlip, Threshold
+from discreet.mechanisms.quantile import Quantile
+from discreet.mechanisms.selection import Selection
+from discreet.plan.measures import Commonest, Measure, Persons, Ranked, Scores, Statistic
+from discreet.plan.norms import cell_norms, norms
+from discreet.privacy import Privacy
+from discreet.schema.units import Person, Unit
+
+__all__ = ["Frame", "KeyChoice", "Mechanism", "Part", "Share", "key_part", "parts_of"]
+
+Mechanism = Laplace | Gaussian | Selection | Quantile | Threshold
+
+
+@dataclass(frozen=True)
+class KeyChoice:
+    """The private choice of open keys."""
+
+    def __str__(self) -> str:
+        return "keys"
+
+
+@dataclass(frozen=True)
+class Part:
+    """One statistic and the mechanism that releases it; no mechanism: what it releases is public."""
+
+    statistic: Statistic | KeyChoice
+    mechanism: Mechanism | None
+    times: int = 1  # contests in which one unit takes part
+    bits: int = 0  # sums are counted in 2**-bits units
+
+    @property
+    def privacy(self) -> Privacy | None:
+        return None if self.mechanism is None else self.times * self.mechanism.privacy
+
+    @property
+    def side(self) -> int:
+        return self.mechanism.side if isinstance(self.mechanism, Quantile) else 0
+
+
+@dataclass(frozen=True)
+class Share:
+    """What something may cost: a pure epsilon or else a rho, and a delta for open keys."""
+
+    epsilon: Fraction | None
+    rho: Fraction | None
+    delta: Fraction = Fraction(0)
+
+    def part(self, share: Fraction) -> Share:
+        """That much of it; the delta is for one purpose, and stays."""
+        return replace(self, epsilon=self.epsilon and self.epsilon * share, rho=self.rho and self.rho * share)
+
+    def contest(self, times: int) -> Fraction:
+        """The epsilon of a selection that is paid ``times`` times: rho is epsilon^2 / 8 for the exponential mechanism."""
+        return self.epsilon / times if self.epsilon is not None else root(8 * (self.rho or Fraction(0)) / times)
+
+
+@dataclass(frozen=True)
+class Frame:
+    """What a question's sensitivities depend on: who is protected, how many groups there are, whether rows can be left out."""
+
+    unit: Unit
+    groups: int | None
+    whole_table: bool
+
+    @property
+    def exchanged(self) -> bool:
+        return self.unit.neighbours == "replace"
+
+
+def parts_of(statistic: Statistic, frame: Frame, share: Share) -> tuple[Part, ...]:
+    """Release one statistic within a share of the cost."""
+    match statistic:
+        case Measure() | Persons():
+            size = norms(statistic, frame.unit, frame.groups, whole_table=frame.whole_table)
+            if size.l1 == 0:
+                return (Part(statistic, None),)
+            if share.epsilon is not None:
+                return (Part(statistic, Laplace(sensitivity=size.l1, epsilon=share.epsilon), bits=size.bits),)
+            return (Part(statistic, Gaussian(sensitivity=size.l2, rho=share.rho), bits=size.bits),)
+        case Ranked():
+            shares = {0: Fraction(1, 2), -1: Fraction(1, 4), 1: Fraction(1, 4)}
+            return tuple(_ranked(statistic, frame, share.part(portion), side) for side, portion in shares.items())
+        case Commonest():
+            weight, times = cell_norms(frame.unit, frame.groups, quantile=False)
+            return (Part(statistic, _selection(weight, share, times, monotonic=not frame.exchanged), times),)
+        case Scores():
+            return (_scored(statistic, frame, share),)
+
+
+def public(statistic: Statistic, frame: Frame) -> bool:
+    """Whether a statistic is the same for all neighbours, and so free."""
+    return isinstance(statistic, Measure) and not norms(statistic, frame.unit, frame.groups, whole_table=frame.whole_table).l1
+
+
+def key_part(frame: Frame, share: Share) -> Part:
+    """Choose open keys by how many units share them; each of a unit's keys is chosen on its own.
+
+    For a rho: keys cost epsilon tanh(epsilon / 2) <= epsilon^2 / 2 each.
+    """
+    times = frame.unit.groups if isinstance(frame.unit, Person) else 1
+    epsilon = share.epsilon / times if share.epsilon is not None else root(2 * (share.rho or Fraction(0)) / times)
+    return Part(KeyChoice(), Threshold(epsilon=epsilon, delta=share.delta / times), times)
+
+
+def _ranked(statistic: Ranked, frame: Frame, share: Share, side: int) -> Part:
+    weight, times = cell_norms(frame.unit, frame.groups, quantile=True)
+    mechanism = Quantile(
+        share=statistic.share,
+        epsilon=share.contest(times),
+        weight=weight,
+        side=side,
+        concentrated=share.epsilon is None,
+        neighbours=frame.unit.neighbours,
+    )
+    mechanism.limits(statistic.cells.count)  # refused now rather than after payment
+    return Part(statistic, mechanism, times)
+
+
+def _scored(statistic: Scores, frame: Frame, share: Share) -> Part:
+    """Candidates' sums: each moves by at most the largest norm; all the same way if no score, or every score, is negative."""
+    sizes = [norms(measure, frame.unit, 1, whole_table=frame.whole_table) for measure in statistic.of]
+    one_way = all(measure.low >= 0 for measure in statistic.of) or all(measure.high <= 0 for measure in statistic.of)
+    bits = max(size.bits for size in sizes)
+    moved = max(size.l1 << (bits - size.bits) for size in sizes)
+    return Part(statistic, _selection(moved, share, 1, monotonic=one_way and not frame.exchanged), 1, bits)
+
+
+def _selection(sensitivity: int, share: Share, times: int, *, monotonic: bool) -> Selection:
+    law = PermuteAndFlip if share.epsilon is not None else Exponential
+    return law(sensitivity=max(sensitivity, 1), epsilon=share.contest(times), monotonic=monotonic)

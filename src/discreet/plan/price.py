@@ -1,0 +1,124 @@
+"""A question with its price: its groups, its parts, and what the whole costs, all from public facts.
+
+The cost is split evenly over the statistics a question needs, and what two outputs have in common is paid once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+from discreet.errors import ParameterError
+from discreet.exact import positive
+from discreet.plan.evaluate import infer
+from discreet.plan.facts import Facts, facts_of_column
+from discreet.plan.keys import Keys, keys_of
+from discreet.plan.measures import Statistic, statistics
+from discreet.plan.parts import Frame, Part, Share, key_part, parts_of, public
+from discreet.plan.query import Best, Distinct, Query
+from discreet.privacy import Privacy
+from discreet.privacy.budget import Budget
+from discreet.schema.table import Schema
+from discreet.schema.units import Rows
+
+__all__ = ["Plan", "facts_of", "price", "share_of"]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A question, its groups, its parts, and the statistics behind every output."""
+
+    query: Query
+    schema: Schema
+    keys: Keys
+    parts: tuple[Part, ...]
+    behind: Mapping[str, tuple[Statistic, ...]]
+    share: Share
+
+    @cached_property
+    def privacy(self) -> Privacy | None:
+        """What the whole question costs; None if its answer is public."""
+        costs = [part.privacy for part in self.parts if part.privacy is not None]
+        return sum(costs[1:], costs[0]) if costs else None
+
+    @cached_property
+    def digest(self) -> str:
+        """What makes two questions the same: the part that touches data, and the facts it is asked under; not what is paid."""
+        schema = self.schema
+        leak = self.share.delta if self.keys.size is None else 0
+        text = f"{self.query.released}\n{sorted(schema.columns.items())}\n{schema.unit}\n{sorted(schema.public)}\n{leak}"
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    @property
+    def frame(self) -> Frame:
+        return _frame(self.query, self.schema, self.keys)
+
+
+def facts_of(schema: Schema) -> dict[str, Facts]:
+    """What is declared, by the names that questions use."""
+    facts = {name: facts_of_column(column) for name, column in schema.columns.items()}
+    for table, columns in schema.public.items():
+        facts |= {f"{table}.{name}": facts_of_column(column) for name, column in columns.items()}
+    return facts
+
+
+def share_of(budget: Budget, *, epsilon: object = None, rho: object = None, delta: object = None) -> Share:
+    """What a question may cost, in the budget's own currency."""
+    if budget.kind == "concentrated":
+        if epsilon is not None or rho is None:
+            raise ParameterError("This budget is a rho (zero-concentrated privacy); ask with rho=, for example rho=0.01.")
+        return Share(None, positive("rho", rho, "a number such as 0.01"), _delta(budget, delta))
+    if rho is not None or epsilon is None:
+        raise ParameterError("What may this question cost? Write epsilon=, for example epsilon=0.5.")
+    amount = positive("epsilon", epsilon, "a number such as 0.5")
+    if budget.kind == "pure":
+        if delta is not None:
+            raise ParameterError("This budget has no delta; leave delta= out, or open a Budget(epsilon=..., delta=...).")
+        return Share(amount, None)
+    return Share(None, budget.rho_of(amount), _delta(budget, delta))
+
+
+def price(query: Query, schema: Schema, share: Share) -> Plan:
+    """Split a cost over what a question needs, and calibrate every mechanism to its part."""
+    _check(query, schema)
+    facts = facts_of(schema)
+    keys = keys_of(query, facts)
+    frame = _frame(query, schema, keys)
+    behind = statistics(query.outputs, lambda of: infer(of, facts), keys.size or 2**10)
+    needed = list(dict.fromkeys(statistic for each in behind.values() for statistic in each))
+    paying = sum(not public(statistic, frame) for statistic in needed) + (keys.size is None)
+    each = share.part(Fraction(1, max(paying, 1)))
+    parts = [part for statistic in needed for part in parts_of(statistic, frame, each)]
+    if keys.size is None:
+        if frame.exchanged:
+            raise ParameterError('Open keys are chosen for neighbours "add-remove"; list the keys, or choose those neighbours.')
+        if not share.delta:
+            raise ParameterError(
+                "The values of these keys are not public, and choosing which to show costs a delta, which this budget has not; "
+                "declare a category, list the keys (WHERE key IN (...)), or open a Budget(epsilon=..., delta=...)."
+            )
+        parts.insert(0, key_part(frame, each))
+    return Plan(query, schema, keys, tuple(parts), behind, share)
+
+
+def _frame(query: Query, schema: Schema, keys: Keys) -> Frame:
+    whole_table = query.where is None and not query.keys and all(join.keep for join in query.joins)
+    return Frame(schema.unit, keys.size, whole_table)
+
+
+def _check(query: Query, schema: Schema) -> None:
+    for output in query.outputs:
+        if isinstance(output.aggregate, Distinct) and isinstance(schema.unit, Rows):
+            raise ParameterError("Here every row is a person (unit=rows()); write count(*).")
+        if isinstance(output.aggregate, Best) and query.keys:
+            raise ParameterError(
+                "A best candidate is chosen for the whole table; leave out GROUP BY, or use WHERE for one group."
+            )
+
+
+def _delta(budget: Budget, delta: object) -> Fraction:
+    """A quarter of what the budget has for keys, unless told."""
+    return budget.leaks / 4 if delta is None else positive("delta", delta, "a small chance such as 1e-7")

@@ -1,0 +1,181 @@
+"""A question as a frozen value: what is counted, of which rows, by which keys, and what is done with the noisy result.
+
+SQL text and the builder both end here. ``str(query)`` is canonical, and what the ledger stores.
+
+>>> from discreet.plan.expressions import Column
+>>> print(Query((Output("n", Count()),), keys=(Key("drug_use", Column("drug_use")),)))
+SELECT drug_use, count(*) AS n FROM data GROUP BY drug_use
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from discreet.plan.expressions import Column, Expression, Literal, Value, quoted
+
+__all__ = ["Aggregate", "Best", "Count", "Distinct", "Join", "Key", "Mean", "Mode", "Order", "Output", "Quantile", "Query", "Sum"]
+__all__ += ["Variance"]
+
+
+@dataclass(frozen=True)
+class Count:
+    """Rows; where ``of`` is given, rows in which it is not missing."""
+
+    of: Expression | None = None
+
+    def __str__(self) -> str:
+        return f"count({'*' if self.of is None else self.of})"
+
+
+@dataclass(frozen=True)
+class Distinct:
+    """Persons: distinct values of the id column."""
+
+    def __str__(self) -> str:
+        return "count(DISTINCT person)"
+
+
+@dataclass(frozen=True)
+class Sum:
+    """Sum of what is not missing."""
+
+    of: Expression
+
+    def __str__(self) -> str:
+        return f"sum({self.of})"
+
+
+@dataclass(frozen=True)
+class Mean:
+    """Mean of what is not missing."""
+
+    of: Expression
+
+    def __str__(self) -> str:
+        return f"avg({self.of})"
+
+
+@dataclass(frozen=True)
+class Variance:
+    """Population variance of what is not missing, or its square root (``root``)."""
+
+    of: Expression
+    root: bool = False
+
+    def __str__(self) -> str:
+        return f"{'stddev_pop' if self.root else 'var_pop'}({self.of})"
+
+
+@dataclass(frozen=True)
+class Quantile:
+    """The value below which a share of what is not missing lies; a half is the median."""
+
+    of: Expression
+    share: Fraction
+
+    def __str__(self) -> str:
+        return f"quantile({self.of}, {Literal(self.share)})"
+
+
+@dataclass(frozen=True)
+class Mode:
+    """The most common value, of a declared list of values."""
+
+    of: Expression
+
+    def __str__(self) -> str:
+        return f"mode({self.of})"
+
+
+@dataclass(frozen=True)
+class Best:
+    """The candidate with the largest sum of a score, an expression over the columns and ``candidate``."""
+
+    candidates: tuple[Value, ...]
+    score: Expression
+
+    def __str__(self) -> str:
+        return f"choose([{', '.join(str(Literal(value)) for value in self.candidates)}], {self.score})"
+
+
+Aggregate = Count | Distinct | Sum | Mean | Variance | Quantile | Mode | Best
+
+
+@dataclass(frozen=True)
+class Output:
+    """A named aggregate."""
+
+    name: str
+    aggregate: Aggregate
+
+
+@dataclass(frozen=True)
+class Key:
+    """A named expression to group by. ``values``: the keys to list, when the asker gives them."""
+
+    name: str
+    of: Expression
+    values: tuple[Value, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Join:
+    """Every row looks up one row of a public table. ``keep``: rows without a match stay, their public columns missing."""
+
+    table: str
+    on: tuple[tuple[Expression, str], ...]  # an expression over the private columns = a column of the public table
+    keep: bool = False
+
+
+@dataclass(frozen=True)
+class Order:
+    """Sort the noisy result by an expression over its columns."""
+
+    by: Expression
+    descending: bool = False
+
+
+@dataclass(frozen=True)
+class Query:
+    """One question. ``having``, ``order`` and ``limit`` see names of outputs and keys only, after noise."""
+
+    outputs: tuple[Output, ...]
+    where: Expression | None = None
+    keys: tuple[Key, ...] = ()
+    joins: tuple[Join, ...] = ()
+    having: Expression | None = None
+    order: tuple[Order, ...] = ()
+    limit: int | None = None
+
+    @property
+    def released(self) -> Query:
+        """The part that touches data: what is done with the noisy result afterwards is free, and no part of it."""
+        return Query(self.outputs, self.where, self.keys, self.joins)
+
+    def __str__(self) -> str:
+        columns = [_named(str(key.of), key.name) for key in self.keys]
+        columns += [_named(str(output.aggregate), output.name) for output in self.outputs]
+        text = f"SELECT {', '.join(columns)} FROM data"
+        for join in self.joins:
+            on = " AND ".join(f"{mine} = {Column(f'{join.table}.{theirs}')}" for mine, theirs in join.on)
+            text += f" {'LEFT ' if join.keep else ''}JOIN {quoted(join.table)} ON {on}"
+        if self.where is not None:
+            text += f" WHERE {self.where}"
+        if self.keys:
+            text += " GROUP BY " + ", ".join(map(_grouped, self.keys))
+        if self.having is not None:
+            text += f" HAVING {self.having}"
+        if self.order:
+            text += " ORDER BY " + ", ".join(f"{order.by}{' DESC' if order.descending else ''}" for order in self.order)
+        return text if self.limit is None else f"{text} LIMIT {self.limit}"
+
+
+def _named(text: str, name: str) -> str:
+    shown = quoted(name)
+    return text if text == shown else f"{text} AS {shown}"
+
+
+def _grouped(key: Key) -> str:
+    listed = "" if key.values is None else f" IN ({', '.join(str(Literal(value)) for value in key.values)})"
+    return f"{key.of}{listed}"

@@ -1,0 +1,178 @@
+"""A SELECT statement as a query: its select list, keys and conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from discreet.errors import ParameterError
+from discreet.plan.aggregates import aggregate, derived_name
+from discreet.plan.evaluate import infer, listing
+from discreet.plan.expressions import Call, Column, Expression, Literal, Value, columns_of
+from discreet.plan.query import Key, Output, Query
+from discreet.plan.results import having, limit, order, results
+from discreet.plan.scalars import is_aggregate, scalar
+from discreet.plan.scope import Scope
+from discreet.plan.tables import tables
+from discreet.plan.tree import name_of, only, refusal
+from discreet.schema.table import Schema
+
+__all__ = ["statement"]
+
+_PARTS = ("expressions", "from_", "joins", "where", "group", "having", "order", "limit")
+
+
+@dataclass(frozen=True)
+class _Item:
+    """One entry of the select list: an aggregate, or what should be a key."""
+
+    name: str | None
+    node: exp.Expression
+    key: Expression | None  # None: an aggregate
+
+
+def statement(tree: exp.Select, schema: Schema) -> Query:
+    """The query that a statement means."""
+    only(tree, *_PARTS)
+    scope, joins = tables(tree, schema)
+    items = [_item(node, scope) for node in tree.expressions]
+    if not items:
+        raise ParameterError("Nothing is selected; write SELECT count(*) FROM data.")
+    where = _where(tree.args.get("where"), scope)
+    grouped = _group(tree.args.get("group"), items, scope)
+    keys = tuple(_key(of, values, items, where, scope) for of, values in grouped)
+    outputs = tuple(_output(item, scope) for item in items if item.key is None)
+    _check_keys(items, keys)
+    _check_names([key.name for key in keys] + [output.name for output in outputs])
+    if not outputs:
+        raise ParameterError("Only keys are selected; select an aggregate too, such as count(*) AS n.")
+    made = iter(outputs)
+    by_key = {key.of: key.name for key in keys}
+    selected = [next(made).name if item.key is None else by_key[item.key] for item in items]
+    after = results(scope, keys, outputs)
+    return Query(
+        outputs,
+        where,
+        keys,
+        joins,
+        having(tree.args.get("having"), after),
+        order(tree.args.get("order"), after, selected),
+        limit(tree.args.get("limit")),
+    )
+
+
+def _item(node: exp.Expression, scope: Scope) -> _Item:
+    name = None
+    if isinstance(node, exp.Alias):
+        only(node, "this", "alias")
+        name, node = name_of(node.args.get("alias"))[0], node.this
+    while isinstance(node, exp.Paren):
+        only(node, "this")
+        node = node.this
+    if isinstance(node, (exp.Star, exp.Subquery)):
+        raise refusal(node)
+    return _Item(name, node, None if is_aggregate(node) else scalar(node, scope))
+
+
+def _where(node: object, scope: Scope) -> Expression | None:
+    if node is None:
+        return None
+    assert isinstance(node, exp.Where)
+    only(node, "this")
+    found = scalar(node.this, scope)
+    if infer(found, scope.facts).kind != "boolean":
+        raise ParameterError("WHERE takes a condition; write WHERE age >= 18.")
+    return found
+
+
+def _group(node: object, items: Sequence[_Item], scope: Scope) -> list[tuple[Expression, tuple[Value, ...] | None]]:
+    """The keys in order, each once; ``key IN (...)`` for a selected key lists the keys to show."""
+    if node is None:
+        return []
+    assert isinstance(node, exp.Group)
+    only(node, "expressions")
+    selected = [item.key for item in items]
+    found: dict[Expression, tuple[Value, ...] | None] = {}
+    for one in node.expressions:
+        of, values = _grouped(one, items, scope), None
+        if isinstance(of, Call) and of.name == "in" and of not in selected and of.arguments[0] in selected:
+            infer(of, scope.facts)
+            values, of = _sorted(of.arguments[1:]), of.arguments[0]
+        if not any(True for _ in columns_of(of)):
+            raise ParameterError("GROUP BY takes columns or expressions over them; write GROUP BY region.")
+        infer(of, scope.facts)
+        found[of] = values
+    return list(found.items())
+
+
+def _grouped(node: exp.Expression, items: Sequence[_Item], scope: Scope) -> Expression:
+    if isinstance(node, exp.Literal) and not node.is_string:
+        place = str(node.this)
+        if not place.isdecimal() or not 1 <= len(place) < 6 or not 1 <= int(place) <= len(items):
+            raise ParameterError(f"GROUP BY {place[:20]} names no selected column; there are {len(items)}.")
+        key = items[int(place) - 1].key
+        if key is None:
+            raise ParameterError(f"GROUP BY {place} names an aggregate; group by a column.")
+        return key
+    if isinstance(node, exp.Column) and node.args.get("table") is None and isinstance(node.this, exp.Identifier):
+        name, quoted = name_of(node.this)
+        known = any(scope.schema.find(name, table=table, quoted=quoted) for table in scope.tables.values())
+        for item in items:
+            same = item.name is not None and (item.name == name or (not quoted and item.name.lower() == name.lower()))
+            if same and not known and item.key is not None:
+                return item.key
+    if is_aggregate(node):
+        raise ParameterError("GROUP BY takes columns, not aggregates; put a condition on them into HAVING.")
+    return scalar(node, scope)
+
+
+def _key(of: Expression, values: tuple[Value, ...] | None, items: Sequence[_Item], where: Expression | None, scope: Scope) -> Key:
+    names = [item.name for item in items if item.key == of]
+    if len(names) > 1:
+        raise ParameterError(f"{of} is selected twice; select every key once.")
+    plain = of.name.rsplit(".", 1)[-1] if isinstance(of, Column) else derived_name(of)
+    if values is None:
+        values = _told(of, where, scope)
+    return Key((names and names[0]) or plain, of, values)
+
+
+def _told(of: Expression, where: Expression | None, scope: Scope) -> tuple[Value, ...] | None:
+    """The keys that WHERE allows, where no declaration lists them."""
+    tests = where.arguments if isinstance(where, Call) and where.name == "and" else (where,)
+    for test in tests:
+        if not isinstance(test, Call) or test.name not in ("in", "=") or test.arguments[0] != of:
+            continue
+        if all(isinstance(one, Literal) for one in test.arguments[1:]) and listing(of, scope.facts) is None:
+            return _sorted(test.arguments[1:])
+    return None
+
+
+def _sorted(literals: Sequence[Expression]) -> tuple[Value, ...]:
+    return tuple(sorted({one.value for one in literals if isinstance(one, Literal)}))  # type: ignore[type-var]
+
+
+def _output(item: _Item, scope: Scope) -> Output:
+    found = aggregate(item.node, scope)
+    return Output(derived_name(found) if item.name is None else item.name, found)
+
+
+def _check_keys(items: Sequence[_Item], keys: Sequence[Key]) -> None:
+    for item in items:
+        if item.key is not None and not any(True for _ in columns_of(item.key)):
+            raise ParameterError(f"{item.key} is a constant; select an aggregate such as count(*).")
+        if item.key is not None and all(key.of != item.key for key in keys):
+            raise ParameterError(
+                f"{item.key} alone would show the rows of single persons; write GROUP BY {item.key}, or an aggregate of it."
+            )
+
+
+def _check_names(names: Sequence[str]) -> None:
+    seen: set[str] = set()
+    for name in names:
+        if not name or len(name) > 200 or "." in name or not name.isprintable():
+            raise ParameterError(f"{name[:40]!r} cannot name a column of the result; write AS n.")
+        if name.lower() in seen:
+            raise ParameterError(f"Two columns of the result are called {name}; give one another name with AS.")
+        seen.add(name.lower())

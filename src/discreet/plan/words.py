@@ -1,0 +1,129 @@
+"""Operations on texts and dates, and bins of numbers.
+
+Characters are counted as Unicode code points. ``lower`` and ``upper`` agree on every engine for ASCII letters; elsewhere they are
+the engine's. Weekdays are 1 (Monday) to 7.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from itertools import pairwise
+
+from discreet.errors import ParameterError
+from discreet.plan.expressions import Literal
+from discreet.plan.facts import Facts
+from discreet.plan.operation import TRUTH, Operation, Takes, number_facts
+
+__all__ = ["WORDS", "labels"]
+
+_TEXT = Facts("text", False)
+_MOST = 10**6  # characters that a literal position may name
+
+
+def _text(_: Sequence[Facts]) -> Facts:
+    return _TEXT
+
+
+def _positions(arguments: Sequence[Facts]) -> Facts:
+    for i, fact in enumerate(arguments[1:]):
+        least = 1 if i == 0 and len(arguments) == 3 else 0
+        value = fact.values[0] if fact.values else None
+        if type(value) is not int or not least <= value <= _MOST:
+            raise ParameterError(
+                f"A position in a text is a whole number from {least} to a million; write substring(name, 1, 3)."
+            )
+    return _TEXT
+
+
+def _substring(text: str, start: float, length: float) -> str:
+    return text[int(start) - 1 : int(start) - 1 + int(length)]
+
+
+def _right(text: str, length: float) -> str:
+    return text[max(0, len(text) - int(length)) :]
+
+
+def _length(arguments: Sequence[Facts]) -> Facts:
+    values = arguments[0].values
+    longest = None if values is None else Fraction(max(len(value) for value in values if isinstance(value, str)))
+    return number_facts(Fraction(0), longest, Fraction(1))
+
+
+def _concat_skipping(*texts: str | None) -> str:
+    return "".join(text for text in texts if text is not None)
+
+
+def _part(lower: int, upper: int) -> Callable[[Sequence[Facts]], Facts]:
+    return lambda _: number_facts(Fraction(lower), Fraction(upper), Fraction(1))
+
+
+def _year(arguments: Sequence[Facts]) -> Facts:
+    (day,) = arguments
+    first, last = (None if x is None else Fraction(datetime.date.fromordinal(int(x)).year) for x in (day.lower, day.upper))
+    return number_facts(first, last, Fraction(1))
+
+
+def _days(arguments: Sequence[Facts]) -> Facts:
+    a, b = arguments
+    lower = None if a.lower is None or b.upper is None else a.lower - b.upper
+    upper = None if a.upper is None or b.lower is None else a.upper - b.lower
+    return number_facts(lower, upper, Fraction(1))
+
+
+def labels(edges: Sequence[object]) -> tuple[str, ...]:
+    """The names of the bins between these edges.
+
+    >>> labels((18, 40, 65))
+    ('[18, 40)', '[40, 65]')
+    """
+    shown = [str(Literal(edge)) for edge in edges]  # type: ignore[arg-type]
+    last = len(edges) - 2
+    return tuple(f"[{shown[i]}, {shown[i + 1]}{']' if i == last else ')'}" for i in range(last + 1))
+
+
+def _bin(value: float, *edges: float) -> str | None:
+    for i, label in enumerate(_names(edges)):
+        if edges[i] <= value < edges[i + 1] or (i == len(edges) - 2 and value == edges[-1]):
+            return label
+    return None
+
+
+def _names(edges: Sequence[float]) -> tuple[str, ...]:
+    exact = [Fraction(repr(edge)) for edge in edges]
+    return labels([int(edge) if edge.denominator == 1 else edge for edge in exact])
+
+
+def _bin_facts(arguments: Sequence[Facts]) -> Facts:
+    value, edges = arguments[0], [fact.lower for fact in arguments[1:] if fact.lower is not None]
+    doubles = [float(edge) for edge in edges]
+    if any(not a < b for a, b in pairwise(doubles)):
+        raise ParameterError("The edges of bins must increase; write bin(age, 0, 18, 65, 120).")
+    inside = value.lower is not None and value.upper is not None and edges[0] <= value.lower and value.upper <= edges[-1]
+    return Facts("text", not inside, values=_names(doubles))
+
+
+_DAY: Takes = ("date",)
+
+WORDS = (
+    Operation("lower", 1, 1, ("text",), str.lower, _text),
+    Operation("upper", 1, 1, ("text",), str.upper, _text),
+    Operation("trim", 1, 1, ("text",), lambda text: text.strip(" "), _text),
+    Operation("length", 1, 1, ("text",), lambda text: float(len(text)), _length),
+    Operation("substring", 3, 3, ("text", "number"), _substring, _positions, constant=1),
+    Operation("left", 2, 2, ("text", "number"), lambda text, length: text[: int(length)], _positions, constant=1),
+    Operation("right", 2, 2, ("text", "number"), _right, _positions, constant=1),
+    Operation("concat", 2, None, ("text",), _concat_skipping, _text, strict=False),
+    Operation("||", 2, 2, ("text",), lambda a, b: a + b, _text),
+    Operation("starts_with", 2, 2, ("text",), str.startswith, lambda _: TRUTH),
+    Operation("contains", 2, 2, ("text",), lambda text, part: part in text, lambda _: TRUTH),
+    Operation("year", 1, 1, _DAY, lambda day: float(day.year), _year),
+    Operation("quarter", 1, 1, _DAY, lambda day: float((day.month + 2) // 3), _part(1, 4)),
+    Operation("month", 1, 1, _DAY, lambda day: float(day.month), _part(1, 12)),
+    Operation("day", 1, 1, _DAY, lambda day: float(day.day), _part(1, 31)),
+    Operation("weekday", 1, 1, _DAY, lambda day: float(day.isoweekday()), _part(1, 7)),
+    Operation("dayofyear", 1, 1, _DAY, lambda day: float(day.timetuple().tm_yday), _part(1, 366)),
+    Operation("days", 2, 2, _DAY, lambda a, b: float((a - b).days), _days),
+    Operation("bin", 3, None, ("number",), _bin, _bin_facts, constant=1),
+)

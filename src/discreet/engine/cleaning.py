@@ -1,0 +1,241 @@
+"""Raw cells to declared values, in SQL: the one place where a value outside its declaration gets its fate.
+
+What a cell becomes depends on that cell and on public facts alone, never on another row, and no cell can raise an error: an
+error that depends on data is an output nobody paid for. The same value has the same fate whatever type holds it (5, 5.0 and
+``'5'``; true is 1), because the type of a column may hang on one row of it: a missing number turns integers into floats.
+
+Numbers are compared in CASE, never in ``greatest`` and ``least``, which turn NULL and NaN into a bound. NaN is above every number
+in DuckDB, so a range with an upper end never lets it pass.
+
+>>> from discreet.schema.columns import integer
+>>> clean(integer(0, 120), '"age"', "BIGINT")
+'CASE WHEN "age" BETWEEN 0 AND 120 THEN TRY_CAST("age" AS BIGINT) WHEN "age" < 0 THEN 0 WHEN "age" > 120 THEN 120 END'
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+from fractions import Fraction
+from math import floor
+
+from discreet.errors import ParameterError
+from discreet.schema.columns import Boolean, Category, Column, Date, Integer, Number
+
+__all__ = ["WHOLE", "clean", "clean_id", "clean_key", "text_literal"]
+
+_EXACT = 2**53  # whole numbers below this are doubles
+_HALVES = 2**52  # below this, adding a half to a double is exact enough: above it, doubles are whole already
+_LARGEST = 2**63 - 2**10  # the largest double that is a 64-bit integer
+_LONGEST = 10**38 - 1
+_SIGNED = frozenset({"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER"})
+_WIDE = frozenset({"HUGEINT", "UBIGINT", "UHUGEINT"})
+WHOLE = _SIGNED | _WIDE
+_STAMPS = frozenset({"TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"})
+_ZONED = frozenset({"TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ_NS"})
+_NO_WORDS = WHOLE | _STAMPS | _ZONED | {"BOOLEAN", "FLOAT", "DOUBLE", "DATE"}  # types whose texts are never true or false
+_TRUE = "'true', 't', 'yes', 'y', '1'"
+_FALSE = "'false', 'f', 'no', 'n', '0'"
+
+
+def clean(column: Column, raw: str, raw_type: str) -> str:
+    """SQL of a declared column's value, from the SQL and the DuckDB type of the raw cell.
+
+    Integers and whole-number categories are BIGINT, numbers are BIGINT multiples of their step, categories and texts VARCHAR,
+    and there are BOOLEAN and DATE. A missing value is what the column's ``missing`` says, else NULL.
+    """
+    value = clean_key(column, raw, raw_type)
+    if isinstance(column, Category):
+        value = f"CASE WHEN {value} IN ({', '.join(_literal(word) for word in column.values)}) THEN {value} END"
+    if column.missing is None:
+        return value
+    if isinstance(column, Number):
+        return f"COALESCE({value}, {_units(column.missing, column)})"
+    return f"COALESCE({value}, {_literal(column.missing)})"
+
+
+def clean_key(column: Column, raw: str, raw_type: str) -> str:
+    """The same before ``missing`` is filled in, and for a category before its list is asked: a join with the list does that."""
+    if isinstance(column, Integer):
+        return _whole(raw, raw_type, column.lower, column.upper, clamp=True)
+    if isinstance(column, Number):
+        return _on_grid(raw, raw_type, column)
+    if isinstance(column, Category) and column.kind == "number":
+        numbers = [int(value) for value in column.values]
+        return _whole(raw, raw_type, min(numbers), max(numbers), clamp=False)
+    if isinstance(column, Boolean):
+        return _truth(raw, raw_type)
+    if isinstance(column, Date):
+        day, low, high = _day(raw, raw_type), _literal(column.lower), _literal(column.upper)
+        return f"CASE WHEN {day} < {low} THEN {low} WHEN {day} > {high} THEN {high} ELSE {day} END"
+    return _text(raw, raw_type)
+
+
+def clean_id(raw: str, raw_type: str) -> str:
+    """SQL of a person's id: compared as it is, never parsed and never clamped; an empty text and NaN are missing.
+
+    Whatever type holds an id, ``CAST(id AS VARCHAR)`` is the same text: hash that, because one row may decide the type.
+    """
+    if raw_type == "VARCHAR":
+        return f"NULLIF({raw}, '')"
+    return _text(raw, raw_type) if raw_type in ("FLOAT", "DOUBLE", "TIMESTAMP_S", "TIMESTAMP_MS") else raw
+
+
+def text_literal(text: str) -> str:
+    """A public text as SQL. Quotes are doubled; DuckDB has no other escape in plain literals.
+
+    >>> text_literal("it's")
+    "'it''s'"
+    """
+    return "'" + text.replace("'", "''").replace("\x00", "' || chr(0) || '") + "'"
+
+
+def _literal(value: object) -> str:
+    if isinstance(value, bool):
+        return "TRUE" if value else "FALSE"
+    if isinstance(value, datetime.date):
+        return f"DATE '{value.isoformat()}'"
+    return text_literal(value) if isinstance(value, str) else str(value)
+
+
+def _whole(raw: str, raw_type: str, low: int, high: int, *, clamp: bool) -> str:
+    """A whole number between bounds as BIGINT; a fraction is missing, a number outside is clamped or missing."""
+    below, above = (str(low), str(high)) if clamp else ("NULL", "NULL")
+    one, zero = (below if number < low else above if number > high else str(number) for number in (1, 0))
+    if raw_type in WHOLE or max(abs(low), abs(high)) >= _EXACT:
+        cell, whole, broken = _huge(raw, raw_type), "", ""
+    else:
+        cell = _double(raw, raw_type)
+        whole, broken = f" AND floor({cell}) = {cell}", f"WHEN isnan({cell}) OR floor({cell}) <> {cell} THEN NULL "
+    return (
+        f"CASE WHEN {cell} BETWEEN {low} AND {high}{whole} THEN TRY_CAST({cell} AS BIGINT) {broken}"
+        f"WHEN {cell} < {low} THEN {below} WHEN {cell} > {high} THEN {above}{_words(raw, raw_type, one, zero)} END"
+    )
+
+
+def _huge(raw: str, raw_type: str) -> str:
+    """The whole number that a cell is, exactly, as HUGEINT or an integer type that compares exactly; anything else is NULL."""
+    if raw_type in _SIGNED:
+        return raw
+    if raw_type == "UBIGINT":
+        return f"CAST({raw} AS HUGEINT)"
+    if raw_type == "UHUGEINT":
+        return f"CASE WHEN {raw} IS NOT NULL THEN COALESCE(TRY_CAST({raw} AS HUGEINT), {_LONGEST}) END"
+    cell = _double(raw, raw_type)
+    near = (
+        f"CASE WHEN isnan({cell}) OR floor({cell}) <> {cell} THEN NULL WHEN {cell} > 1e37 THEN {_LONGEST} "
+        f"WHEN {cell} < -1e37 THEN -{_LONGEST} ELSE TRY_CAST({cell} AS HUGEINT) END"
+    )
+    if raw_type in ("FLOAT", "DOUBLE", "BOOLEAN") or _scale(raw_type, digits=15):
+        return near
+    text = _text(raw, raw_type)  # a text of digits is read exactly, any other text as the nearest double
+    return f"COALESCE(CASE WHEN regexp_full_match({text}, '\\s*[+-]?[0-9]+\\s*') THEN TRY_CAST({text} AS HUGEINT) END, {near})"
+
+
+def _double(raw: str, raw_type: str) -> str:
+    """The number that a cell is, as the nearest DOUBLE; a cell that is no number is NULL."""
+    if raw_type == "DOUBLE":
+        return raw
+    if raw_type in (_SIGNED - _WIDE) | {"UBIGINT", "FLOAT", "BOOLEAN"} or _scale(raw_type, digits=15):
+        return f"CAST({raw} AS DOUBLE)"
+    if raw_type == "DATE" or raw_type in _STAMPS or raw_type in _ZONED:
+        return "CAST(NULL AS DOUBLE)"
+    text = _text(raw, raw_type)  # also for wide integers and decimals, whose own conversion is not to the nearest double
+    return f"TRY_CAST({text} AS DOUBLE)"
+
+
+def _words(raw: str, raw_type: str, one: object, zero: object) -> str:
+    """The last branches of a CASE over a text: true and false, which are no numbers to DuckDB."""
+    if raw_type in _NO_WORDS or raw_type.startswith("DECIMAL"):
+        return ""
+    word = f"lower({_text(raw, raw_type)})"
+    return f" WHEN {word} = 'true' THEN {one} WHEN {word} = 'false' THEN {zero}"
+
+
+def _on_grid(raw: str, raw_type: str, column: Number) -> str:
+    low, high = int(column.lower / column.step), int(column.upper / column.step)
+    units = _in_units(_double(raw, raw_type), column.step)
+    one, zero = (f"{_units(Fraction(number), column)}::BIGINT" for number in (1, 0))
+    near = f"floor({units} + 0.5::DOUBLE)"
+    if max(abs(low), abs(high)) > _HALVES:  # above, adding a half could carry a whole number over its bound
+        near = f"CASE WHEN {units} BETWEEN -{_HALVES}::DOUBLE AND {_HALVES}::DOUBLE THEN {near} ELSE {units} END"
+    return (
+        f"CASE WHEN {units} BETWEEN {low}::DOUBLE AND {high}::DOUBLE THEN TRY_CAST({near} AS BIGINT) "
+        f"WHEN isnan({units}) THEN NULL WHEN {units} < {low}::DOUBLE THEN {low}::BIGINT "
+        f"WHEN {units} > {high}::DOUBLE THEN {high}::BIGINT{_words(raw, raw_type, one, zero)} END"
+    )
+
+
+def _in_units(cell: str, step: Fraction) -> str:
+    """A cell in multiples of the step: two operations on doubles where the step's parts are doubles, else one."""
+    if max(step.numerator, step.denominator) <= _EXACT:
+        times = f" * {step.denominator}::DOUBLE" if step.denominator > 1 else ""
+        over = f" / {step.numerator}::DOUBLE" if step.numerator > 1 else ""
+        return f"({cell}{times}{over})"
+    try:
+        factor = float(1 / step)
+    except OverflowError:
+        factor = 0.0
+    if not factor:
+        raise ParameterError("The step of a number column is too fine or too coarse for the engine; write a step such as 0.01.")
+    return f"({cell} * {factor!r}::DOUBLE)"
+
+
+def _units(value: Fraction, column: Number) -> int:
+    near = floor(value / column.step + Fraction(1, 2))
+    return min(max(near, int(column.lower / column.step)), int(column.upper / column.step))
+
+
+def _truth(raw: str, raw_type: str) -> str:
+    if raw_type == "BOOLEAN":
+        return raw
+    number = _double(raw, raw_type)
+    from_number = f"CASE {number} WHEN 1 THEN TRUE WHEN 0 THEN FALSE END"
+    if raw_type in WHOLE or raw_type in ("FLOAT", "DOUBLE") or raw_type.startswith("DECIMAL"):
+        return from_number
+    word = f"lower(trim({_text(raw, raw_type)}))"
+    return f"CASE WHEN {word} IN ({_TRUE}) THEN TRUE WHEN {word} IN ({_FALSE}) THEN FALSE ELSE {from_number} END"
+
+
+def _day(raw: str, raw_type: str) -> str:
+    if raw_type == "DATE":
+        return raw
+    if raw_type in _STAMPS:
+        return f"TRY_CAST({raw} AS DATE)"
+    if raw_type in _ZONED:
+        return f"TRY_CAST({_instant(raw, raw_type)} AS DATE)"
+    if raw_type in WHOLE or raw_type in ("FLOAT", "DOUBLE", "BOOLEAN") or raw_type.startswith("DECIMAL"):
+        return "CAST(NULL AS DATE)"
+    text = _text(raw, raw_type)  # an infinite number is no date, though DuckDB would read its text as one
+    return f"CASE WHEN lower(trim({text})) NOT IN ('inf', '-inf') THEN TRY_CAST({text} AS DATE) END"
+
+
+def _instant(raw: str, raw_type: str) -> str:
+    """A moment with a zone as TIMESTAMP in UTC, whatever zone the session is in."""
+    cell = raw if raw_type == "TIMESTAMP WITH TIME ZONE" else f"TRY_CAST({raw} AS TIMESTAMP WITH TIME ZONE)"
+    far = f"CASE CAST({cell} AS VARCHAR) WHEN 'infinity' THEN TIMESTAMP 'infinity' ELSE TIMESTAMP '-infinity' END"
+    return f"CASE WHEN isinf({cell}) THEN {far} ELSE make_timestamp(epoch_us({cell})) END"
+
+
+def _text(raw: str, raw_type: str) -> str:
+    """A cell as text: a whole number without a point, whatever type held it; NaN is missing, as frames mean it."""
+    if raw_type == "VARCHAR":
+        return raw
+    if raw_type in ("FLOAT", "DOUBLE"):
+        cell = raw if raw_type == "DOUBLE" else f"CAST({raw} AS DOUBLE)"
+        short = f"{cell} BETWEEN -{_LARGEST}::DOUBLE AND {_LARGEST}::DOUBLE AND floor({cell}) = {cell}"
+        plain = f"CAST(TRY_CAST({cell} AS BIGINT) AS VARCHAR)"
+        return f"CASE WHEN {short} THEN {plain} WHEN isnan({cell}) THEN NULL ELSE CAST({cell} AS VARCHAR) END"
+    if raw_type.startswith("DECIMAL") and not raw_type.endswith(",0)"):
+        return f"rtrim(rtrim(CAST({raw} AS VARCHAR), '0'), '.')"
+    if raw_type in _STAMPS:
+        return f"CAST(TRY_CAST({raw} AS TIMESTAMP) AS VARCHAR)"
+    if raw_type in _ZONED:
+        return f"CAST({_instant(raw, raw_type)} AS VARCHAR)"
+    return f"TRY_CAST({raw} AS VARCHAR)"
+
+
+def _scale(raw_type: str, *, digits: int) -> bool:
+    """Whether a type is a decimal of so few digits that doubles tell its values apart."""
+    found = re.fullmatch(r"DECIMAL\((\d+),\s*(\d+)\)", raw_type)
+    return found is not None and int(found[1]) <= digits

@@ -1,0 +1,29 @@
+"""What differs between the SQL of engines, as tables: names of types, and a template for every scalar operation.
+
+In a template ``{0}``, ``{1}`` ... are the arguments, ``{all}`` all of them and ``{rest}`` all but the first, with commas; and
+``{present}`` says that no argument is missing. Arguments come in brackets of their own. What is the same in every SQL (CASE, AND,
+OR) needs no table and lives in ``expressions``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from discreet.schema.columns import Kind
+
+__all__ = ["Dialect"]
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """The tokens of one engine. Templates yield DOUBLE for numbers, and raise no error whatever the row."""
+
+    name: str
+    types: Mapping[Kind, str]
+    templates: Mapping[str, str]
+    wide: str  # an integer type in which no sum overflows
+    numbered: str  # a list of {n} {values} as a table t{j} of values k and numbers i
+    keyed_hash: str  # a text that only the {salt} can tell, for a {person} and a {group}; different for different groups
+    hashed: str  # a whole number from 0 to {most} - 1 that only the {salt} can tell, for a {person}
+    nth_smallest: str  # an aggregate: the {n}-th smallest {value}

@@ -1,0 +1,75 @@
+"""DuckDB's SQL.
+
+Its ``//`` raises on zero and its ``least`` skips what is missing, so neither is used bare; products and quotients add zero
+because minus zero would be another key. Texts are counted in code points, positions are literals.
+"""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+
+from discreet.engine.dialect import Dialect
+
+__all__ = ["DUCKDB"]
+
+_REMAINDER = (
+    "CASE WHEN abs({1}) >= 1e-150 THEN CASE WHEN ({0} % {1}) <> 0 AND (({0} % {1}) < 0) <> ({1} < 0) "
+    "THEN ({0} % {1}) + {1} ELSE ({0} % {1}) + 0e0 END END"
+)
+
+_TEMPLATES = {
+    "+": "{0} + {1}",
+    "-": "{0} - {1}",
+    "*": "{0} * {1} + 0e0",
+    "/": "CASE WHEN abs({1}) >= 1e-150 THEN {0} / {1} + 0e0 END",
+    "//": "CASE WHEN abs({1}) >= 1e-150 THEN floor({0} / {1} + 0e0) END",
+    "%": _REMAINDER,
+    "neg": "0e0 - {0}",
+    "abs": "abs({0})",
+    "floor": "floor({0})",
+    "ceil": "ceil({0}) + 0e0",
+    "round": "round({0}) + 0e0",
+    "least": "CASE WHEN {present} THEN least({all}) END",
+    "greatest": "CASE WHEN {present} THEN greatest({all}) END",
+    "=": "{0} = {1}",
+    "<>": "{0} <> {1}",
+    "<": "{0} < {1}",
+    "<=": "{0} <= {1}",
+    ">": "{0} > {1}",
+    ">=": "{0} >= {1}",
+    "not": "NOT {0}",
+    "is_null": "{0} IS NULL",
+    "in": "{0} IN ({rest})",
+    "like": "{0} LIKE {1}",
+    "coalesce": "coalesce({all})",
+    "nullif": "nullif({0}, {1})",
+    "lower": "lower({0})",
+    "upper": "upper({0})",
+    "trim": "trim({0}, ' ')",
+    "length": "CAST(length({0}) AS DOUBLE)",
+    "substring": "substring({0}, CAST({1} AS BIGINT), CAST({2} AS BIGINT))",
+    "left": "left({0}, CAST({1} AS BIGINT))",
+    "right": "right({0}, CAST({1} AS BIGINT))",
+    "concat": "concat({all})",
+    "||": "{0} || {1}",
+    "starts_with": "starts_with({0}, {1})",
+    "contains": "contains({0}, {1})",
+    "year": "CAST(year({0}) AS DOUBLE)",
+    "quarter": "CAST(quarter({0}) AS DOUBLE)",
+    "month": "CAST(month({0}) AS DOUBLE)",
+    "day": "CAST(day({0}) AS DOUBLE)",
+    "weekday": "CAST(isodow({0}) AS DOUBLE)",
+    "dayofyear": "CAST(dayofyear({0}) AS DOUBLE)",
+    "days": "CAST({0} - {1} AS DOUBLE)",
+}
+
+DUCKDB = Dialect(
+    "duckdb",
+    types=MappingProxyType({"number": "DOUBLE", "text": "VARCHAR", "boolean": "BOOLEAN", "date": "DATE"}),
+    templates=MappingProxyType(_TEMPLATES),
+    wide="HUGEINT",
+    numbered="(SELECT unnest({values}) AS k, CAST(unnest(range({n})) AS INTEGER) AS i) AS t{j}",
+    keyed_hash="md5({salt} || '/' || CAST({person} AS VARCHAR) || '/' || CAST({group} AS VARCHAR)) || CAST({group} AS VARCHAR)",
+    hashed="CAST(md5_number({salt} || '/' || CAST({person} AS VARCHAR)) % {most} AS BIGINT)",
+    nth_smallest="list_extract(min({value}, {n}), {n})",
+)

@@ -1,0 +1,163 @@
+"""The default engine: DuckDB, embedded, larger than memory.
+
+Everything that comes back is a ``Secret``. Whole numbers stay whole: sums are 128 bits wide in the engine and arrive to the
+last bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.engine.counting import Counting, Groups
+from discreet.engine.duckdb_dialect import DUCKDB
+from discreet.engine.session import RELATION, Session, exact_integers
+from discreet.engine.sources import Source
+from discreet.engine.statement import Raw, Statement
+from discreet.mechanisms.histograms import Histograms, Table
+from discreet.mechanisms.secret import Secret
+from discreet.plan.evaluate import infer
+from discreet.plan.expressions import Value
+from discreet.plan.measures import MOST_WORK, Cells, Commonest, Measure, Persons, Ranked, Scores, Statistic
+from discreet.plan.price import Plan, facts_of
+from discreet.schema.table import Schema
+from discreet.schema.units import Person
+
+if TYPE_CHECKING:
+    import pyarrow
+
+__all__ = ["DuckDBEngine", "groups_of"]
+
+_SMALL = 2**22  # what one unit adds at most, for sums to be read as 64-bit integers: 2^40 units would fill them
+_FULL = 2**62
+
+Found = Mapping[Statistic, Secret[NDArray[np.generic]] | Secret[Table]]
+
+
+class DuckDBEngine:
+    """Counts exactly what a plan asks for."""
+
+    def __init__(self, source: Source, schema: Schema, public: Mapping[str, Source], *, memory: str | None = None) -> None:
+        wanted = [*schema.columns, *([schema.unit.id] if isinstance(schema.unit, Person) else [])]
+        names = {name: source.find(name) for name in wanted}
+        self._raw = Raw(RELATION, {name: (found, source.raw[found]) for name, found in names.items()})
+        self._session = Session(source, public, memory=memory)
+
+    def keys(self, plan: Plan, salt: str) -> Secret[Mapping[tuple[Value, ...], int]]:
+        """How many units share every key that there is: for a private choice among them."""
+        table = self._run(self._counting(plan, salt).open_keys())
+        columns = [_plain(table.column(j), plan, j) for j in range(len(plan.keys.keys))]
+        counts = table.column("n").to_numpy()
+        return Secret({key: int(n) for key, n in zip(zip(*columns, strict=True), np.minimum(counts, _FULL - 1), strict=True)})
+
+    def count(self, plan: Plan, groups: Groups, salt: str) -> Found:
+        """Every statistic of a plan, over these groups."""
+        counting = self._counting(plan, salt)
+        found: dict[Statistic, Secret[NDArray[np.generic]] | Secret[Table]] = {}
+        sums = {part.statistic: part.bits for part in plan.parts if isinstance(part.statistic, Measure) and part.mechanism}
+        scores = {part.statistic: part.bits for part in plan.parts if isinstance(part.statistic, Scores)}
+        wanted = [*sums.items(), *((measure, bits) for score, bits in scores.items() for measure in score.of)]
+        if wanted:
+            table = self._run(counting.sums(wanted, groups))
+            most = _rows_of(plan)
+            arrays = [_sums(table, f"s{j}", groups.size, most * m.bound << bits < _SMALL) for j, (m, bits) in enumerate(wanted)]
+            found |= {measure: Secret(array) for measure, array in zip(sums, arrays, strict=False)}
+            rest = arrays[len(sums) :]
+            for score in scores:
+                found[score] = Secret(np.concatenate(rest[: len(score.of)]))
+                rest = rest[len(score.of) :]
+        if any(isinstance(part.statistic, Persons) for part in plan.parts):
+            found[Persons()] = Secret(_sums(self._run(counting.persons(groups)), "s0", groups.size, True))
+        histograms: dict[Cells, Secret[Table]] = {}
+        for part in plan.parts:
+            if isinstance(part.statistic, (Ranked, Commonest)):
+                cells = part.statistic.cells
+                if cells not in histograms:
+                    histograms[cells] = Secret(self._histogram(counting, cells, groups))
+                found[part.statistic] = histograms[cells]
+        return found
+
+    def _histogram(self, counting: Counting, cells: Cells, groups: Groups) -> Table:
+        """All cells of all groups where they are few enough to hold, else those that are not empty."""
+        size = groups.size * cells.count
+        if size > MOST_WORK:
+            return _histograms(self._run(counting.histogram(cells, groups, streamed=False)), groups.size, cells.count)
+        statement = counting.histogram(cells, groups, streamed=True)
+        counts = np.zeros(size, dtype=np.int64)
+        for batch in _gathered(self._session.stream(statement.text, statement.parameters), size):
+            weights = batch["n"].to_numpy() if "n" in batch.schema.names else None
+            counts += np.bincount(batch["place"].to_numpy(), weights, size).astype(np.int64)  # whole, and below 2^53 a batch
+        return counts.reshape(groups.size, cells.count)
+
+    def progress(self) -> float | None:
+        """How far the engine is with what it is counting."""
+        return self._session.progress()
+
+    def close(self) -> None:
+        """Let go of the table."""
+        self._session.close()
+
+    def _counting(self, plan: Plan, salt: str) -> Counting:
+        return Counting(plan, self._raw, DUCKDB, salt)
+
+    def _run(self, statement: Statement) -> pyarrow.Table:
+        return self._session.fetch(statement.text, statement.parameters)
+
+
+def groups_of(plan: Plan, chosen: Sequence[tuple[Value, ...]] | None = None) -> Groups:
+    """The groups of a question: listed by public facts, or chosen privately."""
+    if chosen is not None:
+        columns = tuple(list(column) for column in zip(*chosen, strict=True)) or tuple([] for _ in plan.keys.keys)
+        return Groups(columns, False, len(chosen))
+    assert plan.keys.listings is not None
+    return Groups(plan.keys.listings, True, plan.keys.size or 1)
+
+
+def _rows_of(plan: Plan) -> int:
+    return plan.schema.unit.rows if isinstance(plan.schema.unit, Person) else 1
+
+
+def _sums(table: pyarrow.Table, name: str, size: int, small: bool) -> NDArray[np.generic]:
+    """A number for every group, 0 where the engine has no line; 64 bits, or Python's own integers where those might not do."""
+    numbers = [number or 0 for number in exact_integers(table.column(name))]
+    places = table.column("i").to_numpy()
+    if small:
+        full = np.zeros(size, dtype=np.int64)
+        np.add.at(full, places, [max(-_FULL, min(number, _FULL)) for number in numbers])
+        return full
+    wide = np.zeros(size, dtype=object)
+    np.add.at(wide, places, numbers)
+    return wide
+
+
+def _gathered(batches: Iterable[pyarrow.RecordBatch], size: int) -> Iterator[pyarrow.Table]:
+    """Batches about as long as the array they are added to, or a million rows."""
+    import pyarrow
+
+    held: list[pyarrow.RecordBatch] = []
+    for batch in batches:
+        held.append(batch)
+        if sum(map(len, held)) >= max(size, 2**20):
+            yield pyarrow.Table.from_batches(held)
+            held = []
+    if held:
+        yield pyarrow.Table.from_batches(held)
+
+
+def _histograms(table: pyarrow.Table, size: int, cells: int) -> Histograms:
+    counts = np.array([min(number or 0, _FULL) for number in exact_integers(table.column("n"))], dtype=np.int64)
+    return Histograms(
+        size, cells, table.column("i").to_numpy().astype(np.int64), table.column("x").to_numpy().astype(np.int64), counts
+    )
+
+
+def _plain(column: pyarrow.ChunkedArray, plan: Plan, j: int) -> list[Value]:
+    """A key's values as a question writes them: whole numbers are integers."""
+    values: list[Value] = column.to_pylist()
+    step = infer(plan.keys.keys[j].of, facts_of(plan.schema)).step
+    if step is not None and step.denominator == 1:
+        return [int(value) if isinstance(value, float) and value.is_integer() else value for value in values]
+    return values

@@ -1,0 +1,219 @@
+"""One private table in a DuckDB that can reach nothing else.
+
+The database lives in memory. It may open the declared files and no others; there are no extensions to fetch, no settings to
+change, and what does not fit in memory is spilled to a folder that only its owner can read. Files are read through views, so a
+table may be larger than memory. Whatever DuckDB says when it fails may quote a cell: its words are dropped, and an
+``EngineError`` says the kind of failure only.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import threading
+import weakref
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import duckdb
+import numpy as np
+
+from discreet.engine.cleaning import text_literal
+from discreet.engine.sources import Source, quoted
+from discreet.errors import EngineError
+
+if TYPE_CHECKING:
+    import pyarrow
+
+__all__ = ["RELATION", "Session", "exact_integers"]
+
+RELATION = '"discreet raw"'  # no identifier, so that no public table can have this name
+_CURSORS = 2  # made before the configuration is locked, which is when progress can be asked for
+_FORKED = "This process was forked from the one that opened the table; open the table again here."
+_BATCH = 2**20
+_MOST_MEMORY = 4 * 2**30
+_SETTINGS = {
+    "allow_community_extensions": "false",
+    "allow_persistent_secrets": "false",
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "preserve_insertion_order": "false",
+    "python_enable_replacements": "false",
+}
+_OURS = (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException, duckdb.SyntaxException)
+
+
+class Session:
+    """A locked database that answers SQL over ``RELATION``, the raw private table, and over the public tables by their names.
+
+    Threads may share it: every question has a cursor of its own. A process that was forked may not.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        public: Mapping[str, Source] | None = None,
+        *,
+        memory: str | None = None,
+        threads: int | None = None,
+    ) -> None:
+        self._source = source
+        self._process = os.getpid()
+        self._lock = threading.Lock()
+        self._idle: list[duckdb.DuckDBPyConnection] = []
+        self._busy: list[duckdb.DuckDBPyConnection] = []
+        self._folder = tempfile.mkdtemp(prefix="discreet-")  # made with mode 0700
+        self._removal = weakref.finalize(self, _remove, self._folder, self._process)
+        settings = {
+            **_SETTINGS,
+            "memory_limit": memory or f"{_memory() // 2**20}MiB",
+            "temp_directory": self._folder,
+            "threads": str(threads or os.cpu_count() or 1),
+        }
+        failure = None
+        try:
+            self._database = duckdb.connect(":memory:", config=settings)  # type: ignore[arg-type]
+            self._open(source, public or {})
+        except Exception as error:  # outside this block, so that the error's words do not travel along as its context
+            failure = _said(error)
+        if failure is not None:
+            self.close()
+            raise EngineError(failure)
+
+    def _open(self, source: Source, public: Mapping[str, Source]) -> None:
+        run = self._database.execute
+        for number, (name, table) in enumerate(public.items()):
+            view = f"discreet public {number}"
+            _attach(self._database, table, view)
+            run(f"CREATE TABLE {quoted(name)} AS SELECT * FROM {quoted(view)}")
+            if table.frame is not None:
+                self._database.unregister(view)
+        if source.frame is None:
+            _attach(self._database, source, RELATION.strip('"'))
+        run(f"SET allowed_paths = [{', '.join(text_literal(str(file)) for file in source.files)}]")
+        run("SET enable_external_access = false")
+        for _ in range(_CURSORS):
+            cursor = self._cursor()
+            cursor.execute("SET enable_progress_bar = true")  # so that progress is counted; it is never printed
+            cursor.execute("SET enable_progress_bar_print = false")
+            self._idle.append(cursor)
+        run("SET lock_configuration = true")
+
+    def fetch(self, sql: str, parameters: Sequence[object] | Mapping[str, object] = ()) -> pyarrow.Table:
+        """All rows that one statement gives. HUGEINT columns arrive as 128-bit decimals: read them with ``exact_integers``."""
+        if os.getpid() != self._process:
+            raise EngineError(_FORKED)
+        failure, answer = None, None
+        try:
+            with self._lent() as cursor:
+                answer = cursor.sql(sql, params=parameters or None).to_arrow_table()
+        except Exception as error:
+            failure = _said(error)
+        if failure is not None or answer is None:
+            raise EngineError(failure or "The engine gave no rows.")
+        return answer
+
+    def stream(self, sql: str, parameters: Mapping[str, object]) -> Iterator[pyarrow.RecordBatch]:
+        """The same in batches, none of which is kept."""
+        if os.getpid() != self._process:
+            raise EngineError(_FORKED)
+        failure = None
+        try:
+            with self._lent() as cursor:
+                yield from cursor.sql(sql, params=parameters or None).to_arrow_reader(_BATCH)
+        except Exception as error:
+            failure = _said(error)
+        if failure is not None:
+            raise EngineError(failure)
+
+    @contextmanager
+    def _lent(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A cursor for one question."""
+        with self._lock:
+            cursor = self._idle.pop() if self._idle else self._cursor()
+            self._busy.append(cursor)
+        try:
+            yield cursor
+        finally:
+            with self._lock:
+                self._busy.remove(cursor)
+                self._idle.append(cursor)
+
+    def progress(self) -> float | None:
+        """How far the slowest question under way is, from 0 to 1; None when that is not known."""
+        with self._lock:
+            known = [cursor.query_progress() for cursor in self._busy]
+        return min((share / 100 for share in known if share >= 0), default=None)
+
+    def close(self) -> None:
+        """Close the database and remove what it spilled; harmless when repeated."""
+        if os.getpid() == self._process and hasattr(self, "_database"):
+            with self._lock:
+                while self._idle:
+                    self._idle.pop().close()
+            self._database.close()
+        self._removal()
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _cursor(self) -> duckdb.DuckDBPyConnection:
+        cursor = self._database.cursor()
+        if self._source.frame is not None:  # what is registered is known to one cursor only
+            cursor.register(RELATION.strip('"'), self._source.frame)
+        return cursor
+
+
+def exact_integers(column: pyarrow.ChunkedArray) -> list[int | None]:
+    """A column of whole numbers of any width as Python integers, to the last bit."""
+    import pyarrow
+
+    if not pyarrow.types.is_decimal128(column.type):
+        return [None if value is None else int(value) for value in column.to_pylist()]
+    numbers: list[int | None] = []
+    for chunk in column.chunks:  # 128 bits, little-endian; more digits than a decimal admits, so its own reader is not asked
+        words = np.frombuffer(chunk.buffers()[1], dtype="<u8")[2 * chunk.offset :][: 2 * len(chunk)].reshape(-1, 2)
+        high = words[:, 1].view("<i8").tolist()
+        present = chunk.is_valid().to_pylist()
+        numbers += [
+            (top << 64) + low if here else None for low, top, here in zip(words[:, 0].tolist(), high, present, strict=True)
+        ]
+    return numbers
+
+
+def _attach(database: duckdb.DuckDBPyConnection, source: Source, view: str) -> None:
+    if source.frame is not None:
+        database.register(view, source.frame)
+    for statement in source.statements(view):
+        database.execute(statement)
+
+
+def _said(error: Exception) -> str:
+    """The kind of a failure, in words that carry nothing of the data."""
+    if isinstance(error, duckdb.OutOfMemoryException | MemoryError):
+        return "The engine ran out of memory, or of disk to spill to; give it more memory, or ask about fewer groups."
+    if isinstance(error, duckdb.IOException | duckdb.PermissionException | duckdb.HTTPException | OSError):
+        return "The engine could not read the table: a file has changed, vanished or is not readable, or the disk is full."
+    if isinstance(error, duckdb.InterruptException):
+        return "The question was interrupted."
+    if isinstance(error, _OURS):
+        return f"The engine did not understand its own question ({type(error).__name__}); this is a defect of discreet."
+    return "The engine could not finish the question; nothing more can be said without speaking of the data."
+
+
+def _memory() -> int:
+    """Bytes for the engine: three fifths of what the machine has, at most four gigabytes."""
+    try:
+        return min(_MOST_MEMORY, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * 3 // 5)
+    except (AttributeError, ValueError, OSError):
+        return _MOST_MEMORY
+
+
+def _remove(folder: str, process: int) -> None:
+    if os.getpid() == process:  # a forked child does not own the folder
+        shutil.rmtree(folder, ignore_errors=True)

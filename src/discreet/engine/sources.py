@@ -1,0 +1,245 @@
+"""Where a private table comes from: files of Parquet or CSV, a DuckDB database, an Arrow table, a pandas or polars frame.
+
+A source knows public things only (names, types, how to be read), and a fingerprint that tells whether the data is still the same.
+Only the columns that are asked for are ever read or converted.
+"""
+
+from __future__ import annotations
+
+import difflib
+import glob
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from discreet.engine.cleaning import text_literal
+from discreet.errors import ParameterError
+
+if TYPE_CHECKING:
+    import pyarrow
+
+__all__ = ["Source", "open_source", "quoted"]
+
+_TAKEN = "a path to .parquet, .csv, .tsv or .duckdb files, an Arrow table, or a pandas or polars frame"
+
+
+@dataclass(frozen=True)
+class Source:
+    """A table that can be attached to a session.
+
+    ``names`` are all its columns; ``raw`` has the DuckDB type of those that were asked for. ``query`` is SQL that reads a file,
+    and ``frame`` an Arrow table that is registered instead. ``origin`` is the file beside which a ledger goes, of several files
+    their folder.
+    """
+
+    names: tuple[str, ...]
+    raw: Mapping[str, str]
+    origin: Path | None = None
+    files: tuple[Path, ...] = ()
+    query: str | None = None
+    database: Path | None = None
+    lines: bool = False  # whether it is text, of which lines that cannot be read are left out
+    frame: pyarrow.Table | None = field(default=None, repr=False)  # its text would show cells
+    _prints: dict[bytes, str] = field(default_factory=dict, repr=False, compare=False)
+
+    def find(self, name: str) -> str:
+        """The name of a column as the table writes it: the same letters, or else the same letters in another case."""
+        return _find(name, self.names)
+
+    def statements(self, view: str) -> Iterator[str]:
+        """SQL that makes a view of this name; a frame is registered under the name instead."""
+        if self.database is not None:
+            yield f"ATTACH {text_literal(str(self.database))} AS {quoted(view + ' file')} (READ_ONLY)"
+        if self.query is not None:
+            query = self.query.replace(_FILE, quoted(view + " file"))
+            yield f"CREATE VIEW {quoted(view)} AS {query}"
+
+    def fingerprint(self, salt: bytes) -> str:
+        """A keyed hash of what the table holds: path, size and time of change of files, the contents of a frame."""
+        if self.frame is None:
+            log = None if self.database is None else Path(f"{self.database}.wal")  # changes that a database has yet to take in
+            return _hashed(salt, (_state(file) for file in (*self.files, *([log] if log and log.exists() else []))))
+        if salt not in self._prints:
+            from discreet.engine.frames import contents
+
+            self._prints[salt] = _hashed(salt, contents(self.frame))
+        return self._prints[salt]
+
+
+_FILE = "\0file\0"  # stands for the attached database in a query; no name can contain it
+
+
+def open_source(source: object, *, table: str | None = None, columns: Iterable[str] | None = None) -> Source:
+    """Look at a table without reading its rows; ``columns`` are those that will be asked for (all, unless said).
+
+    >>> import pyarrow
+    >>> open_source(pyarrow.table({"age": [1, 2]})).raw
+    {'age': 'BIGINT'}
+    """
+    wanted = None if columns is None else tuple(columns)
+    if isinstance(source, str | os.PathLike):
+        return _open_files(os.fspath(source), table, wanted)
+    if table is not None:
+        raise ParameterError("table= names a table of a DuckDB file, and this source is no file; leave it out.")
+    from discreet.engine.frames import arrow_of, names_of
+
+    names = names_of(source)
+    if names is None:
+        raise ParameterError(f"A table cannot be read from {type(source).__name__}; give {_TAKEN}.")
+    _distinct(names)
+    chosen = _chosen(wanted, names)
+    frame = arrow_of(source, chosen)
+    return Source(names, _types(["SELECT * FROM given"], frame)[0], frame=frame)
+
+
+def quoted(name: str) -> str:
+    """A name as a SQL identifier."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _open_files(path: object, table: str | None, wanted: tuple[str, ...] | None) -> Source:
+    files = _files(path)
+    kinds = {_kind(file) for file in files}
+    if len(kinds) > 1 or None in kinds:
+        raise ParameterError(f"{_shown(path)} is not a table this can read; give {_TAKEN}, all files of one kind.")
+    kind = kinds.pop()
+    origin = files[0] if len(files) == 1 else files[0].parent
+    if kind == "database":
+        return _open_database(files, table, wanted)
+    if table is not None:
+        raise ParameterError("table= names a table of a DuckDB file, and this source is none; leave it out.")
+    if kind == "parquet":
+        return _open_parquet(files, origin, wanted)
+    from discreet.engine.csv_source import csv_names, csv_query
+
+    names, delimiter = csv_names(files)
+    _distinct(names)
+    chosen = _chosen(wanted, names)
+    query = csv_query(files, names, delimiter, chosen)
+    return Source(names, dict.fromkeys(chosen, "VARCHAR"), origin, files, query, lines=True)
+
+
+def _open_parquet(files: tuple[Path, ...], origin: Path, wanted: tuple[str, ...] | None) -> Source:
+    first, *others = _types([f"SELECT * FROM {_parquet((file,))}" for file in files])
+    if any(other != first for other in others):
+        raise ParameterError("The files have not the same columns with the same types; write them all with one schema.")
+    names = tuple(first)
+    if not set(names) <= set(_written(files[0])):  # DuckDB renames columns that differ in case only
+        raise ParameterError("Two columns of the table differ in the case of their letters only; rename one.")
+    chosen = _chosen(wanted, names)
+    query = f"SELECT {', '.join(quoted(name) for name in chosen)} FROM {_parquet(files)}"
+    return Source(names, {name: first[name] for name in chosen}, origin, files, query)
+
+
+def _parquet(files: Iterable[Path]) -> str:
+    """SQL that reads files; a text that is not UTF-8 would fail the whole question, so its bad bytes become question marks."""
+    listed = ", ".join(text_literal(str(file)) for file in files)
+    return f"read_parquet([{listed}], hive_partitioning = false, utf8_validation = 'replace')"
+
+
+def _open_database(files: tuple[Path, ...], table: str | None, wanted: tuple[str, ...] | None) -> Source:
+    import duckdb
+
+    try:
+        with duckdb.connect(str(files[0]), read_only=True) as database:
+            listing = "SELECT schema_name, table_name FROM duckdb_tables() WHERE NOT internal ORDER BY ALL"
+            held = database.execute(listing).fetchall()
+            called = {name if schema == "main" else f"{schema}.{name}": (schema, name) for schema, name in held}
+            if len(files) > 1 or (table or next(iter(called), None)) not in called or (table is None and len(called) > 1):
+                raise ParameterError(f"Say which table of the database is meant; write table= one of {', '.join(called)}.")
+            schema, name = called[table or next(iter(called))]
+            place = f"{quoted(schema)}.{quoted(name)}"
+            raw = {row[0]: row[1] for row in database.execute(f"DESCRIBE {place}").fetchall()}
+    except duckdb.Error:
+        raise ParameterError(f"{files[0]} cannot be opened as a DuckDB database; close programs that write to it.") from None
+    chosen = _chosen(wanted, tuple(raw))
+    # A column may have been made with a collation under which texts that differ are equal: here they never are.
+    plain = [f'{quoted(name)} COLLATE "binary" AS {quoted(name)}' if raw[name] == "VARCHAR" else quoted(name) for name in chosen]
+    query = f"SELECT {', '.join(plain)} FROM {_FILE}.{place}"
+    return Source(tuple(raw), {column: raw[column] for column in chosen}, files[0], files, query, files[0])
+
+
+def _files(path: object) -> tuple[Path, ...]:
+    if not isinstance(path, str) or not path or "\0" in path:
+        raise ParameterError(f"A path must be a text; give {_TAKEN}.")
+    found = [path] if os.path.exists(path) else sorted(glob.glob(path, recursive=True))
+    files = tuple(sorted(Path(file).absolute() for file in found if not os.path.isdir(file)))
+    if not files:
+        raise ParameterError(f"There is no file at {_shown(path)}; give {_TAKEN}.")
+    for file in files:
+        if any(sign in str(file) for sign in "*?["):
+            raise ParameterError(f"{_shown(str(file))} has a sign of a pattern (*, ? or [) in its own name; rename it.")
+        if not os.access(file, os.R_OK):
+            raise ParameterError(f"{_shown(str(file))} may not be read by this user.")
+    return files
+
+
+def _kind(file: Path) -> str | None:
+    name = file.name.lower().removesuffix(".gz") if file.name.lower().endswith((".csv.gz", ".tsv.gz")) else file.name.lower()
+    kinds = {".parquet": "parquet", ".csv": "csv", ".tsv": "csv", ".duckdb": "database", ".db": "database"}
+    return kinds.get(Path(name).suffix)
+
+
+def _types(queries: Iterable[str], given: pyarrow.Table | None = None) -> list[dict[str, str]]:
+    """The names and DuckDB types that queries would give, from schemas alone."""
+    import duckdb
+
+    try:
+        with duckdb.connect(config={"autoload_known_extensions": "false", "autoinstall_known_extensions": "false"}) as database:
+            if given is not None:
+                database.register("given", given)
+            return [{row[0]: row[1] for row in database.execute(f"DESCRIBE {query}").fetchall()} for query in queries]
+    except duckdb.Error:
+        raise ParameterError(f"The columns of the table cannot be read; give {_TAKEN}, whole and undamaged.") from None
+
+
+def _written(file: Path) -> list[str]:
+    from pyarrow import parquet
+
+    return [str(name) for name in parquet.read_schema(file).names]
+
+
+def _find(name: str, names: tuple[str, ...]) -> str:
+    alike = [known for known in names if known == name] or [known for known in names if known.lower() == name.lower()]
+    if len(alike) == 1:
+        return alike[0]
+    if alike:
+        raise ParameterError(f"The table has several columns that could be {name}: {', '.join(alike)}; write one exactly.")
+    near = difflib.get_close_matches(name, names, 3)  # not all names: the first line of a file without a header is data
+    raise ParameterError(
+        f"The table has no column {name}; {f'did you mean {near[0]}?' if near else 'write it as the table does.'}"
+    )
+
+
+def _chosen(wanted: tuple[str, ...] | None, names: tuple[str, ...]) -> tuple[str, ...]:
+    chosen = names if wanted is None else tuple(dict.fromkeys(_find(name, names) for name in wanted))
+    if not chosen or len({name.lower() for name in chosen}) < len(chosen):
+        raise ParameterError("A table needs columns, and those that are asked for must differ in more than the case of letters.")
+    return chosen
+
+
+def _distinct(names: tuple[str, ...]) -> None:
+    if len(set(names)) < len(names) or not all(names):
+        raise ParameterError("Every column of the table needs a name of its own; rename those without, or with the same, name.")
+
+
+def _shown(path: object) -> str:
+    return str(path) if len(str(path)) <= 200 else f"{str(path)[:200]}..."
+
+
+def _state(file: Path) -> bytes:
+    try:
+        now = file.stat()
+    except OSError:
+        raise ParameterError(f"{_shown(file)} has vanished; bring it back, or open another table.") from None
+    return f"{file}\0{now.st_size}\0{now.st_mtime_ns}\0".encode(errors="surrogateescape")
+
+
+def _hashed(salt: bytes, parts: Iterable[bytes]) -> str:
+    state = blake2b(key=salt[:64], digest_size=32)
+    for part in parts:
+        state.update(part)
+    return state.hexdigest()

@@ -1,0 +1,151 @@
+"""What a raw cell becomes, in plain Python: the meaning that the SQL of ``cleaning`` is compared with."""
+
+from __future__ import annotations
+
+import datetime
+import math
+import re
+from decimal import Decimal
+from fractions import Fraction
+
+from discreet.schema.columns import Boolean, Category, Column, Date, Integer, Number
+
+__all__ = ["reference_clean", "reference_id"]
+
+Cell = None | bool | int | float | str | Decimal | datetime.date | datetime.datetime
+_NUMBER = re.compile(
+    r"\+?[+-]?(\d+(_\d+)*(\.(\d+(_\d+)*)?)?|\.\d+(_\d+)*)([eE][+-]?\d+(_\d+)*)?|[+-]?(inf|infinity|nan)", re.ASCII | re.I
+)
+_DAY = re.compile(r"(\d{1,6})-(\d{1,2})-(\d{1,2})([ T]\d{1,2}:\d\d(:\d\d(\.\d{1,9})?)?(Z| ?[+-]\d\d(:\d\d)?)?)?", re.ASCII)
+_SPACE = " \t\n\v\f\r"
+
+
+def reference_clean(column: Column, value: Cell) -> int | str | bool | datetime.date | None:
+    """Integers and numbers as multiples of the step, texts, truth values, dates; None where nothing is left."""
+    found = _cleaned(column, value)
+    if isinstance(column, Category) and found not in column.values:
+        found = None
+    if found is None and column.missing is not None:
+        if isinstance(column, Number):
+            units = math.floor(column.missing / column.step + Fraction(1, 2))
+            return min(max(units, int(column.lower / column.step)), int(column.upper / column.step))
+        return column.missing
+    return found
+
+
+def reference_id(value: Cell) -> str | None:
+    """An id's text: what two rows of one person share."""
+    return _text(value) or None
+
+
+def _cleaned(column: Column, value: Cell) -> int | str | bool | datetime.date | None:
+    if isinstance(column, Integer):
+        whole = _whole(value)
+        return None if whole is None else int(min(max(whole, column.lower), column.upper))
+    if isinstance(column, Number):
+        return _on_grid(_number(value), column)
+    if isinstance(column, Category) and column.kind == "number":
+        whole = _whole(value)
+        return None if whole is None or isinstance(whole, float) else whole
+    if isinstance(column, Boolean):
+        return _truth(value)
+    if isinstance(column, Date):
+        return _day(value, column)
+    return _text(value)
+
+
+def _number(value: Cell) -> float | None:
+    """The nearest double to the number that a cell is."""
+    if isinstance(value, str):
+        inside = value.strip(_SPACE)
+        if value.lower() in ("true", "false"):
+            return float(value.lower() == "true")
+        return float(inside.removeprefix("+")) if _NUMBER.fullmatch(inside) else None
+    if value is None or isinstance(value, datetime.date):
+        return None
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
+def _whole(value: Cell) -> int | float | None:
+    """The whole number that a cell is, or an infinity."""
+    if isinstance(value, str) and re.fullmatch(r"[+-]?[0-9]+", value.strip(_SPACE)):
+        return int(value) if len(value) < 4000 else _number(value)
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, Decimal) and value.is_finite():
+        return _whole(_text(value))
+    number = _number(value)
+    if number is None or math.isnan(number):
+        return None
+    if math.isinf(number):
+        return number
+    return int(number) if number.is_integer() else None
+
+
+def _on_grid(number: float | None, column: Number) -> int | None:
+    if number is None or math.isnan(number):
+        return None
+    low, high, step = int(column.lower / column.step), int(column.upper / column.step), column.step
+    if max(step.numerator, step.denominator) <= 2**53:
+        units = number * float(step.denominator) / float(step.numerator)
+    else:
+        units = number * float(1 / step)
+    if units < low:
+        return low
+    if units > high:
+        return high
+    return math.floor(units + 0.5) if abs(units) <= 2**52 else int(units)
+
+
+def _truth(value: Cell) -> bool | None:
+    if isinstance(value, str):
+        word = value.strip(" ").lower()
+        if word in ("true", "t", "yes", "y", "1"):
+            return True
+        if word in ("false", "f", "no", "n", "0"):
+            return False
+    number = _number(value)
+    return {1.0: True, 0.0: False}.get(number) if number is not None else None
+
+
+def _day(value: Cell, column: Date) -> datetime.date | None:
+    if isinstance(value, datetime.datetime):
+        day = value.astimezone(datetime.UTC).date() if value.tzinfo else value.date()
+    elif isinstance(value, datetime.date):
+        day = value
+    elif isinstance(value, str):
+        inside = value.strip(_SPACE)
+        if inside.lower() in ("infinity", "-infinity"):
+            return column.lower if inside[0] == "-" else column.upper
+        parts = _DAY.fullmatch(inside)
+        if parts is None:
+            return None
+        if int(parts[1]) > 9999:
+            return column.upper
+        try:
+            day = datetime.date(int(parts[1]), int(parts[2]), int(parts[3]))
+        except ValueError:
+            return None
+    else:
+        return None
+    return min(max(day, column.lower), column.upper)
+
+
+def _text(value: Cell) -> str | None:
+    if value is None or (isinstance(value, (float, Decimal)) and math.isnan(value)):
+        return None
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() and abs(value) < 2**63 else repr(value)
+    if isinstance(value, Decimal):
+        plain = format(value, "f")
+        return plain.rstrip("0").rstrip(".") if "." in plain else plain
+    if isinstance(value, datetime.datetime):
+        moment = value.astimezone(datetime.UTC).replace(tzinfo=None) if value.tzinfo else value
+        plain = moment.isoformat(sep=" ", timespec="microseconds")
+        return plain.rstrip("0").rstrip(".")
+    return str(value)

@@ -1,0 +1,215 @@
+"""The session: nothing but the declared files can be reached, nothing of the data is said, and whole numbers are exact."""
+
+from __future__ import annotations
+
+import gc
+import os
+import stat
+import threading
+import traceback
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from discreet.engine.session import RELATION, Session, exact_integers
+from discreet.engine.sources import open_source
+from discreet.errors import EngineError
+
+SECRET = "Zorblax-4711"
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    pq.write_table(pa.table({"x": list(range(1000)), "word": [SECRET] * 1000}), tmp_path / "x.parquet")
+    return tmp_path / "x.parquet"
+
+
+@pytest.fixture
+def session(file: Path) -> Iterator[Session]:
+    with Session(open_source(file), {"regions": open_source(pa.table({"r": ["a", "b"]}))}) as opened:
+        yield opened
+
+
+def test_parameters_are_bound_by_place_and_by_name(session: Session) -> None:
+    assert session.fetch(f"SELECT count(*) AS n FROM {RELATION} WHERE x < $1", [10]).to_pylist() == [{"n": 10}]
+    assert session.fetch(f"SELECT count(*) AS n FROM {RELATION} WHERE x < $top", {"top": 20}).to_pylist() == [{"n": 20}]
+
+
+def test_public_tables_are_there_by_name(session: Session) -> None:
+    assert sorted(session.fetch("SELECT r FROM regions").column("r").to_pylist()) == ["a", "b"]
+
+
+@pytest.mark.parametrize("kind", ["parquet", "csv", "duckdb"])
+def test_public_tables_come_from_files_too(kind: str, tmp_path: Path, file: Path) -> None:
+    place = tmp_path / f"regions.{kind}"
+    if kind == "duckdb":
+        with duckdb.connect(str(place)) as database:
+            database.execute("CREATE TABLE regions AS SELECT 'a' AS r")
+    else:
+        duckdb.sql("SELECT 'a' AS r").write_csv(str(place)) if kind == "csv" else pq.write_table(pa.table({"r": ["a"]}), place)
+    with Session(open_source(file), {"regions": open_source(place)}) as session:
+        place.unlink()  # a public table was copied, and its file is not asked again
+        assert session.fetch("SELECT r FROM regions").column("r").to_pylist() == ["a"]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "SELECT * FROM read_csv('/etc/passwd')",
+        "SELECT * FROM read_text('{folder}/secret.txt')",
+        "SELECT * FROM '{folder}/other.parquet'",
+        "SELECT * FROM read_parquet('{folder}/*.parquet')",
+        "SELECT * FROM glob('{folder}/*')",
+        "COPY (SELECT 1) TO '{folder}/out.csv'",
+        "COPY (SELECT 1) TO '{folder}/x.parquet'",
+        "ATTACH '{folder}/new.duckdb'",
+        "INSTALL httpfs",
+        "LOAD httpfs",
+        "SET enable_external_access = true",
+        "SET memory_limit = '100GB'",
+        "RESET lock_configuration",
+        "SELECT * FROM table_of_the_caller",
+        "SELECT getenv('HOME')",
+        "EXPORT DATABASE '{folder}/dump'",
+    ],
+)
+def test_the_outside_cannot_be_reached(statement: str, session: Session, tmp_path: Path) -> None:
+    table_of_the_caller = pa.table({"x": [1]})
+    pq.write_table(table_of_the_caller, tmp_path / "other.parquet")
+    (tmp_path / "secret.txt").write_text("secret")
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    with pytest.raises(EngineError):
+        session.fetch(statement.format(folder=tmp_path))
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+@pytest.mark.parametrize("expression", ["CAST(word AS INTEGER)", "error(word)", "CAST(word AS DATE)", "x::TINYINT"])
+def test_no_failure_says_anything_of_the_data(expression: str, session: Session) -> None:
+    with pytest.raises(EngineError) as caught:
+        session.fetch(f"SELECT max({expression}) FROM {RELATION}")
+    said = "".join(traceback.format_exception(caught.value))
+    assert SECRET not in said.replace("SECRET", "")
+    assert caught.value.__context__ is None
+    assert caught.value.__cause__ is None
+
+
+def test_a_defect_of_ours_is_called_one(session: Session) -> None:
+    with pytest.raises(EngineError, match="defect of discreet"):
+        session.fetch("SELECT nothing FROM nowhere")
+
+
+def test_a_file_that_vanished_is_said(session: Session, file: Path) -> None:
+    file.unlink()
+    with pytest.raises(EngineError, match="vanished"):
+        session.fetch(f"SELECT sum(x) FROM {RELATION}")
+
+
+def test_a_file_cut_short_is_an_engine_error(session: Session, file: Path) -> None:
+    file.write_bytes(file.read_bytes()[:100])
+    with pytest.raises(EngineError):
+        session.fetch(f"SELECT sum(x) FROM {RELATION}")
+
+
+def test_too_little_memory_is_said(file: Path) -> None:
+    with Session(open_source(file), memory="20MB", threads=1) as session, pytest.raises(EngineError, match="memory"):
+        session.fetch("SELECT count(DISTINCT s) FROM (SELECT repeat(i::VARCHAR, 100000) AS s FROM range(10000) AS t(i))")
+
+
+def test_a_table_larger_than_memory_streams(tmp_path: Path) -> None:
+    place = tmp_path / "large.parquet"
+    duckdb.sql("SELECT i, hash(i) AS h, md5(i::VARCHAR) AS m FROM range(1500000) AS t(i)").write_parquet(str(place))
+    assert place.stat().st_size > 2 * 20 * 2**20
+    with Session(open_source(place), memory="20MB", threads=1) as session:
+        answer = session.fetch(f"SELECT sum(i) AS s, max(m) AS m FROM {RELATION}")
+        assert exact_integers(answer.column("s")) == [1500000 * 1499999 // 2]
+
+
+@pytest.mark.parametrize("start", [0, 2])
+def test_wide_integers_arrive_to_the_last_bit(start: int, session: Session) -> None:
+    numbers = [2**127 - 1, -(2**127) + 1, None, 0, -1, 2**64, -(2**64), 2**63, 10**38]
+    rows = ", ".join(f"({i}, {'NULL' if n is None else repr(str(n))}::HUGEINT)" for i, n in enumerate(numbers))
+    column = session.fetch(f"SELECT n FROM (VALUES {rows}) AS t(i, n) ORDER BY i").column("n")
+    assert exact_integers(column.slice(start)) == numbers[start:]
+    assert exact_integers(session.fetch("SELECT 5 AS n").column("n")) == [5]
+
+
+@pytest.mark.parametrize("frame", [False, True])
+def test_threads_share_a_session(frame: bool, file: Path) -> None:
+    with Session(open_source(pq.read_table(file) if frame else file)) as session, ThreadPoolExecutor(8) as pool:
+
+        def ask(top: int) -> int:
+            return int(session.fetch(f"SELECT count(*) AS n FROM {RELATION} WHERE x < $1", [top]).column("n")[0].as_py())
+
+        assert list(pool.map(ask, range(1, 201))) == list(range(1, 201))
+
+
+def test_progress_is_known_while_a_question_runs(session: Session) -> None:
+    assert session.progress() is None
+    seen: list[float | None] = []
+    done = threading.Event()
+
+    def watch() -> None:
+        while not done.wait(0.01):
+            seen.append(session.progress())
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    session.fetch("SELECT count(DISTINCT md5(i::VARCHAR)) FROM range(2000000) AS t(i)")
+    done.set()
+    watcher.join()
+    assert seen
+    assert all(share is None or 0 <= share <= 1 for share in seen)
+    assert any(share is not None for share in seen)
+
+
+def test_the_spill_folder_is_private_and_removed(file: Path) -> None:
+    for ending in ("close", "forget"):
+        session = Session(open_source(file))
+        folder = session.fetch("SELECT current_setting('temp_directory') AS f").column("f")[0].as_py()
+        assert stat.S_IMODE(os.stat(folder).st_mode) == 0o700
+        session.close() if ending == "close" else None
+        del session
+        gc.collect()
+        assert not os.path.exists(folder)
+
+
+def test_a_closed_session_answers_nothing(file: Path) -> None:
+    session = Session(open_source(file))
+    session.close()
+    session.close()
+    with pytest.raises(EngineError):
+        session.fetch("SELECT 1")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_process_is_refused(session: Session) -> None:
+    folder = session.fetch("SELECT current_setting('temp_directory') AS f").column("f")[0].as_py()
+    child = os.fork()
+    if child == 0:
+        try:
+            session.fetch("SELECT 1")
+        except EngineError as error:
+            session.close()
+            os._exit(0 if "forked" in str(error) else 2)
+        os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert os.path.exists(folder)  # the child closed nothing that is ours
+    assert session.fetch("SELECT 1 AS n").column("n").to_pylist() == [1]
+
+
+def test_two_sessions_read_one_database(tmp_path: Path) -> None:
+    place = tmp_path / "x.duckdb"
+    with duckdb.connect(str(place)) as database:
+        database.execute("CREATE TABLE t AS SELECT 7 AS x")
+    source = open_source(place)
+    with Session(source) as one, Session(source) as other:
+        for session in (one, other):
+            assert session.fetch(f"SELECT x FROM {RELATION}").column("x").to_pylist() == [7]
+            with pytest.raises(EngineError):
+                session.fetch('DELETE FROM "discreet raw file".t')

@@ -11,18 +11,21 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from discreet import errors as errors
+    from discreet.curator import *  # noqa: F403
     from discreet.mechanisms import *  # noqa: F403
+    from discreet.plan import *  # noqa: F403
     from discreet.privacy import *  # noqa: F403
     from discreet.privacy import calibrate as calibrate
     from discreet.privacy import filters as filters
     from discreet.privacy import formulas as formulas
     from discreet.privacy import plots as plots
+    from discreet.schema import *  # noqa: F403
     from discreet.schema import sensitivity as sensitivity
 
 __version__ = "0.1.0"
 
 # Rooms are opened when first needed, so that `import discreet` costs nothing.
-_ROOMS = ("discreet.privacy", "discreet.mechanisms")
+_ROOMS = ("discreet.privacy", "discreet.mechanisms", "discreet.schema", "discreet.plan", "discreet.curator")
 _MODULES = {
     "calibrate": "discreet.privacy.calibrate",
     "errors": "discreet.errors",

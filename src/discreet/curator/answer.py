@@ -1,0 +1,142 @@
+"""An answer: noisy numbers with their errors, what they cost, and what is left. It is public; whatever is done with it is free.
+
+>>> yes = Column((41,), (2.8,), (35.5,), (46.5,))
+>>> noise = (("count(*)", "Laplace noise of scale 2"),)
+>>> answer = Answer("SELECT count(*) AS n FROM data", {}, {"n": yes}, noise, "epsilon=0.5", "epsilon 2.5 of 3 left")
+>>> answer.value
+41
+>>> answer.rows()
+[{'n': 41, 'n_lower': 35.5, 'n_upper': 46.5, 'n_error': 2.8}]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from discreet.curator import exports, stored
+from discreet.curator.html_table import answer_html
+from discreet.curator.text_table import answer_text
+from discreet.errors import ParameterError
+from discreet.plan.expressions import Value
+from discreet.schema.columns import Kind
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow
+    from matplotlib.axes import Axes
+
+__all__ = ["Answer", "Column"]
+
+
+@dataclass(frozen=True)
+class Column:
+    """One output in every row: values, standard errors, and the ends of 95 % intervals; choices have values only."""
+
+    values: tuple[Value, ...]
+    errors: tuple[float, ...] | None = None
+    lower: tuple[float, ...] | None = None
+    upper: tuple[float, ...] | None = None
+    mechanism: str = ""
+
+    def __post_init__(self) -> None:
+        for name in ("values", "errors", "lower", "upper"):
+            given = getattr(self, name)
+            if given is not None:
+                object.__setattr__(self, name, tuple(given))
+                if len(given) != len(self.values):
+                    raise ParameterError(f"An output has {len(self.values)} values and {len(given)} {name}; give one for each.")
+        if (self.lower is None) != (self.upper is None):
+            raise ParameterError("An interval has two ends; give lower and upper, or neither.")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A table of keys and outputs. Intervals cover the statistic after clamping and bounding.
+
+    ``kinds`` says what type a key or an output has where its declaration says so; others are typed by their values.
+    """
+
+    question: str
+    keys: Mapping[str, tuple[Value, ...]]
+    outputs: Mapping[str, Column]
+    parts: tuple[tuple[str, str], ...]
+    cost: str
+    left: str
+    repeated: bool = False
+    remarks: tuple[str, ...] = ()
+    kinds: Mapping[str, Kind] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        keys = {name: tuple(values) for name, values in self.keys.items()}
+        object.__setattr__(self, "keys", MappingProxyType(keys))
+        object.__setattr__(self, "outputs", MappingProxyType(dict(self.outputs)))
+        object.__setattr__(self, "kinds", MappingProxyType(dict(self.kinds)))
+        object.__setattr__(self, "parts", tuple((what, how) for what, how in self.parts))
+        object.__setattr__(self, "remarks", tuple(self.remarks))
+        sizes = {len(values) for values in self.keys.values()} | {len(column.values) for column in self.outputs.values()}
+        if len(sizes) != 1:
+            raise ParameterError(
+                "All keys and outputs of an answer have the same number of rows, and there is at least one column."
+            )
+
+    def __len__(self) -> int:
+        """The number of rows."""
+        columns = [*self.keys.values(), *(column.values for column in self.outputs.values())]
+        return len(columns[0])
+
+    def __bool__(self) -> bool:
+        return True  # an answer without rows is an answer
+
+    @property
+    def value(self) -> Value:
+        """The only number, or choice, of an answer with one row and one output."""
+        if len(self) != 1 or len(self.outputs) != 1:
+            raise ParameterError(
+                f"This answer has {len(self):,} rows and {len(self.outputs)} outputs, so there is no single value; "
+                "write answer.to_pandas() or answer.rows()."
+            )
+        return next(iter(self.outputs.values())).values[0]
+
+    def rows(self) -> list[dict[str, Value]]:
+        """A dictionary for every row: keys, then ``n``, ``n_lower``, ``n_upper``, ``n_error`` for every output ``n``."""
+        return exports.rows(self)
+
+    def to_arrow(self) -> pyarrow.Table:
+        """The rows as an Arrow table."""
+        return exports.to_arrow(self)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The rows as a pandas DataFrame."""
+        return exports.to_pandas(self)
+
+    def to_polars(self) -> polars.DataFrame:
+        """The rows as a polars DataFrame."""
+        return exports.to_polars(self)
+
+    def to_json(self) -> str:
+        """A text that means the same answer for ever."""
+        return stored.to_json(self)
+
+    @classmethod
+    def from_json(cls, text: str) -> Answer:
+        """The answer that ``to_json`` wrote."""
+        return stored.from_json(text)
+
+    def plot(self, output: str | None = None, ax: Axes | None = None) -> Axes:
+        """Bars with 95 % intervals, of the first output unless told; needs matplotlib."""
+        from discreet.curator.chart import plot
+
+        return plot(self, output, ax)
+
+    def __str__(self) -> str:
+        return answer_text(self)
+
+    def _repr_html_(self) -> str:
+        return answer_html(self)
+
+    def __reduce__(self) -> tuple[Callable[[str], Answer], tuple[str]]:
+        return Answer.from_json, (self.to_json(),)

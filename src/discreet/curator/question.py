@@ -1,0 +1,74 @@
+"""A question in the making, that can be asked: every verb gives a new one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from discreet.curator.answer import Answer
+from discreet.plan.accuracy import Accuracy
+from discreet.plan.builder import Asked, Draft
+from discreet.plan.expressions import Value
+from discreet.plan.preview import Preview
+from discreet.plan.query import Query
+from discreet.plan.terms import Terms
+
+__all__ = ["Question"]
+
+Release = Callable[[Sequence[Query], Terms], list[Answer]]
+Offer = Callable[[Sequence[Query], Terms], Preview]
+
+
+@dataclass(frozen=True)
+class Question:
+    """Built verb by verb, then previewed or released."""
+
+    _draft: Draft
+    _release: Release
+    _offer: Offer
+
+    def where(self, condition: str) -> Question:
+        """Only rows for which this holds; repeated, all must hold."""
+        return self._with(self._draft.where(condition))
+
+    def group_by(self, *of: str, keys: Mapping[str, Sequence[Value]] | None = None, **named: str) -> Question:
+        """One group for every combination of these; ``keys`` lists the values of a column that has no declared list."""
+        return self._with(self._draft.group_by(*of, keys=keys, **named))
+
+    def agg(self, **outputs: Asked) -> Question:
+        """What to ask for, by the name of the answer's column."""
+        return self._with(self._draft.agg(**outputs))
+
+    def choose(self, candidates: Sequence[Value], *, score: str) -> Question:
+        """The candidate with the largest sum of ``score``, an expression over the columns and ``candidate``."""
+        return self._with(self._draft.choose(candidates, score))
+
+    def having(self, condition: str) -> Question:
+        """Only rows of the noisy result for which this holds: free."""
+        return self._with(self._draft.having(condition))
+
+    def order_by(self, of: str, *, descending: bool = False) -> Question:
+        """Sort the noisy result: free."""
+        return self._with(self._draft.order_by(of, descending=descending))
+
+    def limit(self, rows: int) -> Question:
+        """The first rows of the noisy result: free."""
+        return self._with(self._draft.limit(rows))
+
+    def preview(
+        self, *, epsilon: object = None, rho: object = None, delta: object = None, accuracy: Accuracy | None = None
+    ) -> Preview:
+        """What ``release`` would cost and how far off it would be: free, and without looking at the data."""
+        return self._offer([self._draft.finished()], Terms(epsilon, rho, delta, accuracy))
+
+    def release(
+        self, *, epsilon: object = None, rho: object = None, delta: object = None, accuracy: Accuracy | None = None
+    ) -> Answer:
+        """The noisy answer; paid for first, free when asked again."""
+        return self._release([self._draft.finished()], Terms(epsilon, rho, delta, accuracy))[0]
+
+    def __str__(self) -> str:
+        return str(self._draft.query)
+
+    def _with(self, draft: Draft) -> Question:
+        return Question(draft, self._release, self._offer)

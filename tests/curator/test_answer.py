@@ -1,0 +1,131 @@
+"""Answers: checked at birth, the same after storing, and a single value where there is one."""
+
+from __future__ import annotations
+
+import copy
+import datetime
+import json
+import pickle
+from dataclasses import FrozenInstanceError, replace
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.curator.answer import Answer, Column
+from discreet.errors import ParameterError
+
+TEXTS = st.text(st.characters(), max_size=8)  # lone surrogates and control characters too
+REALS = st.floats(allow_nan=False)
+VALUES = st.one_of(st.none(), st.booleans(), st.integers(), REALS, st.fractions(), TEXTS, st.dates())
+
+
+@st.composite
+def answers(draw: st.DrawFn) -> Answer:
+    size = draw(st.integers(0, 4))
+
+    def listed(kind: st.SearchStrategy[object]) -> tuple[object, ...]:
+        return tuple(draw(st.lists(kind, min_size=size, max_size=size)))
+
+    def column() -> Column:
+        if draw(st.booleans()):
+            return Column(listed(VALUES), mechanism=draw(TEXTS))
+        return Column(listed(VALUES), listed(REALS), listed(REALS), listed(REALS), draw(TEXTS))
+
+    keys = {name: listed(VALUES) for name in draw(st.lists(TEXTS, max_size=2))}
+    outputs = {name: column() for name in draw(st.lists(TEXTS, min_size=1, max_size=2))}
+    parts = tuple(draw(st.lists(st.tuples(TEXTS, TEXTS), max_size=2)))
+    remarks = tuple(draw(st.lists(TEXTS, max_size=2)))
+    return Answer(draw(TEXTS), keys, outputs, parts, draw(TEXTS), draw(TEXTS), draw(st.booleans()), remarks)
+
+
+@given(answers())
+@settings(deadline=None)
+def test_an_answer_survives_storing(answer: Answer) -> None:
+    stored = Answer.from_json(answer.to_json())
+    assert stored == answer
+    assert repr(stored) == repr(answer)  # 1, 1.0 and True are equal, and must not be exchanged
+    assert json.loads(answer.to_json())["version"] == 1
+    assert pickle.loads(pickle.dumps(answer)) == copy.deepcopy(answer) == answer
+
+
+@given(answers())
+@settings(deadline=None)
+def test_every_answer_can_be_shown_and_handed_on(answer: Answer) -> None:
+    """Whatever is in it: nothing that was paid for is lost in a failure to print it."""
+    text, page = str(answer), answer._repr_html_()
+    assert not any(ord(sign) < 32 or 127 <= ord(sign) < 160 for sign in (text + page).replace("\n", ""))
+    (text + page).encode()
+    assert len(answer.rows()) == len(answer)
+
+
+def test_infinities_and_days_are_standard_json() -> None:
+    answer = one(Column((datetime.date(2026, 1, 31),), (float("inf"),), (float("-inf"),), (Fraction(1, 3),)))
+    json.loads(answer.to_json(), parse_constant=pytest.fail)
+    assert Answer.from_json(answer.to_json()) == answer
+
+
+def one(column: Column, **keys: tuple[object, ...]) -> Answer:
+    return Answer("SELECT 1", keys, {"n": column}, (), "epsilon=1", "")
+
+
+def test_the_single_value() -> None:
+    assert one(Column((41,))).value == 41
+    assert one(Column(("dark",)), ward=("eye",)).value == "dark"
+    for many in (
+        one(Column((1, 2))),
+        one(Column(())),
+        replace(one(Column((1,))), outputs={"a": Column((1,)), "b": Column((2,))}),
+    ):
+        with pytest.raises(ParameterError, match="to_pandas"):
+            many.value  # noqa: B018
+
+
+def test_an_answer_without_rows_is_an_answer() -> None:
+    empty = one(Column((), (), (), ()), ward=())
+    assert len(empty) == 0
+    assert empty
+    assert "(no rows)" in str(empty)
+    assert empty.rows() == []
+
+
+def test_an_answer_cannot_be_changed() -> None:
+    answer = one(Column((1,)), ward=("eye",))
+    with pytest.raises(FrozenInstanceError):
+        answer.cost = "nothing"  # type: ignore[misc]
+    with pytest.raises(TypeError):
+        answer.keys["ward"] = ("ear",)  # type: ignore[index]
+    with pytest.raises(TypeError):
+        answer.outputs["n"] = Column((2,))  # type: ignore[index]
+
+
+def test_lengths_must_agree() -> None:
+    with pytest.raises(ParameterError, match="2 values and 1 errors"):
+        Column((1, 2), (0.5,))
+    with pytest.raises(ParameterError, match="two ends"):
+        Column((1,), (0.5,), (0.0,))
+    with pytest.raises(ParameterError, match="same number of rows"):
+        one(Column((1, 2)), ward=("eye",))
+    with pytest.raises(ParameterError, match="at least one column"):
+        Answer("", {}, {}, (), "", "")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        "{}",
+        "7",
+        '{"discreet": "budget", "version": 1}',
+        one(Column((1,))).to_json().replace('"version": 1', '"version": 2'),
+        one(Column((1,))).to_json().replace('"values": [1]', '"values": [{"date": "yesterday"}]'),
+        one(Column((1,))).to_json().replace('"values": [1]', '"values": [{"code": "1"}]'),
+        one(Column((1,))).to_json().replace('"cost"', '"price"'),
+    ],
+    ids=["empty", "list", "object", "number", "budget", "version", "day", "type", "key"],
+)
+def test_other_texts_are_refused(text: str) -> None:
+    with pytest.raises(ParameterError, match="no answer known here"):
+        Answer.from_json(text)

@@ -1,0 +1,60 @@
+"""Intervals cover what the table would answer without noise, 95 % of the time.
+
+Every case draws fresh noise 1,000 times on the same exact counts. False alarms: with coverage of at least 95 %, fewer than 915 of
+1,000 intervals cover with probability below 4e-7 (binomial tail); where the interval is exact up to rounding, more than 985 cover
+with probability below 1e-9 (and so an interval that is far too wide is noticed too).
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from curator.hospital import COLUMNS, table
+
+import discreet as dp
+from discreet.curator.releases import answer_of, noisy
+from discreet.engine.duckdb_engine import DuckDBEngine, groups_of
+from discreet.engine.sources import open_source
+from discreet.plan.parts import Share
+from discreet.plan.price import price
+from discreet.plan.sql import parse_query
+from discreet.schema.table import Schema
+
+DRAWS = 1000
+LEAST, MOST = 915, 985
+QUESTION = (
+    "SELECT drug_use, count(*) AS n, sum(debt) AS total, avg(age) AS age, var_pop(age) AS spread, median(age) AS half "
+    "FROM data GROUP BY drug_use"
+)
+EXACT = {"n", "total", "age"}
+
+
+@pytest.mark.parametrize("share", [Share(Fraction(3), None), Share(None, Fraction(1, 2))], ids=["laplace", "gaussian"])
+@pytest.mark.parametrize(
+    "unit",
+    [dp.rows(), dp.rows(neighbours="replace", size=2000), dp.person("patient", rows=2, groups=1)],
+    ids=["rows", "replace", "person"],
+)
+def test_intervals_cover(unit: object, share: Share) -> None:
+    schema = Schema(COLUMNS, unit)
+    plan = price(parse_query(QUESTION, schema), schema, share)
+    source = open_source(table(), columns=[*COLUMNS, "patient"])
+    groups = groups_of(plan)
+    engine = DuckDBEngine(source, schema, {})
+    counts = engine.count(plan, groups, "salt")
+    quiet = price(parse_query(QUESTION, schema), schema, Share(share.epsilon and Fraction(10**7), share.rho and Fraction(10**13)))
+    truth = answer_of(quiet, groups, noisy(quiet, groups, counts))  # the same bounding, and hardly any noise
+    covered = dict.fromkeys(truth.outputs, np.zeros(groups.size))
+    for _ in range(DRAWS):
+        answer = answer_of(plan, groups, noisy(plan, groups, counts))
+        for name, column in answer.outputs.items():
+            exact = np.array(truth.outputs[name].values)
+            slack = 1e-6 * (1 + np.abs(exact))  # the truth has a little noise too
+            inside = (np.array(column.lower) <= exact + slack) & (exact - slack <= np.array(column.upper))
+            covered[name] = covered[name] + inside
+    for name, counted in covered.items():
+        assert (counted >= LEAST).all(), (name, counted)
+        if name in EXACT:
+            assert (counted <= MOST).all(), (name, counted)

@@ -1,0 +1,265 @@
+"""The curator as its users meet it: questions, repeats, refusals, previews, batches, accuracy."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from curator.hospital import COLUMNS, curator, table
+
+import discreet as dp
+from discreet.errors import BudgetExceeded, DiscreetError, EngineError, ParameterError
+
+COUNT = "SELECT drug_use, count(*) AS n FROM data GROUP BY drug_use"
+
+
+def test_sql_and_builder_are_the_same_question(tmp_path: Path) -> None:
+    hospital = curator(tmp_path)
+    first = hospital.sql(
+        "SELECT drug_use, count(*) AS n, avg(debt) AS debt FROM data WHERE age >= 18 GROUP BY drug_use", epsilon=0.5
+    )
+    asked = hospital.where("age >= 18").group_by("drug_use").agg(n=dp.count(), debt=dp.mean("debt"))
+    second = asked.release(epsilon=0.5)
+    assert second.repeated
+    assert second.rows() == first.rows()
+    assert hospital.budget.spent.epsilon == 0.5
+
+
+@pytest.mark.parametrize(
+    "aggregate",
+    [
+        dp.count(),
+        dp.count("debt"),
+        dp.sum("debt"),
+        dp.mean("age"),
+        dp.variance("age"),
+        dp.stddev("age"),
+        dp.median("debt"),
+        dp.quantile("age", 0.9),
+        dp.most_common("ward"),
+    ],
+    ids=lambda asked: f"{asked.kind}-{asked.of}",
+)
+@pytest.mark.parametrize(
+    ("unit", "budget", "cost"),
+    [
+        (dp.rows(), dp.Budget(epsilon=500), {"epsilon": 100}),
+        (dp.rows(neighbours="replace", size=2000), dp.Budget(rho=10**5), {"rho": 10**4}),
+        (dp.person("patient", rows=20, groups=3), dp.Budget(epsilon=500, delta=1e-6), {"epsilon": 200}),
+        (dp.person("patient", rows=20, groups=3, neighbours="replace"), dp.Budget(rho=10**7), {"rho": 10**6}),
+    ],
+    ids=["rows", "replace", "person", "replace-person"],
+)
+def test_with_hardly_any_noise_answers_are_the_truth(
+    aggregate: object, unit: object, budget: dp.Budget, cost: dict[str, object], tmp_path: Path
+) -> None:
+    """Rows and groups a person may count for are ample here, so bounding changes nothing."""
+    frame = table().to_pandas()
+    truths = {
+        "count": lambda f, c: len(f) if c is None else f[c].notna().sum(),
+        "sum": lambda f, c: f[c].sum(),
+        "mean": lambda f, c: f[c].mean(),
+        "variance": lambda f, c: f[c].var(ddof=0),
+        "stddev": lambda f, c: f[c].std(ddof=0),
+        "quantile": lambda f, c: f[c].quantile(float(aggregate.extra), interpolation="lower"),
+        "most_common": lambda f, c: f[c].mode()[0],
+    }
+    hospital = curator(tmp_path, unit=unit, budget=budget)
+    answer = hospital.group_by("drug_use").agg(x=aggregate).release(**cost)
+    for row in answer.rows():
+        truth = truths[aggregate.kind](frame[frame.drug_use == row["drug_use"]], aggregate.of)
+        if aggregate.kind == "most_common":
+            assert row["x"] == truth
+        else:
+            assert abs(row["x"] - truth) <= 6 * row["x_error"] + 0.01 * truth + 0.01
+            assert row["x_error"] <= 0.1 * truth
+            assert row["x_lower"] <= row["x"] <= row["x_upper"]
+
+
+def test_a_repeat_is_free_until_the_data_change(tmp_path: Path) -> None:
+    file = tmp_path / "hospital.parquet"
+    pq.write_table(table(), file)
+    facts = {"unit": dp.rows(), "columns": COLUMNS, "budget": dp.Budget(epsilon=3)}
+    with dp.Curator(file, **facts) as hospital:
+        first = hospital.sql(COUNT, epsilon=0.5)
+        assert hospital.sql(COUNT + " ORDER BY n DESC LIMIT 1", epsilon=0.5).repeated  # free: the noise is the same
+        assert hospital.sql(COUNT, epsilon=0.2).repeated
+        assert not hospital.sql(COUNT, epsilon=0.6).repeated  # more was asked than was paid
+    assert (tmp_path / "hospital.ledger").exists()
+    with dp.Curator(file, **facts) as again:  # a restart forgets nothing
+        assert again.sql(COUNT, epsilon=0.5).rows() != first.rows()  # the newest that was paid enough
+        assert again.budget.spent.epsilon == 1.1
+    pq.write_table(table().slice(0, 1999), file)
+    with dp.Curator(file, **facts) as changed:
+        assert not changed.sql(COUNT, epsilon=0.5).repeated
+        assert changed.budget.spent.epsilon == 1.6
+
+
+def test_spending_stops_at_the_budget_and_says_what_is_left(tmp_path: Path) -> None:
+    hospital = curator(tmp_path, budget=dp.Budget(epsilon=1))
+    hospital.sql(COUNT, epsilon=0.7)
+    with pytest.raises(BudgetExceeded, match=r"0\.4 requested, 0\.7 spent, 0\.3 left"):
+        hospital.sql("SELECT count(*) AS n FROM data", epsilon=0.4)
+    assert hospital.sql("SELECT count(*) AS n FROM data", epsilon=0.3).cost == "epsilon=0.3"
+    assert hospital.budget.remaining.epsilon == 0
+    assert [entry.state for entry in hospital.history()] == ["answered", "answered"]
+
+
+@pytest.mark.parametrize(
+    ("text", "cost", "said"),
+    [
+        ("SELECT count(*) AS n FROM data", {}, "epsilon="),
+        ("SELECT count(*) AS n FROM data", {"rho": 1}, "epsilon="),
+        ("SELECT count(*) AS n FROM data", {"epsilon": 0}, "above 0"),
+        ("SELECT count(*) AS n FROM data", {"epsilon": float("nan")}, "finite"),
+        ("SELECT count(*) AS n FROM data", {"epsilon": 1, "delta": 1e-7}, "delta"),
+        ("SELECT count(*) AS n FROM data", {"epsilon": 1, "accuracy": 5}, "not both"),
+        ("SELECT city, count(*) AS n FROM data GROUP BY city", {"epsilon": 1}, "not public"),
+        ("SELECT debt / 7 AS d, count(*) AS n FROM data GROUP BY d", {"epsilon": 1}, "group into fewer"),
+        ("SELECT count(DISTINCT patient) AS n FROM data", {"epsilon": 1}, r"count\(\*\)"),
+        ("SELECT max(age) FROM data", {"epsilon": 1}, "quantile"),
+        ("SELECT * FROM data", {"epsilon": 1}, "person"),
+        ("SELECT salary FROM data", {"epsilon": 1}, "salary"),
+        ("SELECT count(*) AS n FROM data JOIN wards ON data.ward = wards.floor", {"epsilon": 1}, "floor"),
+    ],
+)
+def test_refusals_cost_nothing_and_touch_nothing(text: str, cost: dict[str, object], said: str, tmp_path: Path) -> None:
+    hospital = curator(tmp_path)
+    for verb in (hospital.sql, hospital.preview):
+        with pytest.raises(DiscreetError, match=said):
+            verb(text, **cost)
+    assert hospital.budget.spent.epsilon == 0
+    assert hospital.history() == ()
+
+
+def test_a_public_table_whose_rows_are_not_told_apart_is_refused(tmp_path: Path) -> None:
+    hospital = curator(tmp_path)
+    with pytest.raises(ParameterError, match="more than once"):
+        hospital.sql("SELECT count(*) AS n FROM data JOIN wards ON data.age = wards.floor", epsilon=1)
+
+
+def test_public_joins_look_up_one_row(tmp_path: Path) -> None:
+    hospital = curator(tmp_path, budget=dp.Budget(epsilon=10**6))
+    answer = hospital.sql(
+        "SELECT wards.floor, count(*) AS n, sum(wards.floor) AS floors FROM data JOIN wards USING (ward) GROUP BY wards.floor",
+        epsilon=10**5,
+    )
+    ward = table().to_pandas().ward
+    assert answer.rows()[0]["floor"] == 1
+    assert [round(n) for n in answer.outputs["n"].values] == [(ward == "eye").sum(), (ward != "eye").sum()]
+    assert [round(s) for s in answer.outputs["floors"].values] == [(ward == "eye").sum(), 2 * (ward != "eye").sum()]
+
+
+def test_open_keys_show_what_many_share_and_hide_who_is_alone(tmp_path: Path) -> None:
+    """A key of one person appears with probability 1.25e-7 at most; one of a thousand rows is hidden with less than e^-100."""
+    lonely = pa.concat_tables([table(), table().slice(0, 1).set_column(5, "city", pa.array(["Vardø"]))])
+    hospital = curator(tmp_path, budget=dp.Budget(epsilon=3, delta=1e-6), source=lonely)
+    answer = hospital.sql("SELECT city, count(*) AS n FROM data GROUP BY city", epsilon=1)
+    assert answer.keys["city"] == ("Bergen", "Oslo")
+    assert hospital.budget.spent.delta > 5e-7
+    listed = hospital.sql("SELECT city, count(*) AS n FROM data WHERE city IN ('Vardø', 'Oslo') GROUP BY city", epsilon=1)
+    assert listed.keys["city"] == ("Oslo", "Vardø")  # given by the asker, and so public
+
+
+def test_choose_takes_candidates_from_the_asker(tmp_path: Path) -> None:
+    hospital = curator(tmp_path, budget=dp.Budget(epsilon=100))
+    best = hospital.choose([30, 60, 90], score="CASE WHEN age >= candidate THEN candidate ELSE 0 END")
+    assert best.release(epsilon=50).value in (30, 60)
+    assert "at most" in best.preview(epsilon=50).lines[0].meaning
+
+
+def test_batches_are_one_entry_and_one_cost(tmp_path: Path) -> None:
+    hospital = curator(tmp_path)
+    texts = [COUNT, "SELECT avg(age) AS age FROM data"]
+    answers = hospital.batch(texts, epsilon=1)
+    assert [list(answer.outputs) for answer in answers] == [["n"], ["age"]]
+    assert len(hospital.history()) == 1
+    assert hospital.budget.spent.epsilon == 1
+    assert all(answer.repeated for answer in hospital.batch(texts, epsilon=1))
+    assert [line.output for line in hospital.preview_batch(texts, epsilon=1).lines] == ["n", "age"]
+    with pytest.raises(ParameterError, match="list of questions"):
+        hospital.batch(COUNT, epsilon=1)
+
+
+@pytest.mark.parametrize("budget", [dp.Budget(epsilon=10), dp.Budget(epsilon=10, delta=1e-6), dp.Budget(rho=10)], ids=str)
+def test_accuracy_finds_the_least_cost(budget: dp.Budget, tmp_path: Path) -> None:
+    hospital = curator(tmp_path, budget=budget)
+    offered = hospital.preview(COUNT, accuracy=20)
+    assert offered.lines[0].error is not None
+    assert offered.lines[0].error <= 20
+    name, cost = offered.cost.split("=")
+    cheaper = hospital.preview(COUNT, **{name: float(cost) * 0.95})
+    assert cheaper.lines[0].error is not None
+    assert cheaper.lines[0].error > 20 * 0.999 or cheaper.lines[0].error == offered.lines[0].error == 20
+    answer = hospital.sql(COUNT, accuracy={"n": 20})
+    assert answer.cost == offered.cost
+    assert max(u - lo for u, lo in zip(answer.outputs["n"].upper, answer.outputs["n"].lower, strict=True)) <= 40
+    with pytest.raises(ParameterError, match="half-width"):
+        hospital.sql("SELECT median(age) AS m FROM data", accuracy=3)
+    with pytest.raises(ParameterError, match="rough size"):
+        hospital.sql("SELECT avg(age) AS a FROM data", accuracy=3)
+
+
+def test_previews_need_no_data_and_halving_halves(tmp_path: Path) -> None:
+    file = tmp_path / "hospital.parquet"
+    pq.write_table(table(), file)
+    hospital = dp.Curator(file, unit=dp.rows(), columns=COLUMNS, budget=dp.Budget(epsilon=3, delta=1e-6))
+    file.unlink()
+    offered = hospital.preview(COUNT, epsilon=0.5)
+    assert offered.groups == 2
+    halved = hospital.preview(COUNT, epsilon=float(offered.halve.split("epsilon=")[1].rstrip(".")))
+    assert halved.lines[0].error == pytest.approx(offered.lines[0].error / 2, rel=0.05)
+    with pytest.raises(DiscreetError):
+        hospital.sql(COUNT, epsilon=0.5)
+    assert hospital.budget.spent.epsilon == 0  # what cannot be opened costs nothing
+    assert "such questions would fit" in str(offered)
+
+
+def test_under_replace_the_size_is_public_and_a_mean_has_the_lectures_noise(tmp_path: Path) -> None:
+    """Exercise 4.6: sigma^2 = 2 b^2 / (rho n^2) for n values in [-b, b] when one is replaced."""
+    hospital = curator(tmp_path, unit=dp.rows(neighbours="replace", size=2000), budget=dp.Budget(rho=1))
+    size = hospital.sql("SELECT count(*) AS n FROM data", rho=0.1)
+    assert (size.value, size.cost) == (2000, "nothing")
+    assert hospital.history() == ()
+    mean = hospital.sql("SELECT avg(age) AS age FROM data", rho=0.1)
+    assert mean.outputs["age"].errors is not None
+    assert mean.outputs["age"].errors[0] == pytest.approx((2 * 60**2 / (0.1 * 2000**2)) ** 0.5, rel=1e-3)
+    assert hospital.sql("SELECT count(*) AS n FROM data WHERE age > 18", rho=0.1).cost == "rho=0.1"  # not public
+
+
+def test_a_delta_that_is_not_small_is_warned_about_for_a_declared_size_only(tmp_path: Path) -> None:
+    with pytest.warns(UserWarning, match="not below 1 / 1,000"):
+        curator(tmp_path, unit=dp.rows(size=1000), budget=dp.Budget(epsilon=1, delta=0.001))
+    (tmp_path / "undeclared").mkdir()
+    curator(tmp_path / "undeclared", budget=dp.Budget(epsilon=1, delta=0.001))  # warnings are errors here
+
+
+def test_a_curator_is_not_copied_and_shows_no_data(tmp_path: Path) -> None:
+    hospital = curator(tmp_path)
+    for way in (pickle.dumps, copy.copy, copy.deepcopy):
+        with pytest.raises(DiscreetError, match="cannot be copied"):
+            way(hospital)
+    assert "Oslo" not in repr(hospital) + repr(vars(hospital))
+
+
+def test_frames_need_a_ledger_of_their_own() -> None:
+    with pytest.raises(ParameterError, match="ledger="):
+        dp.Curator(table(), unit=dp.rows(), columns=COLUMNS, budget=dp.Budget(epsilon=1))
+
+
+def test_engine_failures_say_nothing_of_the_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    hospital = curator(tmp_path)
+    hospital.sql(COUNT, epsilon=0.1)
+
+    def broken(*_: object) -> None:
+        raise EngineError("The engine could not finish the question.")
+
+    monkeypatch.setattr("discreet.engine.duckdb_engine.DuckDBEngine.count", broken)
+    with pytest.raises(EngineError):
+        hospital.sql("SELECT count(*) AS n FROM data", epsilon=0.5)
+    assert hospital.budget.spent.epsilon == 0.6  # data was touched: nothing is refunded
+    assert [entry.state for entry in hospital.history()] == ["answered", "reserved"]

@@ -43,8 +43,8 @@ def test_code_blocks_run(page: Path) -> None:
         exec(compile(block, str(page), "exec"), space)
 
 
-def test_demo_prints_five_answers() -> None:
-    command = [sys.executable, "-c", "from discreet.cli import main; main()", "demo"]
+def test_demo_of_the_lectures_prints_five_answers() -> None:
+    command = [sys.executable, "-c", "from discreet.cli import main; main()", "demo", "--lectures"]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
     for question in ("drug users", "total debt", "meeting place", "best price", "common hair"):
         assert question in done.stdout

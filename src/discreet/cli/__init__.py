@@ -7,14 +7,20 @@ from typing import Annotated
 import typer
 
 import discreet
-from discreet.cli import demo, plot
+from discreet.cli import budget, demo, init, ledger, plot, preview, query
 
 __all__ = ["app", "main"]
 
-app = typer.Typer(
-    no_args_is_help=True, add_completion=False, help="Differential privacy that is exact, tight, fast and pleasant."
-)
+REFUSED, EXCEEDED = 2, 3
+
+# A pretty traceback may show the values of variables, and those may be somebody's data.
+app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 app.command("demo")(demo.run)
+app.command("init")(init.run)
+app.command("preview")(preview.run)
+app.command("query")(query.run)
+app.command("budget")(budget.run)
+app.add_typer(ledger.app, name="ledger")
 app.command("plot")(plot.run)
 
 
@@ -24,19 +30,22 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
+@app.callback(epilog="Exit codes: 0 done, 2 refused (one sentence says why), 3 the budget would be exceeded.")
 def _options(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Differential privacy that is exact, tight, fast and pleasant."""
+    """Differential privacy that is exact, tight, fast and pleasant.
+
+    Start with discreet demo; for a table of your own, with discreet init people.csv.
+    """
 
 
 def main() -> None:
-    """Entry point: a refusal is one sentence and exit code 2, never a traceback."""
+    """Entry point: a refusal is one sentence and an exit code, never a traceback."""
     try:
         app()
     except discreet.errors.DiscreetError as refusal:
         typer.echo(str(refusal), err=True)
-        raise SystemExit(2) from None
+        raise SystemExit(EXCEEDED if isinstance(refusal, discreet.errors.BudgetExceeded) else REFUSED) from None

@@ -1,92 +1,119 @@
-"""`discreet demo`: the lectures' worked examples, released for real.
-
-The data are the lectures' and made up, so the true answers may stand beside the released ones; with real data they never would.
-"""
+"""`discreet demo`: a made-up hospital is asked a few questions, from the owner's file to a spent budget."""
 
 from __future__ import annotations
 
-import math
+import os
+import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-from rich.box import SIMPLE
-from rich.console import Console
-from rich.table import Table
+import typer
 
-import discreet as dp
+from discreet.errors import BudgetExceeded, ParameterError
 
-__all__ = ["rows", "run"]
+if TYPE_CHECKING:
+    from discreet.curator.answer import Answer
 
-PATIENTS = ["yes", "no", "no", *["no"] * 96, "yes"]  # Alice and Xander take illegal drugs; n = 100
-DEBTS = [2_800_798.00, 7_000.00, 1.56, 0.00]  # Alice, Bob, Charlie, Xander, in EUR
-LARGEST_DEBT = 10_000_000.0  # what the bank lends at most: public, unlike anybody's debt
-MEMBERS = [(34, -118), (40, -74), (38, -77), (43, -79)]  # where the secret society lives
-CITIES = {
-    "Ottawa": (45, -75),
-    "Toronto": (43, -79),
-    "New York": (40, -74),
-    "Washington": (38, -77),
-    "Memphis": (35, -90),
-    "Los Angeles": (34, -118),
-    "La Habana": (23, -82),
-}
-DIAMETER = math.dist((20, -125), (50, -65))  # of a public box around all cities: no distance counts for more
-OFFERS = [3.00, 4.00]  # Alice, Bob
-PRICES = [3.00, 3.01, 4.00, 4.01]
-HAIR = {"dark": 500, "brown": 399, "blond": 60, "red": 41}
+__all__ = ["run"]
 
-Row = tuple[str, str, str, str, str]
+DRUGS = "SELECT drug_use, count(*) AS n FROM data GROUP BY drug_use"
+WARDS = "SELECT ward, avg(debt) AS debt, median(length_of_stay) AS days FROM data GROUP BY ward"
+DIAGNOSES = "SELECT diagnosis, count(*) AS n FROM data GROUP BY diagnosis ORDER BY n DESC LIMIT 5"
 
 
-def rows() -> Iterator[Row]:
-    """Question, mechanism, truth, release, and how far off the release may be."""
-    count = dp.Laplace(sensitivity=dp.sensitivity.count().l1, epsilon=0.5)
-    takers = PATIENTS.count("yes")
-    yield "drug users", "Laplace ε=0.5", str(takers), str(count.release(takers)), f"± {count.error()}"
+def run(
+    lectures: Annotated[bool, typer.Option("--lectures", help="The lectures' worked examples instead.")] = False,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Where the chart goes, as .png or .svg.")] = Path(
+        "discreet-demo.png"
+    ),
+) -> None:
+    """Ask a made-up hospital a few questions: preview, pay, repeat for free, run out of budget.
 
-    debt = dp.Laplace(sensitivity=dp.sensitivity.sum(lower=0.0, upper=LARGEST_DEBT).l1, epsilon=0.5)
-    total = sum(DEBTS)
-    yield "total debt, EUR", "Laplace ε=0.5", f"{total:,.0f}", f"{debt.release(total):,.0f}", f"± {debt.error():,.0f}"
+    Everything happens in a temporary folder; only a chart is left behind.
+    """
+    if lectures:
+        from discreet.cli.lectures import run as run_lectures
 
-    # A new member lowers every city's score, by at most the diameter: bounded, and monotonic.
-    society = dp.Exponential(sensitivity=DIAMETER, epsilon=2, monotonic=True)
-    scores = [-sum(min(math.dist(home, city), DIAMETER) for home in MEMBERS) for city in CITIES.values()]
-    closest = max(zip(scores, CITIES, strict=True))[1]
-    reach = society.error(candidates=len(CITIES))
-    yield "meeting place", "exponential ε=2", closest, society.choose(list(CITIES), scores), f"{reach:.0f}° further"
+        run_lectures()
+        return
+    from discreet.cli.asking import checked_place
+    from discreet.privacy.canvas import check_ending
 
-    # One item is sold: it brings its price if anybody offers as much. A buyer more never lowers that.
-    market = dp.PermuteAndFlip(sensitivity=max(PRICES), epsilon=2, monotonic=True)
-    profits = [price if max(OFFERS) >= price else 0.0 for price in PRICES]
-    price = max(zip(profits, PRICES, strict=True))[1]
-    reach = market.error(candidates=len(PRICES))
-    yield (
-        "best price, EUR",
-        "permute-flip ε=2",
-        f"{price:.2f}",
-        f"{market.choose(PRICES, profits):.2f}",
-        f"{reach:.2f} EUR less",
-    )
-
-    hair = dp.Exponential(sensitivity=1, epsilon=0.1)
-    reach = hair.error(candidates=len(HAIR))
-    yield (
-        "common hair",
-        "exponential ε=0.1",
-        "dark",
-        hair.choose(list(HAIR), list(HAIR.values())),
-        f"{reach:.0f} fewer",
-    )
+    checked_place(check_ending(output))
+    with _own_folder() as folder:
+        _tell(folder, output)
 
 
-def run() -> None:
-    """Release the lectures' worked examples: a count, a sum, a city, a price and a hair colour."""
-    table = Table(title="The lectures' examples, with exact noise", box=SIMPLE)
-    table.add_column("question")
-    table.add_column("mechanism")
-    for name in ("truth*", "released", "off at most**"):
-        table.add_column(name, justify="right")
-    for row in rows():
-        table.add_row(*row)
-    console = Console()
-    console.print(table)
-    console.print(" *  The data are made up, so the truth may be shown.\n ** 95 % of the time. Run it again: the noise is new.")
+def _tell(folder: Path, output: Path) -> None:
+    from discreet.cli.asking import opened
+    from discreet.cli.hospital import CONFIGURATION, PATIENTS, build
+
+    file = build(folder)
+    _say(f"A made-up hospital with about 20,000 visits of {PATIENTS:,} patients. Its owner wrote down what is public:")
+    typer.echo("".join(f"  {line}\n" for line in CONFIGURATION.splitlines() if line.startswith(_SHOWN)).rstrip())
+    with opened(file) as hospital:
+        _ask("What would a count by drug use cost? A preview is free", DRUGS, "0.5")
+        typer.echo(str(hospital.preview(DRUGS, epsilon=0.5)))
+        _say("Ask it:")
+        counts = hospital.sql(DRUGS, epsilon=0.5)
+        typer.echo(_short(counts))
+        again = hospital.sql(DRUGS, epsilon=0.5)
+        same = "the same numbers" if again.rows() == counts.rows() else "other numbers"
+        typer.echo(f"Asked again: {same}, {'free' if again.repeated else 'paid'}. Noise cannot be averaged away.")
+        _ask("Means and medians of patients who may have many visits", WARDS, "1.2")
+        wards = hospital.sql(WARDS, epsilon=1.2)
+        typer.echo(_short(wards))
+        _ask("Groups that nobody listed: a diagnosis is shown only if enough patients share it", DIAGNOSES, "0.8")
+        typer.echo(_short(hospital.sql(DIAGNOSES, epsilon=0.8)))
+        _ask("One question too many", "SELECT count(*) AS n FROM data", "3")
+        try:
+            hospital.sql("SELECT count(*) AS n FROM data", epsilon=3)
+        except BudgetExceeded as refusal:
+            typer.echo(f"Refused. {refusal}")
+    _draw(wards, output)
+
+
+_SHOWN = ("person", "rows", "groups", "epsilon", "delta", "ward", "diagnosis", "drug_use", "length_of_stay", "debt")
+
+
+def _draw(answer: Answer, output: Path) -> None:
+    from discreet.cli.writing import draw
+
+    try:
+        draw(answer, output)
+    except ParameterError as missing:
+        _say(str(missing))
+    else:
+        _say(f"Wrote a chart of debts to {output}. Now your own table: discreet init people.csv")
+
+
+def _say(text: str) -> None:
+    typer.secho(f"\n{text}", bold=True)
+
+
+def _ask(text: str, sql: str, epsilon: str) -> None:
+    _say(f"{text}:")
+    typer.secho(f"  {sql}   -- epsilon {epsilon}", dim=True)
+
+
+def _short(answer: Answer) -> str:
+    """The table and what is left; how the noise was made is said by the preview."""
+    table = str(answer).split("\n\n")[0]
+    return f"{table}\n{answer.left}"
+
+
+@contextmanager
+def _own_folder() -> Iterator[Path]:
+    """A folder that is gone afterwards; the ledger's witness stays inside it."""
+    before = {name: os.environ.get(name) for name in ("XDG_STATE_HOME", "LOCALAPPDATA")}
+    with tempfile.TemporaryDirectory(prefix="discreet-demo-") as folder:
+        os.environ.update(dict.fromkeys(before, folder))
+        try:
+            yield Path(folder)
+        finally:
+            for name, value in before.items():
+                os.environ.pop(name)
+                if value is not None:
+                    os.environ[name] = value

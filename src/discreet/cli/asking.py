@@ -1,0 +1,77 @@
+"""What commands that ask questions share: the file, the SQL, the cost."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from discreet.errors import ParameterError
+
+if TYPE_CHECKING:
+    from discreet.curator import Curator
+
+__all__ = ["Accuracy", "Configuration", "Delta", "Epsilon", "Rho", "Sql", "accuracy_of", "checked_place", "opened", "sql_of"]
+
+Configuration = Annotated[Path, typer.Argument(help="The owner's file, such as hospital.toml.", show_default=False)]
+Sql = Annotated[str, typer.Argument(help="One SELECT over the table data, or @FILE that holds it.", show_default=False)]
+Epsilon = Annotated[float | None, typer.Option(help="What to spend, of a budget with an epsilon.")]
+Rho = Annotated[float | None, typer.Option(help="What to spend, of a budget with a rho.")]
+Delta = Annotated[float | None, typer.Option(help="What private selection of open keys may spend of the budget's delta.")]
+Accuracy = Annotated[
+    list[str] | None,
+    typer.Option(help="Instead of a cost: how far off an answer may be, 95 % of the time. A number, or for some outputs n=6."),
+]
+
+
+@contextmanager
+def opened(configuration: Path) -> Iterator[Curator]:
+    """The curator of a file; its warnings are sentences too."""
+    from discreet.curator.opening import open as open_curator
+
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", UserWarning)
+        curator = open_curator(configuration)
+    for warning in said:
+        typer.echo(f"Warning: {warning.message}", err=True)
+    with curator:
+        yield curator
+
+
+def sql_of(text: str) -> str:
+    """The question itself, or what is in the file after the @."""
+    if not text.startswith("@"):
+        return text
+    try:
+        return Path(text[1:]).read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        raise ParameterError(f"{text[1:]} is not a text in UTF-8; give a file that holds one SELECT.") from None
+    except OSError as problem:
+        raise ParameterError(f"{text[1:]} cannot be read ({problem.strerror}); check its name.") from None
+
+
+def accuracy_of(given: list[str] | None) -> float | dict[str, float] | None:
+    """A number for all outputs, or one by name."""
+    if not given:
+        return None
+    pairs = [one.rpartition("=") for one in given]
+    try:
+        if len(pairs) == 1 and not pairs[0][1]:
+            return float(pairs[0][2])
+        if all(equal for _, equal, _ in pairs):
+            return {name.strip(): float(number) for name, _, number in pairs}
+    except ValueError:
+        pass
+    raise ParameterError(
+        "An accuracy is a number, or a number for an output; write --accuracy 6, or --accuracy n=6 --accuracy debt=500."
+    )
+
+
+def checked_place(file: Path) -> None:
+    """Refuse a place that cannot be written to before anything is paid."""
+    if file.is_dir() or not file.parent.is_dir():
+        raise ParameterError(f"{file} is not a file in a folder that exists; choose another place.")

@@ -1,0 +1,73 @@
+"""`discreet budget`: what is spent, what is left, and on what."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from discreet.cli.asking import Configuration, opened
+from discreet.cli.preview import Format
+
+if TYPE_CHECKING:
+    from discreet.ledger import Entry
+    from discreet.privacy.account import Account
+    from discreet.privacy.amount import Amount
+
+__all__ = ["run"]
+
+
+def run(
+    configuration: Configuration,
+    history: Annotated[bool, typer.Option("--history", help="Also list the questions that were paid for.")] = False,
+    format: Annotated[Format, typer.Option(help="A table to read, or JSON.")] = Format.table,
+) -> None:
+    """Show what is spent and what is left of a budget.
+
+    Examples:
+
+      discreet budget hospital.toml
+
+      discreet budget hospital.toml --history --format json
+    """
+    with opened(configuration) as curator:
+        account, entries = curator.budget, curator.history() if history else ()
+    if format is Format.json:
+        typer.echo(_json(account, entries if history else None))
+        return
+    typer.echo(_table(account))
+    if history:
+        typer.echo("\n" + (_history(entries) if entries else "No question was paid for yet."))
+
+
+def _table(account: Account) -> str:
+    from discreet.plan.display import text_table
+
+    names = [name for name in ("epsilon", "delta", "rho") if getattr(account.total, name)]
+    columns = {"total": account.total, "spent": account.spent, "left": account.remaining}
+    rows = [[name, *(f"{getattr(amount, name) or 0:.6g}" for amount in columns.values())] for name in names]
+    return text_table(["", *columns], rows, "<>>>")
+
+
+def _history(entries: Sequence[Entry]) -> str:
+    from discreet.plan.display import text_table
+
+    rows = [[str(one.number), one.time[:19].replace("T", " "), one.state, one.asked, one.question] for one in entries]
+    return text_table(["", "time (UTC)", "state", "cost", "question"], rows, "><<<<")
+
+
+def _json(account: Account, entries: Sequence[Entry] | None) -> str:
+    facts: dict[str, object] = {"discreet": "spending", "version": 1}
+    facts |= {"total": _amount(account.total), "spent": _amount(account.spent), "remaining": _amount(account.remaining)}
+    if entries is not None:
+        facts["history"] = [
+            {"number": one.number, "time": one.time, "state": one.state, "cost": one.asked, "question": one.question}
+            for one in entries
+        ]
+    return json.dumps(facts)
+
+
+def _amount(amount: Amount) -> dict[str, float | None]:
+    return {"epsilon": amount.epsilon, "delta": amount.delta, "rho": amount.rho}

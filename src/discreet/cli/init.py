@@ -1,0 +1,51 @@
+"""`discreet init`: the beginning of an owner's file, from the names of columns alone."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from discreet.errors import ParameterError
+
+__all__ = ["run"]
+
+
+def run(
+    source: Annotated[str, typer.Argument(help="A table: .parquet, .csv, .tsv or .duckdb.", show_default=False)],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="The file to write (people.toml for people.csv unless told).")
+    ] = None,
+    table: Annotated[str | None, typer.Option(help="Which table of a DuckDB file.")] = None,
+) -> None:
+    """Write the file that describes a table, for its owner to fill in.
+
+    Only the names of columns are read, never types or contents. An existing file is never overwritten.
+
+    Examples:
+
+      discreet init people.csv
+
+      discreet init "visits/*.parquet" -o visits.toml
+    """
+    from discreet.curator.skeleton import write_skeleton
+
+    if output is None and any(sign in source for sign in "*?["):
+        raise ParameterError("Several files have no one name; say where to write with -o visits.toml.")
+    file = output or Path(source).with_suffix(".toml")
+    try:
+        relative = os.path.relpath(source, file.parent)
+    except ValueError:  # another drive
+        relative = os.path.abspath(source)
+    text = write_skeleton(source, written=relative, table=table)
+    try:
+        with file.open("x", encoding="utf-8") as target:
+            target.write(text)
+    except FileExistsError:
+        raise ParameterError(f"{file} exists and is not overwritten; write to another place with -o.") from None
+    except OSError as problem:
+        raise ParameterError(f"{file} cannot be written ({problem.strerror}); choose another place with -o.") from None
+    then = f'discreet preview {file} "SELECT count(*) FROM data" --epsilon 0.5'
+    typer.echo(f"Wrote {file}. Fill in [unit], [budget] and [columns], then: {then}")

@@ -1,0 +1,34 @@
+"""`discreet ledger`: looking after the record of what was spent."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = ["app"]
+
+app = typer.Typer(no_args_is_help=True)
+
+
+@app.callback()
+def _about() -> None:
+    """Look after the record of what was spent."""
+
+
+@app.command()
+def adopt(path: Annotated[Path, typer.Argument(help="The ledger, such as hospital.ledger.", show_default=False)]) -> None:
+    """Trust a ledger that was moved, copied or restored.
+
+    Its chain is checked, and it becomes the one that this machine has seen. If it is an older copy, what was spent since is
+    forgotten, and the budget no longer bounds what was let out: adopt the latest copy only.
+
+    Example:
+
+      discreet ledger adopt hospital.ledger
+    """
+    from discreet.ledger import adopt as trust
+
+    ledger = trust(path)
+    typer.echo(f"Adopted {path}: {ledger.account}.")

@@ -1,0 +1,134 @@
+"""`discreet query`: pays, answers, writes; refuses before it pays."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pyarrow import parquet
+
+Run = Callable[..., int]
+WARDS = "SELECT ward, count(*) AS n FROM data GROUP BY ward"
+
+
+def spent(discreet: Run, capsys: pytest.CaptureFixture[str]) -> float:
+    capsys.readouterr()
+    assert discreet("budget", "people.toml", "--format", "json") == 0
+    return float(json.loads(capsys.readouterr().out)["spent"]["rho"])
+
+
+def test_a_table_for_people(discreet: Run, people: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert discreet("query", people, WARDS, "--epsilon", "1") == 0
+    said = capsys.readouterr()
+    lines = said.out.splitlines()
+    assert lines[0].split() == ["ward", "n", "±", "(95", "%)"]
+    assert [line.split()[0] for line in lines[2:4]] == ["eye", "ear"]
+    assert "epsilon=1" in said.out
+    assert said.err == ""
+
+
+def test_asked_again_it_is_the_same_and_free(discreet: Run, people: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert discreet("query", people, WARDS, "--epsilon", "1", "--format", "csv") == 0
+    first = capsys.readouterr().out
+    before = spent(discreet, capsys)
+    assert discreet("query", people, WARDS, "--epsilon", "1", "--format", "csv") == 0
+    assert capsys.readouterr().out == first
+    assert spent(discreet, capsys) == before > 0
+    assert discreet("query", people, WARDS, "--epsilon", "1") == 0
+    assert "this repeat was free" in capsys.readouterr().out
+
+
+def test_the_same_numbers_in_every_format(discreet: Run, people: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert discreet("query", people, WARDS, "--epsilon", "1", "--format", "csv") == 0
+    as_csv = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert discreet("query", people, WARDS, "--epsilon", "1", "--format", "json") == 0
+    as_json = json.loads(capsys.readouterr().out)
+    assert (as_json["version"], as_json["repeated"]) == (1, True)
+    assert [{name: str(value) for name, value in row.items()} for row in as_json["rows"]] == as_csv
+    assert discreet("query", people, WARDS, "--epsilon", "1", "-o", "answer.parquet") == 0
+    assert parquet.read_table("answer.parquet").to_pylist() == as_json["rows"]
+    assert discreet("query", people, WARDS, "--epsilon", "1", "-o", "answer.csv") == 0
+    assert list(csv.DictReader(io.StringIO(Path("answer.csv").read_text()))) == as_csv
+    assert "Wrote answer.csv." in capsys.readouterr().err
+
+
+def test_a_chart_and_a_question_from_a_file(discreet: Run, people: str) -> None:
+    Path("question.sql").write_text(f"-- by ward\n{WARDS}\n")
+    assert discreet("query", people, "@question.sql", "--epsilon", "1", "--plot", "chart.png") == 0
+    assert Path("chart.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_too_much_exits_with_3_and_costs_nothing(discreet: Run, people: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert discreet("query", people, WARDS, "--epsilon", "2.5") == 3
+    said = capsys.readouterr()
+    assert "requested" in said.err
+    assert said.out == ""
+    assert spent(discreet, capsys) == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ((WARDS,), "epsilon="),
+        ((WARDS, "--rho", "0.1"), "epsilon"),
+        ((WARDS, "--epsilon", "-1"), "above 0"),
+        ((WARDS, "--epsilon", "1", "--format", "parquet"), "-o answer.parquet"),
+        ((WARDS, "--epsilon", "1", "-o", "nowhere/answer.csv"), "folder that exists"),
+        ((WARDS, "--epsilon", "1", "--plot", "chart.bmp"), ".png or .svg"),
+        ((WARDS, "--accuracy", "n=many"), "--accuracy n=6"),
+        ((WARDS, "--accuracy", "6", "--accuracy", "n=6"), "--accuracy n=6"),
+        (("@missing.sql", "--epsilon", "1"), "cannot be read"),
+        (("SELECT shoe FROM data", "--epsilon", "1"), "shoe"),
+        (("DROP TABLE data", "--epsilon", "1"), "SELECT"),
+    ],
+)
+def test_refusals_cost_nothing(
+    words: tuple[str, ...], sentence: str, discreet: Run, people: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert discreet("query", people, *words) == 2
+    said = capsys.readouterr()
+    assert sentence in said.err
+    assert len(said.err.strip().splitlines()) == 1
+    assert said.out == ""
+    assert spent(discreet, capsys) == 0
+    assert not Path("answer.csv").exists()
+
+
+def test_accuracy_buys_what_it_says(discreet: Run, people: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert discreet("query", people, WARDS, "--accuracy", "n=40", "--format", "json") == 0
+    row = json.loads(capsys.readouterr().out)["rows"][0]
+    assert 30 < (row["n_upper"] - row["n_lower"]) / 2 <= 40
+
+
+def test_warnings_are_sentences(discreet: Run, people: str, capsys: pytest.CaptureFixture[str]) -> None:
+    facts = Path(people).read_text()
+    Path(people).write_text(facts.replace("groups = 1", "groups = 1\nsize = 5_000_000"))
+    assert discreet("query", people, WARDS, "--epsilon", "1") == 0
+    said = capsys.readouterr().err
+    assert said.startswith("Warning: delta")
+    assert ".py" not in said
+
+
+@pytest.mark.parametrize(("patience", "shown"), [(0.0, True), (60.0, False)], ids=["long", "short"])
+def test_a_bar_on_a_terminal_while_it_takes_long(patience: float, shown: bool, people: str) -> None:
+    """The bar is on standard error, and the answer is still all there is on standard output."""
+    pty = pytest.importorskip("pty", reason="there are no such terminals here")
+    parent, child = pty.openpty()
+    program = f"from discreet.cli import main, query; query._PATIENCE = {patience}; main()"
+    command = [sys.executable, "-c", program, "query", people, WARDS, "--epsilon", "1"]
+    try:
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=child, check=True, text=True, timeout=60)
+        os.write(child, b"end")
+        seen = os.read(parent, 100_000)
+    finally:
+        os.close(child)
+        os.close(parent)
+    assert done.stdout.startswith("ward")
+    assert (b"Counting" in seen) == shown

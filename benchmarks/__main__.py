@@ -16,6 +16,7 @@ ROOT = Path(__file__).parents[1]
 PEERS = {
     "noise": ["opendp==0.16.0"],
     "accounting": ["dp-accounting==0.6.0"],
+    "query": ["opendp[polars]==0.16.0"],
 }
 
 

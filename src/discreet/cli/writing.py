@@ -39,7 +39,7 @@ def as_json(answer: Answer) -> str:
         "version": 1,
         "question": answer.question,
         "cost": answer.cost,
-        "left": answer.left,
+        "left": str(answer.left),
         "repeated": answer.repeated,
         "parts": [list(part) for part in answer.parts],
         "remarks": list(answer.remarks),

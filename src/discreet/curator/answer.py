@@ -21,6 +21,7 @@ from discreet.curator.html_table import answer_html
 from discreet.curator.text_table import answer_text
 from discreet.errors import ParameterError
 from discreet.plan.expressions import Value
+from discreet.privacy.account import Account
 from discreet.schema.columns import Kind
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ class Answer:
     outputs: Mapping[str, Column]
     parts: tuple[tuple[str, str], ...]
     cost: str
-    left: str
+    left: str | Account
     repeated: bool = False
     remarks: tuple[str, ...] = ()
     kinds: Mapping[str, Kind] = field(default_factory=dict)

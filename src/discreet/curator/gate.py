@@ -111,7 +111,7 @@ def _stored(ledger: Ledger, digest: str, data: str, amount: Fraction) -> list[An
 
 def _finished(answer: Answer, plan: Plan, cost: str, ledger: Ledger) -> Answer:
     """What is free: HAVING, ORDER BY, LIMIT on the noisy result, and what is left of the budget."""
-    return replace(refine(answer, plan.query), cost=cost, left=str(ledger.account), question=str(plan.query))
+    return replace(refine(answer, plan.query), cost=cost, left=ledger.account, question=str(plan.query))
 
 
 def _ordered(keys: list[tuple[Value, ...]]) -> list[tuple[Value, ...]]:

@@ -44,7 +44,7 @@ def to_json(answer: Answer) -> str:
         "outputs": outputs,
         "parts": [list(part) for part in answer.parts],
         "cost": answer.cost,
-        "left": answer.left,
+        "left": str(answer.left),
         "repeated": answer.repeated,
         "remarks": list(answer.remarks),
         "kinds": dict(answer.kinds),

@@ -38,13 +38,16 @@ _TRUE = "'true', 't', 'yes', 'y', '1'"
 _FALSE = "'false', 'f', 'no', 'n', '0'"
 
 
-def clean(column: Column, raw: str, raw_type: str) -> str:
+def clean(column: Column, raw: str, raw_type: str, *, doubles: bool = False) -> str:
     """SQL of a declared column's value, from the SQL and the DuckDB type of the raw cell.
 
     Integers and whole-number categories are BIGINT, numbers are BIGINT multiples of their step, categories and texts VARCHAR,
-    and there are BOOLEAN and DATE. A missing value is what the column's ``missing`` says, else NULL.
+    and there are BOOLEAN and DATE. A missing value is what the column's ``missing`` says, else NULL. ``doubles``: a number
+    column's multiples as DOUBLE, the same whole numbers.
     """
     value = clean_key(column, raw, raw_type)
+    if isinstance(column, Number) and doubles:
+        value = _on_grid(raw, raw_type, column, "DOUBLE")
     if isinstance(column, Category):
         value = f"CASE WHEN {value} IN ({', '.join(_literal(word) for word in column.values)}) THEN {value} END"
     if column.missing is None:
@@ -152,17 +155,17 @@ def _words(raw: str, raw_type: str, one: object, zero: object) -> str:
     return f" WHEN {word} = 'true' THEN {one} WHEN {word} = 'false' THEN {zero}"
 
 
-def _on_grid(raw: str, raw_type: str, column: Number) -> str:
+def _on_grid(raw: str, raw_type: str, column: Number, type: str = "BIGINT") -> str:
     low, high = int(column.lower / column.step), int(column.upper / column.step)
     units = _in_units(_double(raw, raw_type), column.step)
-    one, zero = (f"{_units(Fraction(number), column)}::BIGINT" for number in (1, 0))
+    one, zero = (f"{_units(Fraction(number), column)}::{type}" for number in (1, 0))
     near = f"floor({units} + 0.5::DOUBLE)"
     if max(abs(low), abs(high)) > _HALVES:  # above, adding a half could carry a whole number over its bound
         near = f"CASE WHEN {units} BETWEEN -{_HALVES}::DOUBLE AND {_HALVES}::DOUBLE THEN {near} ELSE {units} END"
     return (
-        f"CASE WHEN {units} BETWEEN {low}::DOUBLE AND {high}::DOUBLE THEN TRY_CAST({near} AS BIGINT) "
-        f"WHEN isnan({units}) THEN NULL WHEN {units} < {low}::DOUBLE THEN {low}::BIGINT "
-        f"WHEN {units} > {high}::DOUBLE THEN {high}::BIGINT{_words(raw, raw_type, one, zero)} END"
+        f"CASE WHEN {units} BETWEEN {low}::DOUBLE AND {high}::DOUBLE THEN TRY_CAST({near} AS {type}) "
+        f"WHEN isnan({units}) THEN NULL WHEN {units} < {low}::DOUBLE THEN {low}::{type} "
+        f"WHEN {units} > {high}::DOUBLE THEN {high}::{type}{_words(raw, raw_type, one, zero)} END"
     )
 
 

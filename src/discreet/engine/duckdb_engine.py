@@ -61,16 +61,17 @@ class DuckDBEngine:
         scores = {part.statistic: part.bits for part in plan.parts if isinstance(part.statistic, Scores)}
         wanted = [*sums.items(), *((measure, bits) for score, bits in scores.items() for measure in score.of)]
         if wanted:
-            table = self._run(counting.sums(wanted, groups))
-            most = _rows_of(plan)
-            arrays = [_sums(table, f"s{j}", groups.size, most * m.bound << bits < _SMALL) for j, (m, bits) in enumerate(wanted)]
+            table = self._sums(counting, wanted, groups)
+            arrays = [self._array(table, plan, m, bits, f"s{j}", groups.size) for j, (m, bits) in enumerate(wanted)]
             found |= {measure: Secret(array) for measure, array in zip(sums, arrays, strict=False)}
             rest = arrays[len(sums) :]
             for score in scores:
                 found[score] = Secret(np.concatenate(rest[: len(score.of)]))
                 rest = rest[len(score.of) :]
-        if any(isinstance(part.statistic, Persons) for part in plan.parts):
-            found[Persons()] = Secret(_sums(self._run(counting.persons(groups)), "s0", groups.size, True))
+        for part in plan.parts:
+            if isinstance(part.statistic, Persons):
+                table = self._run(counting.persons(groups))
+                found[part.statistic] = Secret(_sums(table, "s0", groups.size, small=True, bits=part.bits))
         histograms: dict[Cells, Secret[Table]] = {}
         for part in plan.parts:
             if isinstance(part.statistic, (Ranked, Commonest)):
@@ -79,6 +80,22 @@ class DuckDBEngine:
                     histograms[cells] = Secret(self._histogram(counting, cells, groups))
                 found[part.statistic] = histograms[cells]
         return found
+
+    def _array(self, table: pyarrow.Table, plan: Plan, measure: Measure, bits: int, name: str, size: int) -> NDArray[np.generic]:
+        """One measure of every group; weighted sums of persons are in their parts already, those of rows are multiplied here."""
+        unit = plan.schema.unit
+        most = unit.rows * measure.bound if isinstance(unit, Person) else measure.bound
+        return _sums(table, name, size, small=most << bits < _SMALL, bits=0 if isinstance(unit, Person) else bits)
+
+    def _sums(self, counting: Counting, wanted: Sequence[tuple[Measure, int]], groups: Groups) -> pyarrow.Table:
+        """Sums of rows in doubles while they are sure to be exact, which is faster; else in 128-bit integers."""
+        measures = [measure for measure, _ in wanted]
+        most = max(measure.bound for measure in measures)
+        if most <= _SMALL and not isinstance(counting.plan.schema.unit, Person):
+            table = self._run(counting.quick_sums(measures, groups))
+            if max(table.column(f"s{len(measures)}").to_pylist(), default=0) * most <= 2**53:
+                return table
+        return self._run(counting.sums(wanted, groups))
 
     def _histogram(self, counting: Counting, cells: Cells, groups: Groups) -> Table:
         """All cells of all groups where they are few enough to hold, else those that are not empty."""
@@ -116,13 +133,9 @@ def groups_of(plan: Plan, chosen: Sequence[tuple[Value, ...]] | None = None) -> 
     return Groups(plan.keys.listings, True, plan.keys.size or 1)
 
 
-def _rows_of(plan: Plan) -> int:
-    return plan.schema.unit.rows if isinstance(plan.schema.unit, Person) else 1
-
-
-def _sums(table: pyarrow.Table, name: str, size: int, small: bool) -> NDArray[np.generic]:
+def _sums(table: pyarrow.Table, name: str, size: int, *, small: bool, bits: int) -> NDArray[np.generic]:
     """A number for every group, 0 where the engine has no line; 64 bits, or Python's own integers where those might not do."""
-    numbers = [number or 0 for number in exact_integers(table.column(name))]
+    numbers = [(number or 0) << bits for number in exact_integers(table.column(name))]
     places = table.column("i").to_numpy()
     if small:
         full = np.zeros(size, dtype=np.int64)

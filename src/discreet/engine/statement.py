@@ -87,11 +87,13 @@ class Statement:
         step = column.step if isinstance(column, Number) and name in self.schema.columns else Fraction(1)
         return _scaled(f"CAST({value} AS {self._type('number')})", step)
 
-    def _alias(self, name: str, *, listed: bool = True) -> str:
-        """The alias of a cleaned column; ``listed``: a category outside its list is missing."""
-        alias = f"{'c' if listed else 'r'}{list(self.schema.columns).index(name)}"
+    def _alias(self, name: str, *, listed: bool = True, doubles: bool = False) -> str:
+        """The alias of a cleaned column; ``listed``: a category outside its list is missing; ``doubles``: units as doubles."""
+        alias = f"{'d' if doubles else 'c' if listed else 'r'}{list(self.schema.columns).index(name)}"
         source, kind = self.raw.columns[name]
-        self._cleaned[alias] = (clean if listed else clean_key)(self.schema.columns[name], quoted(source), kind)
+        column = self.schema.columns[name]
+        cell = quoted(source)
+        self._cleaned[alias] = clean(column, cell, kind, doubles=doubles) if listed else clean_key(column, cell, kind)
         return f"{_CLEANED}.{alias}"
 
     def _type(self, kind: Kind) -> str:
@@ -115,6 +117,17 @@ class Statement:
         if facts.step is not None:
             value = _scaled(f"floor({_scaled(value, 1 / facts.step)} + 0.5e0)", facts.step)
         return f"CASE WHEN isfinite({value}) THEN {value} END"
+
+    def added_in_doubles(self, measure: Measure) -> str:
+        """The same whole number as ``added``, as a double; for values."""
+        of = measure.of
+        if (
+            isinstance(of, Column)
+            and isinstance(column := self.schema.columns.get(of.name), Number)
+            and column.step == measure.step
+        ):
+            return f"({self._alias(of.name, doubles=True)} - {measure.shift}e0)"
+        return f"CAST({self.added(measure)} AS {self._type('number')})"
 
     def added(self, measure: Measure) -> str:
         """What a row adds to a measure: a whole number between its bounds; NULL where it adds nothing."""

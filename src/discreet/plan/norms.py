@@ -29,15 +29,17 @@ from discreet.schema.units import Person, Rows, Unit
 __all__ = ["CELL_BITS", "Norms", "cell_norms", "norms"]
 
 CELL_BITS = 12  # of a person's weight in a histogram
+_COARSE, _FINER = 2**10, 8  # norms up to 2^10 that are irrational are rounded up to multiples of 2^-8
 
 
 @dataclass(frozen=True)
 class Norms:
-    """Whole numbers, in ``2**-bits`` units of the measure."""
+    """Whole numbers, in ``2**-bits`` units of the measure; ``l2`` in ``2**-(bits + finer)``."""
 
     l1: int
     l2: int
     bits: int = 0
+    finer: int = 0
 
 
 def norms(measure: Measure | Persons, unit: Unit, groups: int | None, *, whole_table: bool) -> Norms:
@@ -55,10 +57,10 @@ def norms(measure: Measure | Persons, unit: Unit, groups: int | None, *, whole_t
         count, squares, signed = row * most, Fraction(row**2 * most), measure.low < 0
         span = unit.rows * (max(measure.high, 0) - min(measure.low, 0)) << bits
     if unit.neighbours == "add-remove":
-        return Norms(count, math.ceil(root_up(squares)), bits)
+        return _irrational(count, squares, bits)
     if groups == 1:
         return Norms(span, span, bits)
-    return Norms(2 * count, math.ceil(root_up((4 if signed else 2) * squares)), bits)
+    return _irrational(2 * count, (4 if signed else 2) * squares, bits)
 
 
 def _of_rows(measure: Measure, unit: Rows, groups: int | None, always: bool) -> Norms:
@@ -67,8 +69,14 @@ def _of_rows(measure: Measure, unit: Rows, groups: int | None, always: bool) -> 
     low, high = (measure.low, measure.high) if always and groups == 1 else (min(measure.low, 0), max(measure.high, 0))
     if groups == 1:
         return Norms(high - low, high - low)
-    pair = math.ceil(root_up(Fraction(2 * measure.bound**2)))
-    return Norms(max(2 * measure.bound, high - low), max(pair, high - low))
+    return _irrational(max(2 * measure.bound, high - low), Fraction(max(2 * measure.bound**2, (high - low) ** 2)), 0)
+
+
+def _irrational(l1: int, square: Fraction, bits: int) -> Norms:
+    """An L2 norm that is no whole number, rounded up to one, in parts of a unit where a whole one would be too coarse."""
+    root = root_up(square)
+    finer = 0 if root.denominator == 1 or root > _COARSE else _FINER
+    return Norms(l1, math.ceil(root * 2**finer), bits, finer)
 
 
 def cell_norms(unit: Unit, groups: int | None, *, quantile: bool) -> tuple[int, int]:

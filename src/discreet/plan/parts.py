@@ -89,7 +89,7 @@ def parts_of(statistic: Statistic, frame: Frame, share: Share) -> tuple[Part, ..
                 return (Part(statistic, None),)
             if share.epsilon is not None:
                 return (Part(statistic, Laplace(sensitivity=size.l1, epsilon=share.epsilon), bits=size.bits),)
-            return (Part(statistic, Gaussian(sensitivity=size.l2, rho=share.rho), bits=size.bits),)
+            return (Part(statistic, Gaussian(sensitivity=size.l2, rho=share.rho), bits=size.bits + size.finer),)
         case Ranked():
             shares = {0: Fraction(1, 2), -1: Fraction(1, 4), 1: Fraction(1, 4)}
             return tuple(_ranked(statistic, frame, share.part(portion), side) for side, portion in shares.items())

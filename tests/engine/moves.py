@@ -1,0 +1,89 @@
+"""How far apart two tables are for a plan: what was counted on both, against what every mechanism was calibrated to."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from discreet.mechanisms import Exponential, Gaussian, Laplace, Threshold
+from discreet.mechanisms.quantile import Quantile
+from discreet.mechanisms.selection import Selection
+from discreet.plan.measures import Scores
+from discreet.plan.parts import Part
+from discreet.plan.price import Plan
+
+__all__ = ["moves", "prepared", "tight"]
+
+
+class _Recorder:
+    """Stands in for a selection and keeps the scores it is given."""
+
+    def __init__(self, inside: Selection) -> None:
+        self.error = inside.error
+        self.scores: list[list[int]] = []
+
+    def release(self, scores: Any) -> int:
+        self.scores.append([int(score) for score in scores])
+        return 0
+
+
+def prepared(plan: Plan, found: Mapping[Any, Any]) -> dict[tuple[str, int], Any]:
+    """What every mechanism adds noise to, by statistic and side: sums and counts of keys as they are, selections as scores."""
+    return {(str(part.statistic), part.side): _scores(part, found[part.statistic]) for part in plan.parts if part.mechanism}
+
+
+def moves(plan: Plan, before: Mapping[Any, Any], after: Mapping[Any, Any]) -> dict[tuple[str, int], tuple[Fraction, Fraction]]:
+    """For every part what it moved, and what it may move. Both are squares where noise is Gaussian, or a cost is a rho.
+
+    Sums: the distance of the vectors, in the mechanism's norm. Selections: a law that is shift-invariant costs weight * range,
+    where range is that of the change of scores (as epsilon; its square over 8 as rho); groups are drawn independently: costs add.
+    """
+    named = {(str(part.statistic), part.side): part for part in plan.parts if part.mechanism}
+    return {name: _moved(part, before[name], after[name]) for name, part in named.items()}
+
+
+def _moved(part: Part, before: Any, after: Any) -> tuple[Fraction, Fraction]:
+    mechanism = part.mechanism
+    if isinstance(mechanism, Threshold):
+        away = [abs(before.get(key, 0) - after.get(key, 0)) for key in {**before, **after}]
+        assert max(away, default=0) <= 1
+        return Fraction(sum(away)), Fraction(part.times)
+    if isinstance(mechanism, Laplace):
+        return Fraction(sum(abs(a - b) for a, b in zip(before, after, strict=True))), Fraction(mechanism.sensitivity)
+    if isinstance(mechanism, Gaussian):
+        return Fraction(sum((a - b) ** 2 for a, b in zip(before, after, strict=True))), Fraction(mechanism.sensitivity) ** 2
+    selection = mechanism.selection if isinstance(mechanism, Quantile) else mechanism
+    assert isinstance(selection, Selection)
+    ranges = [_range(a, b) * selection.weight for a, b in zip(before, after, strict=True)]
+    if isinstance(selection, Exponential):
+        return sum((each**2 for each in ranges), Fraction(0)), part.times * selection.epsilon**2
+    return sum(ranges, Fraction(0)), part.times * selection.epsilon
+
+
+def _scores(part: Part, held: Any) -> Any:
+    if isinstance(part.statistic, Scores):
+        return [held]
+    if not isinstance(part.mechanism, Quantile):
+        return held
+    spy = copy.copy(part.mechanism)
+    recorder = _Recorder(part.mechanism.selection)
+    object.__setattr__(spy, "selection", recorder)
+    spy.release(np.array(held, dtype=np.int64))
+    return recorder.scores
+
+
+def _range(before: Sequence[int], after: Sequence[int]) -> int:
+    change = [b - a for a, b in zip(before, after, strict=True)]
+    return max(change) - min(change)
+
+
+def tight(moved: Fraction, allowed: Fraction, *, squares: bool) -> bool:
+    """Whether a bound is attained: to 99 %, or to the whole number above."""
+    if squares and moved and moved.denominator == allowed.denominator == 1:
+        return (math.isqrt(int(moved) - 1) + 1) ** 2 >= Fraction(98, 100) * allowed
+    return moved >= Fraction(98 if squares else 99, 100) * allowed

@@ -1,0 +1,225 @@
+"""The engine against the plain Python reference: every aggregate, hostile cells, every way in, and no order of rows matters."""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import math
+import random
+import time
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from engine.driving import PURE, RHO, Rows, agree, count, keys, planned, table
+from engine.hostile import CELLS, COLUMNS, TYPES, UNITS, hostile
+from engine.reference_counting import lines, open_keys
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pyarrow import parquet
+
+from discreet.plan.expressions import Call
+from discreet.plan.expressions import Column as Name
+from discreet.plan.query import Best, Count, Output, Query
+from discreet.schema.columns import category, integer
+from discreet.schema.units import Unit, person
+
+QUESTIONS = {
+    "sums": "SELECT drug, count(*) AS n, count(age) AS a, sum(debt) AS s, avg(age) AS m, sum(big) AS b FROM data GROUP BY drug",
+    "spread": "SELECT smokes, drug, var_pop(debt) AS v, stddev_pop(age) AS w, avg(share) AS m FROM data GROUP BY smokes, drug",
+    "whole": "SELECT count(*) AS n, sum(debt) AS s, median(age) AS m, mode(drug) AS c, sum(share) AS h FROM data",
+    "ranks": "SELECT code, quantile(debt, 0.9) AS q, median(share) AS m, mode(age // 50) AS c FROM data GROUP BY code",
+    "decades": "SELECT age // 10 AS d, count(*) AS n, sum(CASE WHEN smokes THEN debt ELSE 0 END) AS s FROM data GROUP BY d",
+    "years": "SELECT year(day) AS y, count(*) AS n, sum(days(day, DATE '2020-01-01')) AS s FROM data WHERE age >= 18 GROUP BY y",
+    "bins": "SELECT bin(debt, 0, 1, 100, 20000) AS k, count(debt) AS n, sum(debt / 7) AS s FROM data GROUP BY k",
+    "tenths": "SELECT least(age, 9) * 0.1 AS k, count(*) AS n, mode(least(age, 9) * 0.1) AS c FROM data GROUP BY k",
+    "case": "SELECT CASE WHEN age < 18 THEN 'young' WHEN drug = 'yes' THEN 'user' ELSE 'other' END AS k, avg(debt) AS m "
+    "FROM data WHERE NOT (city = 'b') GROUP BY k",
+}
+
+
+@pytest.mark.parametrize("share", [PURE, RHO], ids=["pure", "rho"])
+@pytest.mark.parametrize("unit", UNITS.values(), ids=UNITS.keys())
+@pytest.mark.parametrize("question", QUESTIONS.values(), ids=QUESTIONS.keys())
+def test_engine_counts_what_the_reference_counts(question: str, unit: Unit, share: Any) -> None:
+    plan = planned(question, COLUMNS, unit, share)
+    held = hostile(150, seed=len(question))
+    agree(plan, count(plan, table(plan, held, TYPES)), held)
+
+
+@settings(deadline=None, max_examples=30)
+@given(
+    st.lists(st.fixed_dictionaries({name: st.sampled_from(cells) for name, cells in CELLS.items()}), max_size=12),
+    st.sampled_from(list(QUESTIONS.values())),
+    st.integers(1, 3),
+    st.integers(1, 3),
+    st.sampled_from([PURE, RHO]),
+)
+def test_any_small_table(held: Rows, question: str, r: int, g: int, share: Any) -> None:
+    plan = planned(question, COLUMNS, person("id", rows=r, groups=g), share)
+    agree(plan, count(plan, table(plan, held, TYPES)), held)
+
+
+@pytest.mark.parametrize("unit", [UNITS["rows"], UNITS["person"]], ids=["rows", "person"])
+@pytest.mark.parametrize("size", [0, 1])
+def test_a_table_of_nobody_and_of_one(size: int, unit: Unit) -> None:
+    for question in (QUESTIONS["whole"], QUESTIONS["sums"]):
+        plan = planned(question, COLUMNS, unit)
+        held = [{name: cells[0] for name, cells in CELLS.items()}] * size
+        agree(plan, count(plan, table(plan, held, TYPES)), held)
+
+
+@pytest.mark.parametrize("way", ["parquet", "csv"])
+def test_every_way_in_counts_alike(way: str, tmp_path: Path) -> None:
+    """Text cells of a CSV mean what typed cells mean; NaN is a missing number either way."""
+    held = [row for row in hostile(120, seed=5) if row["drug"] != "yes\0"]
+    path = tmp_path / f"table.{way}"
+    for unit in (UNITS["rows"], UNITS["person"]):
+        plan = planned(QUESTIONS["sums"], COLUMNS, unit, RHO)
+        frame = table(plan, held, TYPES)
+        if way == "parquet":
+            parquet.write_table(frame, path, row_group_size=7)
+        else:
+            with path.open("w", newline="") as stream:
+                writer = csv.writer(stream, lineterminator="\n")
+                writer.writerow(frame.column_names)
+                writer.writerows([["" if cell is None else cell for cell in row.values()] for row in frame.to_pylist()])
+        found = count(plan, str(path))
+        empty = [{name: None if cell == "" else cell for name, cell in row.items()} for row in held]  # a CSV knows no empty text
+        agree(plan, found, held if way == "parquet" else empty)
+
+
+def test_order_chunks_and_threads_change_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+    held = list(hostile(4000, seed=8))
+    for question, share in ((QUESTIONS["sums"], RHO), (QUESTIONS["ranks"], PURE), (QUESTIONS["spread"], PURE)):
+        plan = planned(question, COLUMNS, person("id", rows=50, groups=1), share)
+        first = count(plan, table(plan, held, TYPES))
+        shuffled = random.Random(1).sample(held, len(held))
+        chunks = pa.concat_tables([table(plan, shuffled[i : i + 333], TYPES) for i in range(0, len(held), 333)])
+        for threads in (1, 2):
+            monkeypatch.setattr("os.cpu_count", lambda threads=threads: threads)
+            assert count(plan, chunks) == first
+
+
+@pytest.mark.parametrize("share", [PURE, RHO], ids=["pure", "rho"])
+def test_one_person_with_a_hundred_thousand_rows(share: Any) -> None:
+    """They weigh as much as their cap, and sums that leave 64 bits on the way fail nothing."""
+    size = 100_000
+    plan = planned(
+        "SELECT count(*) AS n, sum(big) AS b, avg(debt) AS m, median(age) AS q FROM data", COLUMNS, UNITS["person"], share
+    )
+    cells = {"age": 7, "debt": 10_000.0, "share": None, "big": 2**63 - 1, "drug": "no", "code": 1, "smokes": None, "day": None}
+    frame = pa.table({name: pa.repeat(pa.scalar((cells | {"city": "a", "id": "p"})[name], TYPES[name]), size) for name in TYPES})
+    found = {str(statistic): held for statistic, held in count(plan, frame).items()}
+    assert 2**63 * 2 * (1 - 2**-38) < found["sum(big)"][0] <= (2**63 - 1) * 2
+    assert 2 * 2**15 - 1 <= found["count(*)"][0] <= 2 * 2**15
+    assert found["count(debt)"] == found["count(*)"]
+    assert found["quantile(age, 0.5)"] == [[0] * 121]  # each of so many rows weighs less than a 4096th
+
+
+def test_a_million_rows_are_counted_quickly() -> None:
+    size = 1_000_000
+    plan = planned(
+        "SELECT drug, count(*) AS n, sum(debt) AS s FROM data GROUP BY drug",
+        {k: COLUMNS[k] for k in ("drug", "debt")},
+        UNITS["one"],
+        RHO,
+    )
+    ids = pa.array(range(size)).cast(pa.string()).slice(0, size // 2)
+    frame = pa.table(
+        {"drug": pa.repeat("yes", size), "debt": pa.repeat(1.5, size), "id": pa.chunked_array([ids, pa.repeat("me", size // 2)])}
+    )
+    start = time.process_time()
+    found = {str(statistic): held for statistic, held in count(plan, frame).items()}
+    assert time.process_time() - start < 6
+    half = size // 2 * 2**15
+    assert half <= found["count(*)"][0] <= half + 2**15
+    assert half + 2**15 - 1 <= found["count(*)"][0]
+
+
+IDS: dict[str, list[Any]] = {
+    "integers": [1, 2, None, 2**62, 2**62 + 1, -5],
+    "doubles": [1.0, 1.5, math.nan, None, -0.0, 0.0, 1e300, 2.0**53],
+    "texts": ["", "a", "A", "a ", None, "é", "y" * 100_000, "1", "1.0"],
+    "truths": [True, False, None],
+    "days": [datetime.date(2020, 1, 1), None, datetime.date(1, 1, 1)],
+}
+
+
+@pytest.mark.parametrize("share", [PURE, RHO], ids=["pure", "rho"])
+@pytest.mark.parametrize("ids", IDS.values(), ids=IDS.keys())
+def test_ids_of_every_type(ids: list[Any], share: Any) -> None:
+    draw = random.Random(3)
+    held = [{"age": draw.choice(CELLS["age"]), "drug": draw.choice(["yes", "no"]), "id": draw.choice(ids)} for _ in range(60)]
+    columns = {"age": COLUMNS["age"], "drug": COLUMNS["drug"]}
+    question = "SELECT drug, count(DISTINCT id) AS d, count(*) AS n, median(age) AS m FROM data GROUP BY drug"
+    plan = planned(question, columns, person("id", rows=2, groups=1), share)
+    agree(plan, count(plan, table(plan, held)), held)
+
+
+@pytest.mark.parametrize("unit", UNITS.values(), ids=UNITS.keys())
+def test_scores_of_candidates(unit: Unit) -> None:
+    score = Call("case", (Call("<", (Name("age"), Name("candidate"))), Name("debt"), Call("neg", (Name("candidate"),))))
+    plan = planned(Query((Output("best", Best((10, 18, 65), score)), Output("n", Count()))), COLUMNS, unit, RHO)
+    held = hostile(80, seed=2)
+    agree(plan, count(plan, table(plan, held, TYPES)), held)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "SELECT city, count(*) AS n FROM data GROUP BY city",
+        "SELECT city, drug, age // 60 AS a, count(*) AS n FROM data GROUP BY city, drug, a",
+    ],
+    ids=["one", "three"],
+)
+@pytest.mark.parametrize("unit", [UNITS["rows"], UNITS["person"], UNITS["one"]], ids=["rows", "person", "one"])
+def test_open_keys_and_then_what_is_counted_over_the_chosen(question: str, unit: Unit) -> None:
+    plan = planned(question, COLUMNS, unit, RHO)
+    held = hostile(150, seed=4)
+    frame = table(plan, held, TYPES)
+    found = keys(plan, frame)
+    assert found == open_keys(plan, lines(plan, held))
+    assert found
+    assert not any("dunno" in key for key in found)  # outside its list a category is missing, in an open key too
+    chosen = sorted(found)[::2]
+    agree(plan, count(plan, frame, chosen), held, chosen)
+
+
+REGIONS: Rows = [
+    {"drug": "yes", "zone": "east", "rate": 3},
+    {"drug": "no", "zone": "west", "rate": -7},
+    {"drug": "rare", "zone": "far", "rate": 2**53},
+]
+
+
+@pytest.mark.parametrize("join", ["JOIN", "LEFT JOIN"])
+@pytest.mark.parametrize("unit", [UNITS["rows"], UNITS["person"]], ids=["rows", "person"])
+def test_public_tables_are_looked_up(unit: Unit, join: str) -> None:
+    question = (
+        f"SELECT regions.zone, count(*) AS n, sum(regions.rate) AS r, sum(age * regions.rate) AS s FROM data {join} regions "
+        "ON data.drug = regions.drug WHERE regions.rate IS NULL OR regions.rate < 100 GROUP BY regions.zone"
+    )
+    public = {"regions": REGIONS}
+    plan = planned(question, COLUMNS, unit, RHO, public)
+    held = hostile(100, seed=6)
+    agree(plan, count(plan, table(plan, held, TYPES), public=public), held, public=public)
+
+
+@pytest.mark.parametrize("share", [PURE, RHO], ids=["pure", "rho"])
+@pytest.mark.parametrize("key", ["1", "code"])
+def test_means_of_heavy_persons_are_means(key: str, share: Any) -> None:
+    """Everybody has a hundred rows of mean 10. One weight for count and sum keeps it; clipping them apart made 16 of it."""
+    columns = {"x": integer(0, 100), "code": category(1, 2, 30)}
+    cells = [{"x": 100 if i % 10 == 0 else 0, "code": (1, 2, 30)[i % 3], "id": f"p{p}"} for p in range(20) for i in range(90)]
+    by = f"SELECT {key} AS k, avg(x) AS m FROM data GROUP BY k" if key == "code" else "SELECT avg(x) AS m FROM data"
+    plan = planned(by, columns, person("id", rows=8, groups=1), share)
+    found = count(plan, table(plan, cells))
+    agree(plan, found, cells)
+    (bits, size), (other, total) = ((part.bits, found[part.statistic]) for part in plan.parts)
+    for weighted, moved in zip(size, total, strict=True):
+        assert pytest.approx(50 + (moved / 2**other) / (weighted / 2**bits), rel=1e-3) == 10
+    # Twenty persons are worth eight rows each, and that in all groups together: in L1, or in L2.
+    worth = sum(size) / 2**bits if share is PURE else sum((x / 2**bits) ** 2 for x in size) ** 0.5
+    assert worth == pytest.approx(20 * 8, rel=1e-3)

@@ -1,0 +1,94 @@
+"""Traps that an engine has for exact counting: names, types, doubles that are equal, rounding at the edge."""
+
+from __future__ import annotations
+
+import datetime
+import math
+from typing import Any
+
+import pandas
+import pyarrow as pa
+import pytest
+from engine.driving import PURE, agree, count, planned, table
+from engine.hostile import COLUMNS, TYPES, UNITS, hostile
+
+from discreet.errors import ParameterError
+from discreet.plan.expressions import Call, Literal
+from discreet.plan.expressions import Column as Name
+from discreet.plan.query import Count, Key, Output, Query, Sum
+from discreet.schema.columns import category, number
+from discreet.schema.units import person, rows
+
+
+@pytest.mark.parametrize("name", ["cleaned", "lines", "keys", "cells", "heavy", "chosen", "person"])
+def test_no_name_in_a_public_table_meets_a_name_of_ours(name: str) -> None:
+    public = {name: [{"drug": "yes", "person": 1, "c0": 5, "k0": 6, "i": 7, "x": 8}]}
+    question = (
+        f"SELECT {name}.person AS p, count(*) AS n, sum({name}.c0) AS s FROM data "
+        f"JOIN {name} ON data.drug = {name}.drug GROUP BY p"
+    )
+    plan = planned(question, COLUMNS, UNITS["person"], PURE, public)
+    held = hostile(40, seed=7)
+    agree(plan, count(plan, table(plan, held, TYPES), public=public), held, public=public)
+
+
+@pytest.mark.parametrize("cells", [[datetime.datetime(2020, 1, 1)], [datetime.time(3)]], ids=["stamp", "time"])
+def test_private_texts_are_never_converted_to_a_public_type(cells: list[Any]) -> None:
+    """A conversion that fails would depend on private texts."""
+    public = {"other": [{"k": cell} for cell in cells]}
+    query = "SELECT count(*) AS n FROM data JOIN other ON data.city = other.k"
+    plan = planned(query, COLUMNS, UNITS["rows"], PURE, public)
+    held = hostile(20, seed=1)
+    assert list(count(plan, table(plan, held, TYPES), public=public).values()) == [[0]]
+
+
+def test_numbers_that_are_one_double_are_one_key() -> None:
+    """Engines compare doubles. Two keys that are one double would count every row twice, at the price of one."""
+    literals = ", ".join(f"0.1{'0' * 17}{i}" for i in range(1, 9))
+    tests = " ".join(f"WHEN age = {i} THEN {word}" for i, word in enumerate(literals.split(", ")))
+    plan = planned(f"SELECT CASE {tests} ELSE 0.1 END AS k, count(*) AS n FROM data GROUP BY k", COLUMNS, UNITS["rows"])
+    held = hostile(50, seed=1)
+    assert sum(map(sum, count(plan, table(plan, held, TYPES)).values())) == 50
+    near = {"id": category(2**53, 2**53 + 1)}
+    plan = planned("SELECT id, count(*) AS n FROM data GROUP BY id", near, rows())
+    assert list(count(plan, pa.table({"id": [2**53, 2**53 + 1]})).values()) == [[2]]
+    for values in ((1, 1.0, True), ("1", "1.0"), (1, math.nan), (1, 10**400), (None,)):
+        with pytest.raises(ParameterError, match="must all be of its type"):
+            planned(Query((Output("n", Count()),), keys=(Key("k", Name("age"), values),)), COLUMNS, rows())
+    plan = planned(Query((Output("n", Count()),), keys=(Key("k", Name("drug"), ("no", "dunno", "no")),)), COLUMNS, rows())
+    expected = sum(row["drug"] == "no" for row in held)
+    assert list(count(plan, table(plan, held, TYPES)).values()) == [[expected, 0]]  # junk that is asked for is missing
+
+
+@pytest.mark.parametrize("top", [2**52 - 1, 2**52, 2**52 + 1, 2**53 - 1, 2**53])
+def test_rounding_carries_nothing_over_a_bound(top: int) -> None:
+    """Above 2^52 a double plus a half rounds to even: 2^52 + 1 became 2^52 + 2."""
+    for of in (Call("+", (Name("x"), Literal(0))), Call("neg", (Name("x"),))):
+        plan = planned(Query((Output("s", Sum(of)),)), {"x": number(-top, top, step=1)}, rows())
+        (part,) = plan.parts
+        for value in (top, -top):
+            (held,) = count(plan, pa.table({"x": [value]})).values()
+            assert abs(held[0]) <= part.statistic.bound  # type: ignore[union-attr]
+
+
+def test_public_numbers_beyond_doubles_fail_nothing() -> None:
+    public = {"r": [{"k": 1, "z": 2**63 - 1}, {"k": 2, "z": 2**52 + 1}]}
+    plan = planned("SELECT sum(r.z) AS s FROM data JOIN r ON data.code = r.k", COLUMNS, UNITS["rows"], PURE, public)
+    held = hostile(30, seed=1)
+    agree(plan, count(plan, table(plan, held, TYPES), public=public), held, public=public)
+
+
+def test_one_row_that_changes_the_type_of_all_ids_changes_nobody_else() -> None:
+    """A missing id turns a frame's integers into doubles, a word into texts; nobody's groups may hang on it."""
+    columns = {"drug": category("a", "b", "c", "d")}
+    plan = planned("SELECT drug, count(DISTINCT id) AS d FROM data GROUP BY drug", columns, person("id", rows=1, groups=1))
+    frame = pandas.DataFrame({"drug": ["a", "b", "c", "d"] * 50, "id": [i // 4 - 9 for i in range(200)]})
+    (before,) = count(plan, frame).values()
+    assert sum(before) == 50
+    missing = pandas.concat([frame, pandas.DataFrame({"drug": ["a"], "id": [math.nan]})])
+    assert [before] == list(count(plan, missing).values())
+    word = pandas.concat([frame.astype({"id": object}), pandas.DataFrame({"drug": ["a"], "id": ["x"]})])
+    assert [[before[0] + 1, *before[1:]]] == list(count(plan, word).values())
+    for kind in (pa.int8(), pa.int16(), pa.int32(), pa.uint8(), pa.uint64(), pa.string()):
+        typed = pa.table({"drug": frame["drug"][36:], "id": pa.array(frame["id"][36:]).cast(kind)})
+        assert sum(*count(plan, typed).values()) == 41

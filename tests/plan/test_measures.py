@@ -1,0 +1,134 @@
+"""What an aggregate needs counted, and on which grid."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from discreet.errors import ParameterError
+from discreet.plan.evaluate import infer
+from discreet.plan.expressions import Call, Expression, Literal
+from discreet.plan.expressions import Column as Name
+from discreet.plan.facts import Facts, facts_of_column
+from discreet.plan.measures import MOST_CELLS, MOST_WORK, ROWS, Cells, Commonest, Measure, Ranked, Scores, needs, statistics
+from discreet.plan.query import Aggregate, Best, Count, Mean, Mode, Output, Quantile, Sum, Variance
+from discreet.schema.columns import boolean, category, integer, number, text
+
+X, Y = Name("x"), Name("y")
+FACTS = {
+    "age": facts_of_column(integer(0, 120)),
+    "odd": facts_of_column(integer(-3, 10, missing=0)),
+    "big": facts_of_column(integer(-(2**63) + 1, 2**63 - 1, missing=0)),
+    "cents": facts_of_column(number(0, 10_000_000, step=0.01, missing=0)),
+    "share": facts_of_column(number(0, 1)),
+    "word": facts_of_column(category("a", "b")),
+    "flag": facts_of_column(boolean()),
+    "note": facts_of_column(text()),
+    "public.big": facts_of_column(integer(-(2**63) + 1, 2**63 - 1, missing=0)),
+}
+
+
+def facts(of: Expression) -> Facts:
+    return infer(of, FACTS)
+
+
+def ends(measure: object) -> tuple[int, int, int, Fraction]:
+    assert isinstance(measure, Measure)
+    return measure.low, measure.high, measure.shift, measure.step
+
+
+def test_counts() -> None:
+    assert needs(Count(), facts) == (ROWS,)
+    assert needs(Count(Name("odd")), facts) == (ROWS,)  # never missing
+    assert needs(Count(Name("age")), facts) == (Measure("present", 0, 1, Name("age"), True),)
+
+
+def test_sums_are_in_steps_and_means_are_around_the_middle() -> None:
+    assert [ends(m) for m in needs(Sum(Name("cents")), facts)] == [(0, 10**9, 0, Fraction(1, 100))]
+    assert [ends(m) for m in needs(Mean(Name("odd")), facts)][1] == (-6, 7, 3, 1)
+    assert [ends(m) for m in needs(Mean(Name("age")), facts)][1] == (-60, 60, 60, 1)
+    assert [ends(m) for m in needs(Sum(Name("big")), facts)] == [(-(2**63) + 1, 2**63 - 1, 0, 1)]
+
+
+def test_squares() -> None:
+    _, value, square = needs(Variance(Name("odd")), facts)
+    assert isinstance(square, Measure)
+    assert (square.low, square.high, square.lift, square.shift) == (-24, 25, 24, 3)  # 0 to 49, less 24
+    assert square.worth == 1
+    _, value, square = needs(Variance(Name("cents")), facts)
+    assert isinstance(value, Measure)
+    assert isinstance(square, Measure)
+    assert value.bound == 5 * 10**8
+    assert square.worth == Fraction(1, 10**4)
+    assert square.bound < 2**62
+
+
+@pytest.mark.parametrize("of", [Call("+", (Name("big"), Literal(0))), Name("public.big")], ids=str)
+def test_what_is_calculated_in_doubles_has_at_most_2_52_units(of: Expression) -> None:
+    (measure,) = needs(Sum(of), facts)
+    assert isinstance(measure, Measure)
+    assert measure.bound <= 2**52 + 1
+    assert measure.bound * measure.step >= 2**63 - 1
+    (scores,) = needs(Best((1, 2), Call("+", (Name("big"), Name("candidate")))), lambda e: infer(e, FACTS))
+    assert isinstance(scores, Scores)
+    assert all(one.bound <= 2**52 + 1 for one in scores.of)
+
+
+def test_candidates_share_a_grid() -> None:
+    (scores,) = needs(Best((1, Fraction(1, 4), 3), Call("*", (Name("age"), Name("candidate")))), facts)
+    assert isinstance(scores, Scores)
+    assert [ends(one) for one in scores.of] == [
+        (0, 480, 0, Fraction(1, 4)),
+        (0, 120, 0, Fraction(1, 4)),
+        (0, 1440, 0, Fraction(1, 4)),
+    ]
+
+
+def test_what_two_outputs_share_is_one_value() -> None:
+    outputs = (
+        Output("m", Mean(Name("age"))),
+        Output("s", Sum(Name("age"))),
+        Output("n", Count(Name("age"))),
+        Output("v", Variance(Name("age"))),
+    )
+    found = statistics(outputs, facts, 1)
+    assert found["s"] == found["m"]  # a mean and a count say the sum
+    assert found["n"][0] == found["m"][0] == found["v"][0]
+    assert found["v"][1] == found["m"][1]
+    assert [ends(m) for m in statistics(outputs[1:2], facts, 1)["s"]] == [(0, 120, 0, 1)]
+
+
+def cells(aggregate: Aggregate, groups: int = 1) -> Cells:
+    (found,) = statistics((Output("q", aggregate),), facts, groups)["q"]
+    assert isinstance(found, Ranked | Commonest)
+    return found.cells
+
+
+def test_cells_of_quantiles() -> None:
+    median = Fraction(1, 2)
+    assert cells(Quantile(Name("age"), median)) == Cells(Name("age"), 121, Fraction(0), Fraction(1), exact=True)
+    for groups in (1, 100, 10**6):
+        found = cells(Quantile(Name("share"), median), groups)
+        assert not found.exact
+        assert 1 / found.width <= found.count - 1 < 1 / found.width + 1
+        assert (found.width / FACTS["share"].step).denominator == 1  # type: ignore[operator]
+        assert found.count <= max(2**8, min(MOST_CELLS, MOST_WORK // groups))
+    assert cells(Quantile(Call("/", (Literal(1), Literal(2))), median)).count == 1  # a constant has one cell
+    assert cells(Quantile(Call("/", (Name("age"), Literal(7))), median)).count == MOST_CELLS
+
+
+def test_cells_of_modes() -> None:
+    assert cells(Mode(Name("word"))).values == ("a", "b")
+    assert cells(Mode(Name("flag"))).values == (False, True)
+    assert cells(Mode(Call("//", (Name("age"), Literal(60))))).values == (0, 1, 2)
+
+
+@pytest.mark.parametrize(
+    "aggregate",
+    [Mode(Name("note")), Quantile(Name("word"), Fraction(1, 2)), Sum(Call("length", (Name("note"),))), Sum(Name("word"))],
+    ids=str,
+)
+def test_what_has_no_public_bounds_is_refused(aggregate: Aggregate) -> None:
+    with pytest.raises(ParameterError, match=r"declare|bounds|list"):
+        statistics((Output("q", aggregate),), facts, 1)

@@ -18,9 +18,9 @@ from engine.reference import reference_clean, reference_id
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.engine.cleaning import clean, clean_id, clean_key
-from discreet.engine.session import RELATION, Session
-from discreet.engine.sources import open_source, quoted
+from discreet.engine.duckdb.cleaning import clean, clean_id, clean_key
+from discreet.engine.duckdb.session import RELATION, Session
+from discreet.engine.duckdb.sources import open_source, quoted
 from discreet.errors import ParameterError
 from discreet.schema.columns import Column, category, integer, number, text
 

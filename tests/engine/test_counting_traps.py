@@ -92,3 +92,20 @@ def test_one_row_that_changes_the_type_of_all_ids_changes_nobody_else() -> None:
     for kind in (pa.int8(), pa.int16(), pa.int32(), pa.uint8(), pa.uint64(), pa.string()):
         typed = pa.table({"drug": frame["drug"][36:], "id": pa.array(frame["id"][36:]).cast(kind)})
         assert sum(*count(plan, typed).values()) == 41
+
+
+@pytest.mark.parametrize("unit", [rows(), person("id", rows=9, groups=3)], ids=["rows", "person"])
+def test_sums_beyond_64_bits_are_exact(unit: Any) -> None:
+    """One group beyond 2^63 beside one just below: a list of such integers must never become doubles on the way."""
+    held = [{**hostile(1, seed=1)[0], "big": 2**63 - 1, "drug": drug, "id": "p"} for drug in ("yes", "yes", "no")]
+    plan = planned("SELECT drug, sum(big) AS b FROM data GROUP BY drug", COLUMNS, unit)
+    (sums,) = count(plan, table(plan, held, TYPES)).values()
+    assert sums[:2] == [2 * (2**63 - 1), 2**63 - 1]
+
+
+def test_sums_are_the_same_in_doubles_and_in_wide_integers(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = planned("SELECT drug, count(*) AS n, sum(debt) AS s, avg(age) AS m FROM data GROUP BY drug", COLUMNS, rows())
+    held = hostile(300, seed=3)
+    quick = count(plan, table(plan, held, TYPES))
+    monkeypatch.setattr("discreet.engine.duckdb.engine._EXACT", 0)  # doubles are never trusted
+    assert count(plan, table(plan, held, TYPES)) == quick

@@ -12,7 +12,7 @@ import duckdb
 import pytest
 from plan.random_expressions import CONSTANTS, DECLARED, FACTS, KINDS, VALUES, draw, rows
 
-from discreet.engine.duckdb_dialect import DUCKDB
+from discreet.engine.duckdb.dialect import DUCKDB
 from discreet.engine.expressions import write
 from discreet.errors import ParameterError
 from discreet.plan.evaluate import evaluate, infer

@@ -14,9 +14,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from discreet.engine.frames import arrow_of, names_of
-from discreet.engine.session import RELATION, Session
-from discreet.engine.sources import open_source
+from discreet.engine.duckdb.frames import arrow_of, names_of
+from discreet.engine.duckdb.session import RELATION, Session
+from discreet.engine.duckdb.sources import open_source
 
 
 class Spy:

@@ -16,8 +16,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from discreet.engine.session import RELATION, Session, exact_integers
-from discreet.engine.sources import open_source
+from discreet.engine.duckdb.session import RELATION, Session, exact_integers
+from discreet.engine.duckdb.sources import open_source
 from discreet.errors import EngineError
 
 SECRET = "Zorblax-4711"

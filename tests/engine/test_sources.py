@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from discreet.engine.session import RELATION, Session
-from discreet.engine.sources import Source, open_source
+from discreet.engine.duckdb.session import RELATION, Session
+from discreet.engine.duckdb.sources import Source, open_source
 from discreet.errors import ParameterError
 
 SALT = b"s" * 32

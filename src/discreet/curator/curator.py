@@ -30,9 +30,9 @@ from discreet.curator.answer import Answer
 from discreet.curator.gate import ask
 from discreet.curator.offer import offer
 from discreet.curator.question import Question
-from discreet.engine.duckdb_engine import DuckDBEngine
-from discreet.engine.public import facts_of_public, is_unique, read_public
-from discreet.engine.sources import Source, open_source
+from discreet.engine.duckdb.engine import DuckDBEngine
+from discreet.engine.duckdb.public import facts_of_public, is_unique, read_public
+from discreet.engine.duckdb.sources import Source, open_source
 from discreet.errors import DiscreetError, ParameterError
 from discreet.ledger.entry import Entry
 from discreet.ledger.ledger import Ledger

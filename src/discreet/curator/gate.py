@@ -23,7 +23,7 @@ from discreet.curator.answer import Answer
 from discreet.curator.refine import refine
 from discreet.curator.releases import answer_of, noisy
 from discreet.engine.counting import Groups
-from discreet.engine.duckdb_engine import Found, groups_of
+from discreet.engine.duckdb.engine import Found, groups_of
 from discreet.errors import DiscreetError, EngineError
 from discreet.ledger.ledger import Ledger
 from discreet.mechanisms import Threshold

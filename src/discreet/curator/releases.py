@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from discreet.curator.answer import Answer, Column
 from discreet.engine.counting import Groups
-from discreet.engine.duckdb_engine import Found
+from discreet.engine.duckdb.engine import Found
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.mechanisms.quantile import Quantile
 from discreet.mechanisms.selection import Selection

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from discreet.engine.cleaning import WHOLE
 from discreet.engine.dialect import Dialect
 from discreet.engine.shapes import chosen, contribution, heavy, keyed, mark, number_of_person, summed
 from discreet.engine.statement import Raw, Statement
@@ -105,7 +104,8 @@ class Counting:
         counts = self._number(new, groups, "count(*) AS c")
         text += f",\ncells AS (SELECT person, i, {counts} FROM placed GROUP BY person, i)"
         kept, choice = self._kept(groups)
-        weight = f"CASE WHEN c <= {rows} THEN {1 << CELL_BITS} ELSE {rows << CELL_BITS} // c END"
+        less = self.dialect.quotient.format(rows << CELL_BITS, "c")
+        weight = f"CASE WHEN c <= {rows} THEN {1 << CELL_BITS} ELSE {less} END"
         both = f"FROM placed JOIN {kept} ON placed.person = {kept}.person AND placed.i = {kept}.i"
         grouped = f"SELECT placed.i AS i, x, sum({weight}) AS n {both} GROUP BY placed.i, x"
         new.text = f"{text}{choice}\n{f'SELECT {place}, {weight} AS n {both}' if streamed else grouped}"
@@ -132,7 +132,7 @@ class Counting:
         if not self._factor(groups):
             return columns
         assert isinstance(self.plan.schema.unit, Person)
-        whole = self.raw.columns[self.plan.schema.unit.id][1] in WHOLE
+        whole = self.raw.columns[self.plan.schema.unit.id][1] in self.dialect.whole_types
         number = number_of_person(new.bind(self.salt), self.dialect, whole=whole)
         return f"{columns}, any_value({number}) AS p"
 
@@ -149,7 +149,8 @@ class Counting:
         text = self._lines(new, {})
         some, listed = " AND ".join(f"{key} IS NOT NULL" for key in keys), ", ".join(keys)
         if isinstance(self.plan.schema.unit, Person):
-            group = " || '/' || ".join(f"length(CAST({key} AS VARCHAR)) || ':' || CAST({key} AS VARCHAR)" for key in keys)
+            texts = [f"CAST({key} AS {self.dialect.types['text']})" for key in keys]
+            group = " || '/' || ".join(f"length({text}) || ':' || {text}" for text in texts)
             text += f",\ncells AS (SELECT DISTINCT person, {listed}, {group} AS i FROM lines WHERE {some})"
             marks = self.dialect.keyed_hash.format(salt=new.bind(self.salt), person="person", group="i")
             text += f",\n{chosen(self.plan.schema.unit.groups, marks, self.dialect)}"

@@ -7,10 +7,10 @@ OR) needs no table and lives in ``expressions``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from discreet.schema.columns import Kind
+from discreet.schema.columns import Column, Kind
 
 __all__ = ["Dialect"]
 
@@ -27,3 +27,12 @@ class Dialect:
     keyed_hash: str  # a text that only the {salt} can tell, for a {person} and a {group}; different for different groups
     hashed: str  # a whole number from 0 to {most} - 1 that only the {salt} can tell, for a {person}
     nth_smallest: str  # an aggregate: the {n}-th smallest {value}
+    is_nan: str  # of a {number}
+    is_finite: str
+    quotient: str  # {0} over {1}, both positive whole numbers, rounded down
+    digits: str  # whether a {text} is a whole number of up to 18 digits
+    try_whole: str  # the 64-bit integer that a {value} is, or NULL
+    whole_types: frozenset[str]  # types of whole numbers, as the source names them
+    clean: Callable[..., str]  # (column, raw SQL, raw type, doubles=) -> SQL of a declared value
+    clean_key: Callable[[Column, str, str], str]  # the same before its list is asked
+    clean_id: Callable[[str, str], str]  # (raw SQL, raw type) -> SQL of a person's id

@@ -61,10 +61,10 @@ def contribution(total: str, rows: int, bits: int, *, factor: bool, wide: bool, 
     whole = dialect.wide if wide else "BIGINT"
     light = f"c <= {rows} AND f IS NULL" if factor else f"c <= {rows}"
     weight = f"(CASE WHEN c > {rows} THEN {rows}e0 / c ELSE 1e0 END)" + (" * coalesce(f, 1e0)" if factor else "")
-    scale = f" * {2**bits}" if bits else ""
+    scale, double = (f" * {2**bits}", f" * {2**bits}e0") if bits else ("", "")
     return (
         f"sum(CASE WHEN {light} THEN CAST({total} AS {whole}){scale} "
-        f"ELSE CAST(trunc(CAST({total} AS DOUBLE){f' * {2**bits}e0' if bits else ''} * ({weight} * {_LOWERED})) AS {whole}) END)"
+        f"ELSE CAST(trunc(CAST({total} AS {dialect.types['number']}){double} * ({weight} * {_LOWERED})) AS {whole}) END)"
     )
 
 
@@ -73,10 +73,9 @@ def number_of_person(salt: str, dialect: Dialect, *, whole: bool) -> str:
     of all ids (a missing one turns integers into doubles, a word turns them into texts). An id of up to 18 digits is a number
     itself, which is quicker than a keyed hash. ``whole``: all ids are integers.
     """
-    digits = (
-        f"person BETWEEN -{_DIGITS} AND {_DIGITS}" if whole else "regexp_full_match(CAST(person AS VARCHAR), '-?[0-9]{1,18}')"
-    )
-    number = f"TRY_CAST({'person' if whole else 'CAST(person AS VARCHAR)'} AS BIGINT)"
+    text = f"CAST(person AS {dialect.types['text']})"
+    digits = f"person BETWEEN -{_DIGITS} AND {_DIGITS}" if whole else dialect.digits.format(text=text)
+    number = dialect.try_whole.format(value="person" if whole else text)
     hashed = dialect.hashed.format(salt=salt, person="person", most=_P)
     return f"CASE WHEN {digits} THEN ({number} % {_P} + {_P}) % {_P} ELSE {hashed} END"
 

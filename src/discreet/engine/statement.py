@@ -17,7 +17,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from discreet.engine.cleaning import clean, clean_id, clean_key
 from discreet.engine.dialect import Dialect
 from discreet.engine.expressions import write
 from discreet.plan.evaluate import infer
@@ -93,7 +92,9 @@ class Statement:
         source, kind = self.raw.columns[name]
         column = self.schema.columns[name]
         cell = quoted(source)
-        self._cleaned[alias] = clean(column, cell, kind, doubles=doubles) if listed else clean_key(column, cell, kind)
+        self._cleaned[alias] = (
+            self.dialect.clean(column, cell, kind, doubles=doubles) if listed else self.dialect.clean_key(column, cell, kind)
+        )
         return f"{_CLEANED}.{alias}"
 
     def _type(self, kind: Kind) -> str:
@@ -116,7 +117,7 @@ class Statement:
             return value
         if facts.step is not None:
             value = _scaled(f"floor({_scaled(value, 1 / facts.step)} + 0.5e0)", facts.step)
-        return f"CASE WHEN isfinite({value}) THEN {value} END"
+        return f"CASE WHEN {self.dialect.is_finite.format(number=value)} THEN {value} END"
 
     def added_in_doubles(self, measure: Measure) -> str:
         """The same whole number as ``added``, as a double; for values."""
@@ -154,9 +155,10 @@ class Statement:
 
     def rounded(self, number: str, low: int, high: int) -> str:
         """A double rounded to a whole number between two others, which no row can make fail; NaN is missing."""
+        nothing = self.dialect.is_nan.format(number=number)
         return (
             f"CASE WHEN {number} BETWEEN {low}e0 AND {high}e0 THEN CAST(floor({number} + 0.5e0) AS BIGINT) "
-            f"WHEN {number} < {low}e0 THEN {low} WHEN isnan({number}) THEN NULL WHEN {number} > {high}e0 THEN {high} END"
+            f"WHEN {number} < {low}e0 THEN {low} WHEN {nothing} THEN NULL WHEN {number} > {high}e0 THEN {high} END"
         )
 
     def lines(self, columns: Mapping[str, str]) -> str:
@@ -166,7 +168,7 @@ class Statement:
         wanted = dict(columns)
         if isinstance(self.schema.unit, Person):
             source, kind = self.raw.columns[self.schema.unit.id]
-            self._cleaned["person"] = clean_id(quoted(source), kind)
+            self._cleaned["person"] = self.dialect.clean_id(quoted(source), kind)
             wanted = {"person": f"{_CLEANED}.person", **wanted}
             tests.append(f"{_CLEANED}.person IS NOT NULL")
         cleaned = ", ".join(f"{sql} AS {alias}" for alias, sql in self._cleaned.items()) or "1 AS nothing"

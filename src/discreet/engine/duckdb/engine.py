@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.engine.counting import Counting, Groups
-from discreet.engine.duckdb_dialect import DUCKDB
-from discreet.engine.session import RELATION, Session, exact_integers
-from discreet.engine.sources import Source
+from discreet.engine.duckdb.dialect import DUCKDB
+from discreet.engine.duckdb.session import RELATION, Session, exact_integers
+from discreet.engine.duckdb.sources import Source
 from discreet.engine.statement import Raw, Statement
 from discreet.mechanisms.histograms import Histograms, Table
 from discreet.mechanisms.secret import Secret
@@ -33,6 +33,7 @@ __all__ = ["DuckDBEngine", "groups_of"]
 
 _SMALL = 2**22  # what one unit adds at most, for sums to be read as 64-bit integers: 2^40 units would fill them
 _FULL = 2**62
+_EXACT = 2**53  # up to here doubles hold all whole numbers
 
 Found = Mapping[Statistic, Secret[NDArray[np.generic]] | Secret[Table]]
 
@@ -93,7 +94,7 @@ class DuckDBEngine:
         most = max(measure.bound for measure in measures)
         if most <= _SMALL and not isinstance(counting.plan.schema.unit, Person):
             table = self._run(counting.quick_sums(measures, groups))
-            if max(table.column(f"s{len(measures)}").to_pylist(), default=0) * most <= 2**53:
+            if max(table.column(f"s{len(measures)}").to_pylist(), default=0) * most <= _EXACT:
                 return table
         return self._run(counting.sums(wanted, groups))
 
@@ -139,10 +140,11 @@ def _sums(table: pyarrow.Table, name: str, size: int, *, small: bool, bits: int)
     places = table.column("i").to_numpy()
     if small:
         full = np.zeros(size, dtype=np.int64)
-        np.add.at(full, places, [max(-_FULL, min(number, _FULL)) for number in numbers])
+        np.add.at(full, places, np.array([max(-_FULL, min(number, _FULL)) for number in numbers], dtype=np.int64))
         return full
     wide = np.zeros(size, dtype=object)
-    np.add.at(wide, places, numbers)
+    for place, number in zip(places, numbers, strict=True):  # numpy would make doubles of a list of large integers
+        wide[place] += number
     return wide
 
 

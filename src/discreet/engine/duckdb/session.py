@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING
 import duckdb
 import numpy as np
 
-from discreet.engine.cleaning import text_literal
-from discreet.engine.sources import Source, quoted
+from discreet.engine.duckdb.cleaning import text_literal
+from discreet.engine.duckdb.sources import Source, quoted
 from discreet.errors import EngineError
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from discreet.engine.cleaning import text_literal
+from discreet.engine.duckdb.cleaning import text_literal
 from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class Source:
             log = None if self.database is None else Path(f"{self.database}.wal")  # changes that a database has yet to take in
             return _hashed(salt, (_state(file) for file in (*self.files, *([log] if log and log.exists() else []))))
         if salt not in self._prints:
-            from discreet.engine.frames import contents
+            from discreet.engine.duckdb.frames import contents
 
             self._prints[salt] = _hashed(salt, contents(self.frame))
         return self._prints[salt]
@@ -84,7 +84,7 @@ def open_source(source: object, *, table: str | None = None, columns: Iterable[s
         return _open_files(os.fspath(source), table, wanted)
     if table is not None:
         raise ParameterError("table= names a table of a DuckDB file, and this source is no file; leave it out.")
-    from discreet.engine.frames import arrow_of, names_of
+    from discreet.engine.duckdb.frames import arrow_of, names_of
 
     names = names_of(source)
     if names is None:
@@ -113,7 +113,7 @@ def _open_files(path: object, table: str | None, wanted: tuple[str, ...] | None)
         raise ParameterError("table= names a table of a DuckDB file, and this source is none; leave it out.")
     if kind == "parquet":
         return _open_parquet(files, origin, wanted)
-    from discreet.engine.csv_source import csv_names, csv_query
+    from discreet.engine.duckdb.csv_source import csv_names, csv_query
 
     names, delimiter = csv_names(files)
     _distinct(names)

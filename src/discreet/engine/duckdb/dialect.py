@@ -9,6 +9,7 @@ from __future__ import annotations
 from types import MappingProxyType
 
 from discreet.engine.dialect import Dialect
+from discreet.engine.duckdb.cleaning import WHOLE, clean, clean_id, clean_key
 
 __all__ = ["DUCKDB"]
 
@@ -72,4 +73,13 @@ DUCKDB = Dialect(
     keyed_hash="md5({salt} || '/' || CAST({person} AS VARCHAR) || '/' || CAST({group} AS VARCHAR)) || CAST({group} AS VARCHAR)",
     hashed="CAST(md5_number({salt} || '/' || CAST({person} AS VARCHAR)) % {most} AS BIGINT)",
     nth_smallest="list_extract(min({value}, {n}), {n})",
+    is_nan="isnan({number})",
+    is_finite="isfinite({number})",
+    quotient="{0} // {1}",
+    digits="regexp_full_match({text}, '-?[0-9]{{1,18}}')",
+    try_whole="TRY_CAST({value} AS BIGINT)",
+    whole_types=WHOLE,
+    clean=clean,
+    clean_key=clean_key,
+    clean_id=clean_id,
 )

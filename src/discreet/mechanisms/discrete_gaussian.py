@@ -19,6 +19,7 @@ from discreet.errors import ParameterError
 from discreet.exact import positive, probability, root
 from discreet.exact import sensitivity as read_sensitivity
 from discreet.mechanisms.grid import Released, release_integers
+from discreet.mechanisms.recording import let_out
 from discreet.mechanisms.values import Number, Value
 from discreet.noise import discrete_gaussian as noise
 from discreet.privacy import Privacy
@@ -78,7 +79,7 @@ class DiscreteGaussian:
 
     def release(self, value: Value) -> Released:
         """Integers plus noise: a number for a number, an array for an array."""
-        return release_integers(value, lambda size: noise.discrete(self.squared_sigma, size))
+        return let_out(self, value, lambda: release_integers(value, lambda size: noise.discrete(self.squared_sigma, size)))
 
     def error(self, confidence: Number = 0.95) -> int:
         """With at least this probability, one released number is no farther from the truth.

@@ -24,6 +24,7 @@ from discreet.errors import ParameterError
 from discreet.exact import positive, probability, root
 from discreet.exact import sensitivity as read_sensitivity
 from discreet.mechanisms.grid import Grid, Released, choose_grid
+from discreet.mechanisms.recording import let_out
 from discreet.mechanisms.values import Number, Value, nearest
 from discreet.noise import gaussian as noise
 from discreet.privacy import Privacy
@@ -114,8 +115,12 @@ class Gaussian:
     def release(self, value: Value) -> Released:
         """``value`` plus noise: a number for a number, an array for an array (independent noise in every coordinate)."""
         units = self._units
-        return self._grid.release(
-            value, lambda size: noise.rounded(units, size), lambda near, exact: noise.rounded(units, near.size, near, exact)
+        return let_out(
+            self,
+            value,
+            lambda: self._grid.release(
+                value, lambda size: noise.rounded(units, size), lambda near, exact: noise.rounded(units, near.size, near, exact)
+            ),
         )
 
     def error(self, confidence: Number = 0.95) -> int | float:

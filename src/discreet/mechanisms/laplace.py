@@ -20,6 +20,7 @@ from discreet.errors import ParameterError
 from discreet.exact import positive, probability
 from discreet.exact import sensitivity as read_sensitivity
 from discreet.mechanisms.grid import Grid, Released, choose_grid
+from discreet.mechanisms.recording import let_out
 from discreet.mechanisms.values import Number, Numbers, Value, nearest
 from discreet.noise import laplace as noise
 from discreet.privacy import Privacy
@@ -84,8 +85,12 @@ class Laplace:
     def release(self, value: Value) -> Released:
         """``value`` plus noise: a number for a number, an array for an array (independent noise in every coordinate)."""
         units = self._units
-        return self._grid.release(
-            value, lambda size: noise.discrete(units, size), lambda near, exact: noise.rounded(units, near, exact)
+        return let_out(
+            self,
+            value,
+            lambda: self._grid.release(
+                value, lambda size: noise.discrete(units, size), lambda near, exact: noise.rounded(units, near, exact)
+            ),
         )
 
     def error(self, confidence: Number = 0.95) -> int | float:

@@ -20,6 +20,7 @@ public values are imagined in the first cell and in the last; they are the same 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -31,6 +32,7 @@ from discreet.exact import positive, probability, whole
 from discreet.mechanisms.exponential import Exponential
 from discreet.mechanisms.histograms import Histograms, Table
 from discreet.mechanisms.permute_and_flip import PermuteAndFlip
+from discreet.mechanisms.recording import let_out
 from discreet.mechanisms.secret import Secret, opened
 from discreet.mechanisms.values import Number
 from discreet.privacy import Privacy
@@ -93,9 +95,18 @@ class Quantile:
         With ``side``, the end of an interval that holds the quantile with at least this ``confidence``.
         """
         table = opened(counts)
+
+        def draw() -> NDArray[np.int64]:
+            return np.array([self.selection.release(scores) for scores in self.scores(table, confidence)], dtype=np.int64)
+
+        return let_out(self, table, draw, confidence)
+
+    def scores(self, table: Table, confidence: Number = 0.975) -> Iterator[NDArray[np.int64]]:
+        """What the cells of every row are chosen by: minus their losses, in parts of the share's denominator."""
         cells = table.width if isinstance(table, Histograms) else table.shape[1]
         offset, padding, most = self.limits(cells, confidence)
-        return np.array([self._choose(np.minimum(row, most), offset, padding) for row in table], dtype=np.int64)
+        for row in table:
+            yield self._scores(np.minimum(row, most), offset, padding)
 
     def limits(self, cells: int, confidence: Number = 0.975) -> tuple[int, int, int]:
         """The offset and the padding of an interval's end, and the largest count: all public. Beyond it counts are cut off,
@@ -107,7 +118,7 @@ class Quantile:
             raise ParameterError("So small an epsilon, spread over so many cells, leaves no quantile; write a larger epsilon.")
         return offset, 2 * offset, most
 
-    def _choose(self, row: NDArray[np.int64], offset: int, padding: int) -> int:
+    def _scores(self, row: NDArray[np.int64], offset: int, padding: int) -> NDArray[np.int64]:
         """All in whole numbers: losses are multiplied by the share's denominator, and so are ``offset`` and ``padding``."""
         share, scale = self.share.numerator, self.share.denominator
         below_or_in = np.cumsum(row)
@@ -117,4 +128,5 @@ class Quantile:
         if padding:
             lt[0] = 0
             le[-1] += padding
-        return self.selection.release(-np.maximum(np.maximum(lt - aim, aim - le), 0))
+        scores: NDArray[np.int64] = -np.maximum(np.maximum(lt - aim, aim - le), 0)
+        return scores

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from discreet.balls import ball, precision, upper
 from discreet.errors import ParameterError, ValueRefused
 from discreet.exact import positive, probability, whole
+from discreet.mechanisms.recording import let_out
 from discreet.mechanisms.values import Number
 from discreet.noise.coins import Chance, bernoulli, uniform
 from discreet.noise.lazy import Integers, Reals
@@ -125,6 +126,9 @@ class RandomizedResponse:
 
     def release(self, value: Hashable | Sequence[Hashable] | NDArray[np.generic]) -> Hashable | NDArray[np.generic]:
         """One randomised report for one answer, an array of reports for a list or array of answers (one a person)."""
+        return let_out(self, value, lambda: self._report(value))
+
+    def _report(self, value: Hashable | Sequence[Hashable] | NDArray[np.generic]) -> Hashable | NDArray[np.generic]:
         if isinstance(value, np.ndarray) and value.ndim != 1:
             if value.ndim:
                 raise ValueRefused("Answers must be a flat list or array, one for each person.")

@@ -23,6 +23,7 @@ from discreet.errors import ParameterError, ValueRefused
 from discreet.exact import positive, probability, whole
 from discreet.exact import sensitivity as read_sensitivity
 from discreet.mechanisms.histograms import Table
+from discreet.mechanisms.recording import let_out
 from discreet.mechanisms.secret import Secret, opened
 from discreet.mechanisms.values import Number, nearest, read_numbers
 from discreet.noise.lazy import Reals
@@ -76,12 +77,15 @@ class Selection(ABC):
 
     def release(self, scores: Scores) -> int:
         """The position of the winner, and nothing else."""
+        return let_out(self, scores, lambda: self._winner(scores))
+
+    def _winner(self, scores: Scores) -> int:
         away, exact = distances(scores)
         return noisy_argmax(away, self.weight, self.noise, exact)
 
     def release_each(self, scores: Table | Secret[Table]) -> NDArray[np.int64]:
         """The position of the winner in every row of a table of scores: one contest, and one cost, a row."""
-        return np.array([self.release(row) for row in opened(scores)], dtype=np.int64)
+        return let_out(self, scores, lambda: np.array([self._winner(row) for row in opened(scores)], dtype=np.int64), "each")
 
     def choose(self, candidates: Sequence[C], scores: Scores) -> C:
         """The winning candidate, and nothing else."""
@@ -92,7 +96,7 @@ class Selection(ABC):
             raise ParameterError(
                 f"There are {len(candidates)} candidates and {numbers.size} scores; give one score for each candidate."
             )
-        return candidates[self.release(scores)]
+        return candidates[let_out(self, scores, lambda: self._winner(scores), tuple(candidates))]
 
     @abstractmethod
     def error(self, confidence: Number = 0.95, *, candidates: int) -> float:

@@ -30,6 +30,7 @@ from discreet.errors import Exhausted, ParameterError, ValueRefused
 from discreet.exact import positive, probability, whole
 from discreet.exact import sensitivity as read_sensitivity
 from discreet.mechanisms.laplace import Laplace
+from discreet.mechanisms.recording import let_out
 from discreet.mechanisms.values import Number, Numbers, Value, nearest, read_number, read_numbers
 from discreet.noise import laplace as noise
 from discreet.noise.bits import CHUNK
@@ -159,6 +160,7 @@ class Stream:
         self._lock = threading.Lock()
         self._process = os.getpid()
         first, self._query_scale = (scale / technique.step for scale in technique.scales)
+        self._threshold = bar
         self._bar = bar + int(noise.discrete(first, 1)[0]) * technique.step
         self._left = technique.cutoff
 
@@ -185,7 +187,7 @@ class Stream:
             if self._left == 0:
                 raise Exhausted(f"All {self._technique.cutoff} answers above the threshold are spent; pay for a new stream.")
             for start in range(0, near.size, CHUNK):
-                above = self._compare(near[start : start + CHUNK], start, numbers.exact)
+                above = self._above(numbers, near, start)
                 found = np.flatnonzero(above)[: self._left]
                 self._left -= found.size
                 answers += above[: found[-1] + 1 if self._left == 0 else None].tolist()
@@ -198,6 +200,12 @@ class Stream:
                 if self._left == 0:
                     break
         return answers
+
+    def _above(self, numbers: Numbers, near: Reals, start: int) -> NDArray[np.bool_]:
+        here = slice(start, start + CHUNK)
+        return let_out(
+            self._technique, numbers.flat[here], lambda: self._compare(near[here], start, numbers.exact), self._threshold, self
+        )
 
     def _compare(self, near: Reals, start: int, exact: Callable[[int], Fraction]) -> NDArray[np.bool_]:
         """Which values plus fresh noise reach the bar: in floats where those are surely right, exactly otherwise."""

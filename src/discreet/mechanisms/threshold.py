@@ -31,6 +31,7 @@ from discreet.errors import ParameterError, ValueRefused
 from discreet.exact import positive, probability, root, whole
 from discreet.mechanisms.gaussian import Gaussian, analytic_sigma
 from discreet.mechanisms.laplace import Laplace
+from discreet.mechanisms.recording import let_out
 from discreet.mechanisms.secret import Secret, opened
 from discreet.mechanisms.values import Number
 from discreet.noise import gaussian, laplace
@@ -85,6 +86,9 @@ class Threshold:
 
     def release(self, counts: Counts[K]) -> dict[K, int]:
         """The keys whose noisy count exceeds the cut, with that count, largest first."""
+        return let_out(self, counts, lambda: self._noisy(counts), "counts")
+
+    def _noisy(self, counts: Counts[K]) -> dict[K, int]:
         keys, numbers = _read(counts)
         noisy = numbers + self._draw(numbers.size)
         shown = [(keys[i], int(noisy[i])) for i in np.flatnonzero(noisy > self.cut)]
@@ -92,8 +96,11 @@ class Threshold:
 
     def select(self, counts: Counts[K]) -> list[K]:
         """The keys that may be shown, without counts: the rule that shows most."""
+        return let_out(self, counts, lambda: self._selected(counts), "keys")
+
+    def _selected(self, counts: Counts[K]) -> list[K]:
         if self.noise == "gaussian":
-            return [key for key, _ in _arranged(list(self.release(counts).items()))]
+            return [key for key, _ in _arranged(list(self._noisy(counts).items()))]
         keys, numbers = _read(counts)
         shown = np.ones(numbers.size, dtype=np.bool_)
         for number in np.unique(numbers[numbers <= 2 * self.cut + 2]):

@@ -2,18 +2,23 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test check bench clean
+.PHONY: demo test check browsers bench clean
 
 demo: .venv/installed
 	$(BIN)/discreet demo
 
-test: check
+test: check browsers
 	$(BIN)/python -m pytest -n 2
 
 check: .venv/developing
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# The JavaScript client is tested in Node and in a real browser; where they cannot be installed, its tests say what is missing.
+browsers:
+	-@{ command -v node && command -v chromium; } >/dev/null || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null \
+		|| { apt-get update && apt-get install -y nodejs chromium; }
 
 bench: .venv/developing
 	$(BIN)/python -m benchmarks

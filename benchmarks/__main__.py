@@ -17,6 +17,11 @@ PEERS = {
     "noise": ["opendp==0.16.0"],
     "accounting": ["dp-accounting==0.6.0"],
     "query": ["opendp[polars]==0.16.0"],
+    "audit_board": ["opendp==0.16.0", "diffprivlib==0.6.6", "scikit-learn==1.7.2", "python-dp==1.1.5"],
+    "audit_detection": [],
+    "audit_calibration": [],
+    # What the peers need but do not declare, and the newest versions under which they still run.
+    "local": ["pure-ldp==1.2.0", "multi-freq-ldpy==0.2.5", "numpy<2.3", "xxhash<4", "scikit-learn", "statsmodels"],
 }
 
 

@@ -22,6 +22,7 @@ SAYS = {
     "secret_bit.py": "loose: theta = 0.6667, costs epsilon = 0.6931",
     "secret_society.py": "Washington",
     "skipped_lectures.py": "one report is off by up to 45 lectures",
+    "survey.py": "the truth is told with theta = 0.7311: each report fits one answer 2.7183 times better",
     "total_debt.py": "10,000,000 EUR",
 }
 

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from discreet import errors as errors
+    from discreet import local as local
+    from discreet.auditor import *  # noqa: F403
     from discreet.curator import *  # noqa: F403
     from discreet.mechanisms import *  # noqa: F403
     from discreet.plan import *  # noqa: F403
@@ -25,12 +27,13 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 # Rooms are opened when first needed, so that `import discreet` costs nothing.
-_ROOMS = ("discreet.privacy", "discreet.mechanisms", "discreet.schema", "discreet.plan", "discreet.curator")
+_ROOMS = ("discreet.privacy", "discreet.mechanisms", "discreet.schema", "discreet.plan", "discreet.curator", "discreet.auditor")
 _MODULES = {
     "calibrate": "discreet.privacy.calibrate",
     "errors": "discreet.errors",
     "filters": "discreet.privacy.filters",
     "formulas": "discreet.privacy.formulas",
+    "local": "discreet.local",
     "plots": "discreet.privacy.plots",
     "sensitivity": "discreet.schema.sensitivity",
 }

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 import discreet
-from discreet.cli import budget, demo, init, ledger, plot, preview, query
+from discreet.cli import audit, budget, demo, init, ledger, local, plot, preview, query
 
 __all__ = ["app", "main"]
 
@@ -21,6 +21,8 @@ app.command("preview")(preview.run)
 app.command("query")(query.run)
 app.command("budget")(budget.run)
 app.add_typer(ledger.app, name="ledger")
+app.command("audit")(audit.run)
+app.add_typer(local.app, name="local")
 app.command("plot")(plot.run)
 
 
@@ -30,7 +32,9 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback(epilog="Exit codes: 0 done, 2 refused (one sentence says why), 3 the budget would be exceeded.")
+@app.callback(
+    epilog="Exit codes: 0 done, 1 an audit found a violation, 2 refused (one sentence says why), 3 the budget would be exceeded."
+)
 def _options(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")

@@ -1,0 +1,87 @@
+"""The pairs of neighbours that an audit tries, each with the Python lines that make it again."""
+
+from __future__ import annotations
+
+import ast
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from discreet.auditor.neighbours import Pair, extreme_pairs
+from discreet.errors import ParameterError
+from discreet.schema.table import Schema
+
+__all__ = ["Case", "declared", "listed"]
+
+_LONGEST = 300
+_EXAMPLE = "write pairs = [([1, 2], [1]), ([1], [])]"
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """Two neighbouring inputs. ``code`` defines ``a`` and ``b``; ``pair`` is there when a schema made them."""
+
+    name: str
+    a: object
+    b: object
+    code: str
+    pair: Pair | None = None
+
+    @property
+    def words(self) -> str:
+        """The two inputs, short enough to read; they are made up, so they may be shown."""
+        return str(self.pair) if self.pair is not None else f"{self.name}: {_cut(self.a)} and {_cut(self.b)}"
+
+    @classmethod
+    def of(cls, pair: Pair) -> Case:
+        """A pair that a schema made."""
+        code = [
+            "import datetime",
+            "from math import inf, nan",
+            "from discreet.auditor.neighbours import Pair",
+            f"pair = {pair!r}",
+            "a, b = pair.before, pair.after",
+        ]
+        return cls(pair.name, pair.before, pair.after, "\n".join(code), pair)
+
+
+def listed(pairs: object, origin: str = "pairs") -> list[Case]:
+    """Pairs that somebody wrote down; ``origin`` is the Python expression of the list, for inputs that are not literals.
+
+    >>> [case.words for case in listed([([1, 5], [1])])]
+    ['pair 1: [1, 5] and [1]']
+    """
+    if isinstance(pairs, (str, bytes)) or not isinstance(pairs, Sequence) or not pairs:
+        raise ParameterError(f"An audit needs a list of pairs of neighbouring inputs; {_EXAMPLE}.")
+    for pair in pairs:
+        if not isinstance(pair, (list, tuple)) or len(pair) != 2:
+            raise ParameterError(f"Every pair is two neighbouring inputs (a, b); {_EXAMPLE}.")
+    return [Case(f"pair {i + 1}", a, b, _code(a, b, f"{origin}[{i}]")) for i, (a, b) in enumerate(pairs)]
+
+
+def declared(schema: Schema) -> list[Case]:
+    """Neighbours at their worst, as Arrow tables, for the facts that a data owner declares."""
+    return [Case.of(pair) for pair in extreme_pairs(schema)]
+
+
+def read_schema(file: str | os.PathLike[str]) -> Schema:
+    """The columns and the protected unit of an owner's file, such as hospital.toml; its table is not opened."""
+    from discreet.curator.configuration import read
+
+    facts = read(file)
+    return Schema(facts["columns"], facts["unit"])
+
+
+def _code(a: object, b: object, otherwise: str) -> str:
+    """The pair as literals if Python can read them back, else where it is found."""
+    text = f"{a!r}, {b!r}"
+    try:
+        plain = len(text) <= _LONGEST and ast.literal_eval(text) == (a, b)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        plain = False
+    return f"a, b = {text if plain else otherwise}"
+
+
+def _cut(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."

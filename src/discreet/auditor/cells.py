@@ -1,0 +1,146 @@
+"""Outputs sorted into cells, and for each cell the chance that its outputs come from a: learned from past draws.
+
+Tokens have a cell each, what was never seen has one too. Numbers are cut at their quantiles and at the extreme order statistics
+(a leak may be rare), or between their values when these are few; neighbouring cells lend each other what they learned, as far as
+past draws cannot tell them apart, so that the chance of a tail is learned from all of its draws.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Cells", "Guess", "number_cells", "token_cells"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Sides = NDArray[np.bool_]
+
+_TOKENS = 500
+_FEW = 64
+_PARTS = 32
+_EXTREMES = (3, 6, 12, 24, 48, 96, 144)
+
+
+@dataclass(frozen=True)
+class Cells:
+    """A partition: ``edges`` for numbers (cell 0 has NaN), or ``cell_of`` for tokens; ``counts`` are past draws (2 x cells)."""
+
+    counts: Floats
+    chances: Floats
+    edges: Floats | None = None
+    cell_of: Ints | None = None
+
+    def place(self, column: Floats | Ints) -> Ints:
+        """The cell of every output."""
+        if self.edges is not None:
+            return np.where(np.isnan(column), 0, np.searchsorted(self.edges, column, side="left") + 1)
+        assert self.cell_of is not None
+        known = np.minimum(column.astype(np.int64) + 1, self.cell_of.size - 1)
+        return np.asarray(self.cell_of[known])
+
+    def tally(self, column: Floats | Ints, on_a: Sides) -> Floats:
+        """How many outputs fall into each cell, on a and on b."""
+        return _tally(self.place(column), on_a, self.counts.shape[1])
+
+
+@dataclass(frozen=True)
+class Guess:
+    """The chance of a in every cell: ``bold`` as it was seen, otherwise half a standard deviation closer to one half."""
+
+    cells: Cells
+    bold: bool
+
+    @property
+    def chance(self) -> Floats:
+        mean, spread = self.cells.chances
+        if self.bold:
+            return np.asarray(mean)
+        return np.asarray(0.5 + np.sign(mean - 0.5) * np.maximum(0.0, np.abs(mean - 0.5) - spread / 2))
+
+
+def _tally(cells: Ints, on_a: Sides, size: int) -> Floats:
+    return np.array([np.bincount(cells[on_a], minlength=size), np.bincount(cells[~on_a], minlength=size)], dtype=np.float64)
+
+
+def token_cells(tokens: Ints, on_a: Sides) -> Cells:
+    """A cell for each of the frequent tokens; one for the rare, and one for those never seen (as singletons once were).
+
+    Tokens are numbered from 0 in the order of their first appearance, -1 is one of its own.
+    """
+    shifted = tokens + 1
+    size = int(shifted.max(initial=0)) + 1
+    counts = _tally(shifted, on_a, size)
+    often = counts.sum(axis=0)
+    frequent = np.argsort(-often, kind="stable")[:_TOKENS]
+    frequent = frequent[often[frequent] >= 2]
+    cell_of = np.ones(size + 1, dtype=np.int64)  # 0: never seen, 1: rare
+    cell_of[frequent] = np.arange(2, frequent.size + 2)
+    cell_of[-1] = 0
+    merged = _tally(cell_of[shifted], on_a, frequent.size + 2)
+    single = often == 1
+    merged[:, 0] = counts[:, single].sum(axis=1)
+    return Cells(merged, chances(merged), cell_of=cell_of)
+
+
+def number_cells(column: Floats, on_a: Sides) -> Cells:
+    """Cells between edges; edges that separate nothing are dropped."""
+    present = ~np.isnan(column)
+    values = np.sort(column[present])
+    distinct = values[np.flatnonzero(np.diff(values, prepend=np.nan) != 0)]
+    if distinct.size <= _FEW:
+        edges = distinct[:-1] + np.diff(distinct) / 2
+    else:
+        places = [values.size * part // _PARTS for part in range(1, _PARTS)]
+        places += [place for k in _EXTREMES for place in (k - 1, values.size - k - 1) if 2 * k < values.size]
+        edges = np.unique(values[np.array(places)])
+    empty = np.zeros((2, edges.size + 2))
+    counts = Cells(empty, empty, edges=edges).tally(column, on_a)
+    missing, tree = chances(counts[:, :1]), dyadic_chances(counts[:, 1:])
+    return Cells(counts, np.concatenate([missing, tree], axis=1), edges=edges)
+
+
+def chances(counts: Floats) -> Floats:
+    """The mean and the standard deviation of the chance of a in every cell by itself (2 x cells), given its past draws."""
+    a, b = counts
+    mean = (a + 0.5) / (a + b + 1)
+    return np.array([mean, np.sqrt(mean * (1 - mean) / (a + b + 2))])
+
+
+def dyadic_chances(counts: Floats) -> Floats:
+    """The same when neighbouring cells may have one chance: averaged over all ways to halve the row of cells, halve the halves,
+    and stop anywhere, each weighted by how well it explains past draws (context-tree weighting, Willems et al. 1995)."""
+    cells = counts.shape[1]
+    levels = [np.pad(counts, ((0, 0), (0, (1 << max(0, (cells - 1).bit_length())) - cells)))]
+    while levels[-1].shape[1] > 1:
+        levels.append(levels[-1][:, ::2] + levels[-1][:, 1::2])
+    explained = _evidence(levels[0])
+    stops = [np.ones(levels[0].shape[1])]
+    for level in levels[1:]:
+        whole, apart = _evidence(level), explained[::2] + explained[1::2]
+        both = np.logaddexp(whole, apart)
+        stops.append(np.exp(whole - both))
+        explained = both - np.log(2)
+    mean, square, reach = np.zeros(1), np.zeros(1), np.ones(1)
+    for level, stop in zip(reversed(levels), reversed(stops), strict=True):
+        if level.shape[1] > 1:
+            mean, square, reach = np.repeat(mean, 2), np.repeat(square, 2), np.repeat(reach, 2)
+        here, spread = chances(level)
+        mean, square = mean + reach * stop * here, square + reach * stop * (here**2 + spread**2)
+        reach = reach * (1 - stop)
+    return np.array([mean, np.sqrt(np.maximum(0.0, square - mean**2))])[:, :cells]
+
+
+def _evidence(counts: Floats) -> Floats:
+    """The log-probability of the sides in each cell when its chance is drawn from Beta(1/2, 1/2)."""
+    a, b = counts
+    return np.asarray(_log_gamma(a + 0.5) + _log_gamma(b + 0.5) - _log_gamma(a + b + 1) - np.log(np.pi))
+
+
+def _log_gamma(x: Floats) -> Floats:
+    """Stirling's series, after a shift by 8: good to 1e-10."""
+    y = x + 8
+    series = (y - 0.5) * np.log(y) - y + 0.5 * np.log(2 * np.pi) + 1 / (12 * y) - 1 / (360 * y**3) + 1 / (1260 * y**5)
+    return np.asarray(series - np.log(x * (x + 1) * (x + 2) * (x + 3) * (x + 4) * (x + 5) * (x + 6) * (x + 7)))

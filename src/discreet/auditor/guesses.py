@@ -1,0 +1,67 @@
+"""All guesses of an audit: for every column of the table, which outputs come from a, learned anew after each batch."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.auditor.cells import Cells, Guess, number_cells, token_cells
+from discreet.auditor.features import Table
+from discreet.auditor.scores import Score, learn_score, recent
+
+__all__ = ["Guesses"]
+
+Floats = NDArray[np.float64]
+_AGAIN = 1.4  # scores are learned anew when there are so many times more draws
+
+Tally = tuple[Floats, Floats, Floats]
+
+
+class Guesses:
+    """Partitions of the outputs by column; nothing is guessed before the first batch."""
+
+    def __init__(self) -> None:
+        self.cells: dict[tuple[str, str], Cells] = {}
+        self.scores: list[Score] = []  # one learned from each half of the draws
+        self._learned = 0
+
+    def learn(self, table: Table) -> None:
+        """Sort all past draws into cells."""
+        cells = {("token", ""): token_cells(table.tokens, table.on_a), ("shape", ""): token_cells(table.shapes, table.on_a)}
+        for name, words in table.words.items():
+            cells["word", name] = token_cells(words, table.on_a)
+        for name, numbers in table.numbers.items():
+            cells["number", name] = number_cells(numbers, table.on_a)
+        self._learn_scores(table)
+        if self.scores:  # what a score means is learned from draws that it was not learned from
+            rows = [recent(table.size, 1 - half) for half in (0, 1)]
+            for name in ("", "trees") if self.scores[0].trees else ("",):
+                values = [score(table, rest, trees=bool(name)) for score, rest in zip(self.scores, rows, strict=True)]
+                cells["score", name] = number_cells(np.concatenate(values), table.on_a[np.concatenate(rows)])
+        self.cells = {key: cell for key, cell in cells.items() if np.count_nonzero(cell.counts.sum(axis=0)) > 1}
+
+    def _learn_scores(self, table: Table) -> None:
+        if table.size < _AGAIN * self._learned:
+            return
+        self._learned = table.size
+        scores = [learn_score(table, half) for half in (0, 1)]
+        self.scores = [score for score in scores if score is not None] if None not in scores else []
+
+    def tally(self, block: Table) -> dict[str, Tally]:
+        """For every guess: the chances, the past draws, and the new draws in its cells."""
+        tallies: dict[str, Tally] = {}
+        for (kind, name), cells in self.cells.items():
+            seen = cells.tally(self.column(block, kind, name), block.on_a)
+            past = cells.counts.sum(axis=0)
+            for bold in (True, False):
+                tallies[f"{kind} {name} {bold}"] = Guess(cells, bold).chance, past, seen
+        return tallies
+
+    def column(self, block: Table, kind: str, name: str) -> Floats | NDArray[np.int64]:
+        """What one of the partitions looks at."""
+        if kind == "score":
+            rows = np.arange(block.size)
+            return np.asarray(sum(score(block, rows, trees=bool(name)) for score in self.scores) / len(self.scores))
+        if kind == "number":
+            return block.numbers[name]
+        return block.words[name] if kind == "word" else block.tokens if kind == "token" else block.shapes

@@ -1,0 +1,189 @@
+"""One run of a function, watched: every value before its noise, every payment, and everything that came out.
+
+A second run may *follow* a first one. It is then given the first one's noisy answers instead of its own. Whatever a private
+program does is decided by its noisy answers alone, so a run that follows must take every step of the first; only the values
+before noise may differ. Adaptive programs need no exception: on both sides they see the same answers.
+
+The salt of a new ledger, which decides which of a person's rows count, is followed as well.
+"""
+
+from __future__ import annotations
+
+import copy
+import io
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import dataclass, field
+from functools import wraps
+from typing import TypeVar
+from unittest.mock import patch
+
+import numpy as np
+
+from discreet.auditor.likeness import shape
+from discreet.ledger import ledger as ledgers
+from discreet.ledger.chain import opening
+from discreet.ledger.entry import Facts
+from discreet.mechanisms import RandomizedResponse
+from discreet.mechanisms.recording import Release, recorded, recorder
+from discreet.privacy import Privacy
+from discreet.privacy.budget import Budget
+
+__all__ = ["Committed", "Let", "Opened", "Reserved", "Step", "Trace", "watch"]
+
+D = TypeVar("D")
+
+_patching = threading.RLock()  # one watched run at a time: the ledger's functions are exchanged meanwhile
+
+
+@dataclass(frozen=True, eq=False)
+class Let:
+    """A release and what came of it; ``refused``: an error did."""
+
+    release: Release
+    output: object = None
+    refused: bool = False
+
+    @property
+    def name(self) -> str:
+        return type(self.release.mechanism).__name__
+
+    @property
+    def shape(self) -> tuple[int, ...] | None:
+        """Of the value; one person's answer has none, even if it is a tuple."""
+        value = self.release.value
+        answers = isinstance(self.release.mechanism, RandomizedResponse) and not isinstance(value, (list, np.ndarray))
+        return () if answers else shape(value)
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A new ledger."""
+
+    salt: str
+
+    name = "a new ledger"
+
+
+@dataclass(frozen=True)
+class Reserved:
+    """A payment into a ledger."""
+
+    question: str
+    plan: str
+    asked: str
+    privacy: Privacy
+
+    name = "a payment"
+
+
+@dataclass(frozen=True)
+class Committed:
+    """An answer that a ledger keeps."""
+
+    answer: str
+
+    name = "an answer for the ledger"
+
+
+Step = Let | Opened | Reserved | Committed
+
+
+@dataclass(eq=False)
+class Trace:
+    """What one run did, in order, and how it ended."""
+
+    steps: list[Step] = field(default_factory=list)
+    returned: object = None
+    raised: str | None = None
+    said: tuple[str, ...] = ()  # printed, or warned
+
+
+def watch(run: Callable[[D], object], data: D, following: Trace | None = None) -> Trace:
+    """Run a function on made-up data and write down all it does. Errors, warnings and prints are kept, and go no further."""
+    watcher, printed = _Watcher(following), io.StringIO()
+    trace = watcher.trace
+    with _patching, _ledgers_watched(), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        with recorded(watcher.release), redirect_stdout(printed), redirect_stderr(printed):
+            try:
+                trace.returned = run(data)
+            except Exception as error:
+                trace.raised = f"{type(error).__name__}: {error}"
+    warned = [f"{w.category.__name__}: {w.message}" for w in caught if not issubclass(w.category, ResourceWarning)]
+    trace.said = (*([printed.getvalue()] if printed.getvalue() else []), *warned)
+    return trace
+
+
+class _Watcher:
+    """Writes a trace, and hands out the answers of another one while the steps are alike."""
+
+    def __init__(self, following: Trace | None) -> None:
+        self.trace = Trace()
+        self._steps = [] if following is None else following.steps
+
+    def expected(self) -> Step | None:
+        """The other run's step at this place."""
+        place = len(self.trace.steps)
+        return self._steps[place] if place < len(self._steps) else None
+
+    def release(self, release: Release, draw: Callable[[], object]) -> object:
+        wanted = self.expected()
+        try:
+            output = draw()  # also where its result is not used: it may refuse
+        except Exception:
+            self.trace.steps.append(Let(release, refused=True))
+            self._steps = []
+            raise
+        if isinstance(wanted, Let) and not wanted.refused and _alike(wanted, Let(release)):
+            output = copy.deepcopy(wanted.output)
+        else:
+            self._steps = []  # from here on they are different programs
+        self.trace.steps.append(Let(release, copy.deepcopy(output)))
+        return output
+
+
+def _alike(one: Let, other: Let) -> bool:
+    """Whether an answer to one is an answer to the other."""
+    return type(one.release.mechanism) is type(other.release.mechanism) and one.shape == other.shape
+
+
+def _watcher() -> _Watcher | None:
+    found = getattr(recorder(), "__self__", None)
+    return found if isinstance(found, _Watcher) else None
+
+
+@contextmanager
+def _ledgers_watched() -> Iterator[None]:
+    """Ledgers that tell the watcher of this thread, if it has one."""
+    reserve, commit = ledgers.Ledger.reserve, ledgers.Ledger.commit
+
+    def watched_opening(budget: Budget) -> Facts:
+        facts, watcher = opening(budget), _watcher()
+        if watcher is not None:
+            wanted = watcher.expected()
+            facts |= {"salt": wanted.salt} if isinstance(wanted, Opened) else {}
+            watcher.trace.steps.append(Opened(str(facts["salt"])))
+        return facts
+
+    @wraps(reserve)
+    def watched_reserve(self: ledgers.Ledger, *, question: str, plan: str, privacy: Privacy, asked: str, **more: object) -> int:
+        number = reserve(self, question=question, plan=plan, privacy=privacy, asked=asked, **more)  # type: ignore[arg-type]
+        if (watcher := _watcher()) is not None:
+            watcher.trace.steps.append(Reserved(question, plan, asked, privacy))
+        return number
+
+    @wraps(commit)
+    def watched_commit(self: ledgers.Ledger, number: int, answer: str) -> None:
+        commit(self, number, answer)
+        if (watcher := _watcher()) is not None:
+            watcher.trace.steps.append(Committed(answer))
+
+    with (
+        patch.object(ledgers, "opening", watched_opening),
+        patch.object(ledgers.Ledger, "reserve", watched_reserve),
+        patch.object(ledgers.Ledger, "commit", watched_commit),
+    ):
+        yield

@@ -1,0 +1,104 @@
+"""The kinds of tasks that the command line can write, and which options belong to each."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from discreet.cli.local.files import listed
+from discreet.errors import ParameterError
+
+if TYPE_CHECKING:
+    from discreet.local.distribution import Distribution
+    from discreet.local.frequencies import Frequencies
+    from discreet.local.heavy_hitters import HeavyHitters
+    from discreet.local.mean import Mean
+
+__all__ = ["Kind", "make"]
+
+_RANGE = re.compile(r"(-?[0-9]{1,15})\.\.(-?[0-9]{1,15})")
+_WHOLE = re.compile(r"0|-?[1-9][0-9]{0,14}")
+
+
+class Kind(StrEnum):
+    """What is asked."""
+
+    frequencies = "frequencies"
+    bit = "bit"
+    mean = "mean"
+    distribution = "distribution"
+    heavy_hitters = "heavy-hitters"
+
+
+_OPTIONS = {
+    Kind.frequencies: {"domain", "any_text", "missing", "protocol", "max_bits"},
+    Kind.bit: {"missing"},
+    Kind.mean: {"lower", "upper", "step", "missing", "protocol"},
+    Kind.distribution: {"lower", "upper", "bins", "missing"},
+    Kind.heavy_hitters: {"length", "alphabet", "most", "cells", "missing"},
+}
+
+
+def make(
+    kind: Kind, epsilon: float, question: str, period: str, options: dict[str, Any]
+) -> Frequencies | Mean | Distribution | HeavyHitters:
+    """The task of these options; None stands for one that was not written."""
+    given = {name: value for name, value in options.items() if value is not None}
+    for name in given:
+        if name not in _OPTIONS[kind]:
+            raise ParameterError(f"--{name.replace('_', '-')} does not belong to discreet local task {kind}; leave it out.")
+    given |= {"epsilon": epsilon, "question": question, "period": period}
+    if kind is Kind.frequencies:
+        from discreet.local.frequencies import Frequencies
+
+        return Frequencies(**_with_domain(given))
+    if kind is Kind.bit:
+        from discreet.cli.local.values import TRUTHS
+        from discreet.local.bit import Bit
+
+        return Bit(**_with_fate(given, lambda text: TRUTHS.get(text.lower(), text)))
+    if kind is Kind.heavy_hitters:
+        from discreet.local.heavy_hitters import HeavyHitters
+
+        return HeavyHitters(**given)
+    if not {"lower", "upper"} <= set(given):
+        raise ParameterError(f"Between which bounds? Write discreet local task {kind} --lower 0 --upper 15.")
+    from discreet.local.distribution import Distribution
+    from discreet.local.mean import Mean
+
+    return Mean(**_with_fate(given, _number)) if kind is Kind.mean else Distribution(**_with_fate(given, _number))
+
+
+def _with_domain(given: dict[str, Any]) -> dict[str, Any]:
+    from discreet.schema import text
+
+    if ("domain" in given) == ("any_text" in given):
+        raise ParameterError("Which answers? Write --domain dark,blond,brown,red, or --any-text.")
+    domain = _domain(given["domain"]) if "domain" in given else text()
+    numbers = isinstance(domain, range) or (isinstance(domain, list) and isinstance(domain[0], int))
+    kept = {name: value for name, value in given.items() if name != "any_text"} | {"domain": domain}
+    return _with_fate(kept, lambda fate: int(fate) if numbers and _WHOLE.fullmatch(fate) else fate)
+
+
+def _with_fate(given: dict[str, Any], meaning: Callable[[str], object]) -> dict[str, Any]:
+    return given | {"missing": meaning(given["missing"])} if "missing" in given else given
+
+
+def _number(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def _domain(text: str) -> list[str] | list[int] | range:
+    """Whole numbers where all answers are such, else words."""
+    between = _RANGE.fullmatch(text.strip())
+    if between:
+        return range(int(between[1]), int(between[2]) + 1)
+    words = listed(text)
+    if not words:
+        raise ParameterError("There are no answers in --domain; write --domain dark,blond,brown,red.")
+    return [int(word) for word in words] if all(_WHOLE.fullmatch(word) for word in words) else words

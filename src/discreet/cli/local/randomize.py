@@ -1,0 +1,109 @@
+"""`discreet local randomize`: answers become reports, each private on its own."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from discreet.cli.asking import checked_place
+from discreet.cli.local.files import TaskFile, read_task_file, replaced, unwritten
+
+if TYPE_CHECKING:
+    from discreet.local.report import Batch
+    from discreet.local.task import Task
+
+__all__ = ["run"]
+
+
+def run(
+    task: TaskFile,
+    answers: Annotated[
+        Path, typer.Argument(help="Answers, one a line; or a .csv, .tsv or .parquet file. - is standard input.")
+    ] = Path("-"),
+    column: Annotated[str | None, typer.Option(help="Which column of a table.")] = None,
+    nonce: Annotated[bool, typer.Option("--nonce", help="Mark each report, so that a collector finds duplicates.")] = False,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write to this file: .parquet, or one JSON report a line.")
+    ] = None,
+) -> None:
+    """Randomise answers, one a person. Every run costs each person the task's epsilon again.
+
+    An answer outside the task's domain has the fate that the task declares; where that is refuse, nothing is written at all.
+
+    Examples:
+
+      discreet local randomize hair.task.json answers.txt -o reports.jsonl
+
+      discreet local randomize hair.task.json people.csv --column hair -o reports.parquet
+
+      echo red | discreet local randomize hair.task.json
+    """
+    if output is not None:
+        checked_place(output)
+    asked = read_task_file(task)
+    with _place(output) as file:
+        write = _write_parquet if output is not None and output.suffix.lower() == ".parquet" else _write_lines
+        count = write(file, _batches(asked, answers, column, nonce))
+    if output is not None:
+        typer.echo(f"Wrote {output}: {count:,} reports; each cost its sender epsilon {float(asked.epsilon):.6g}.", err=True)
+
+
+def _batches(task: Task, answers: Path, column: str | None, nonce: bool) -> Iterator[Batch]:
+    """Randomised answers, some at a time; one empty batch where there are none."""
+    from discreet.cli.local.values import read_values, spelled
+    from discreet.local.report import Batch
+
+    meaning = spelled(task)
+    for piece in chain([[]], read_values(answers, column)):
+        made = task.randomize([meaning(entry) for entry in piece], nonce=nonce)
+        assert isinstance(made, Batch)
+        yield made
+
+
+@contextmanager
+def _place(output: Path | None) -> Iterator[Path]:
+    """Where reports are written; they get out only when all of them are made, so that nobody has to be randomised twice."""
+    if output is not None:
+        with replaced(output) as file:
+            yield file
+        return
+    with tempfile.TemporaryDirectory(prefix="discreet-") as folder:
+        file = Path(folder) / "reports.jsonl"
+        yield file
+        with file.open(encoding="utf-8", newline="") as reports:
+            shutil.copyfileobj(reports, sys.stdout)
+
+
+def _write_lines(file: Path, batches: Iterator[Batch]) -> int:
+    count = 0
+    with file.open("w", encoding="utf-8", newline="") as target:
+        for batch in batches:
+            target.writelines(report.to_json() + "\n" for report in batch)
+            count += len(batch)
+    return count
+
+
+def _write_parquet(file: Path, batches: Iterator[Batch]) -> int:
+    from pyarrow import parquet
+
+    count, writer = 0, None
+    try:
+        for batch in batches:
+            table = batch.to_arrow()
+            writer = writer or parquet.ParquetWriter(file, table.schema)
+            writer.write_table(table)
+            count += len(batch)
+    except OSError as problem:
+        raise unwritten(file, problem) from None
+    finally:
+        if writer is not None:
+            writer.close()
+    return count

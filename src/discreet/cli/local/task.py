@@ -1,0 +1,96 @@
+"""`discreet local task`: what is asked, and how it is protected, as a file for clients and collectors."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from discreet.cli.local.files import unwritten
+from discreet.cli.local.kinds import Kind, make
+from discreet.errors import ParameterError
+
+if TYPE_CHECKING:
+    from discreet.local.task import Task
+
+__all__ = ["run"]
+
+
+def run(
+    kind: Annotated[
+        Kind,
+        typer.Argument(
+            help="frequencies: how common each answer is; bit: the share of yes; mean and distribution: of a number between "
+            "bounds; heavy-hitters: the most common words, when nobody has a list.",
+            show_default=False,
+        ),
+    ],
+    epsilon: Annotated[float, typer.Option(help="What one report costs its sender.", show_default=False)],
+    domain: Annotated[
+        str | None, typer.Option(help="frequencies: the answers, as dark,blond or 0..99 or @FILE with one a line.")
+    ] = None,
+    any_text: Annotated[
+        bool, typer.Option("--any-text", help="frequencies: any text is an answer; collect with --candidates.")
+    ] = False,
+    max_bits: Annotated[int | None, typer.Option(help="frequencies: the longest report (1024 unless told).")] = None,
+    lower: Annotated[float | None, typer.Option(help="mean, distribution: the least number.")] = None,
+    upper: Annotated[float | None, typer.Option(help="mean, distribution: the largest number.")] = None,
+    step: Annotated[float | None, typer.Option(help="mean: the finest difference that matters.")] = None,
+    bins: Annotated[int | None, typer.Option(help="distribution: into how many parts (256 unless told).")] = None,
+    length: Annotated[int | None, typer.Option(help="heavy-hitters: words are cut to so many symbols (8 unless told).")] = None,
+    alphabet: Annotated[str | None, typer.Option(help="heavy-hitters: the characters of words (any bytes unless told).")] = None,
+    most: Annotated[int | None, typer.Option(help="heavy-hitters: follow so many prefixes (100 unless told).")] = None,
+    cells: Annotated[
+        int | None, typer.Option(help="heavy-hitters: hash prefixes into so many cells (65536 unless told).")
+    ] = None,
+    missing: Annotated[
+        str | None, typer.Option(help="The fate of other answers: refuse, random, or an answer of the task (refuse unless told).")
+    ] = None,
+    protocol: Annotated[str | None, typer.Option(help="frequencies, mean: a protocol by name; the best one unless told.")] = None,
+    question: Annotated[str, typer.Option(help="The question, in words.", show_default=False)] = "",
+    period: Annotated[str, typer.Option(help="When it is asked, such as 2026-03.", show_default=False)] = "",
+    people: Annotated[int | None, typer.Option(help="Say what to expect when so many people report.")] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file, which must be new.")] = None,
+) -> None:
+    """Write a task: the question, the answers, the protocol and its epsilon, for clients and collectors to share.
+
+    Its hash is in every report, and a collector refuses reports of any other task; so a task is never changed, only replaced.
+
+    Examples:
+
+      discreet local task frequencies --domain dark,blond,brown,red --epsilon 1 -o hair.task.json
+
+      discreet local task frequencies --domain 0..9999 --epsilon 2 --missing random --people 100000 -o postcode.task.json
+
+      discreet local task bit --epsilon 1 --question "Did you ever take illegal drugs?" -o drugs.task.json
+
+      discreet local task mean --lower 0 --upper 15 --step 1 --epsilon 1 -o skipped.task.json
+
+      discreet local task heavy-hitters --epsilon 4 --length 6 -o emoji.task.json
+    """
+    own = {"domain": domain, "any_text": any_text or None, "max_bits": max_bits, "missing": missing, "protocol": protocol}
+    numbers = {"lower": lower, "upper": upper, "step": step, "bins": bins}
+    words = {"length": length, "alphabet": alphabet, "most": most, "cells": cells}
+    made = make(kind, epsilon, question, period, {**own, **numbers, **words})
+    expected = None if people is None else str(made.plan(people))
+    _write(made, output)
+    if expected is not None:
+        typer.echo(expected, err=True)
+
+
+def _write(task: Task, output: Path | None) -> None:
+    text = task.to_json() + "\n"
+    if output is None:
+        typer.echo(text, nl=False)
+        return
+    try:
+        with output.open("x", encoding="utf-8", newline="") as file:
+            file.write(text)
+    except FileExistsError:
+        raise ParameterError(
+            f"{output} exists, and a task that may be in use is not overwritten; write to another place with -o."
+        ) from None
+    except OSError as problem:
+        raise unwritten(output, problem) from None
+    typer.echo(f"Wrote {output}: {task.protocol.name}, epsilon {float(task.epsilon):.6g} a report.", err=True)

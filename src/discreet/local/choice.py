@@ -1,0 +1,101 @@
+"""Which protocol: by name, or the one with the least error whose reports are short enough.
+
+Subset selection with the best w has the least error that any protocol can have (k-ary is its w = 1), but its reports grow with
+the domain; projective geometry comes within a few percent with reports of log2 d bits. So the rule is: the least average
+variance among those within ``max_bits``; of those within 2 % of it, the shortest report.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+
+from discreet.errors import ParameterError
+from discreet.exact import shown
+from discreet.local.hashing import Hashing, best_buckets
+from discreet.local.k_ary import KAry
+from discreet.local.projective import MOST_CELLS, Projective
+from discreet.local.protocol import FrequencyProtocol
+from discreet.local.randomized_response import RandomizedResponse
+from discreet.local.subset import Subset
+from discreet.local.unary import Unary
+
+__all__ = ["MAKERS", "PROTOCOLS", "choose", "named", "rebuilt"]
+
+Maker = Callable[[Fraction, int], list[FrequencyProtocol]]
+
+_TIE = 1.02
+
+
+def _subsets(epsilon: Fraction, size: int) -> list[FrequencyProtocol]:
+    best = size / (math.exp(min(float(epsilon), 700.0)) + 1)
+    weights = {min(max(1, whole), size - 1) for whole in (math.floor(best), math.ceil(best))}
+    return [Subset(epsilon, size, weight) for weight in sorted(weights)]
+
+
+def _geometries(epsilon: Fraction, size: int) -> list[FrequencyProtocol]:
+    """For every prime, the smallest geometry with enough points; dimension 2 would be k-ary with more values than needed."""
+    found: list[FrequencyProtocol] = []
+    for prime in _primes(256):
+        dimension = 3
+        while (prime**dimension - 1) // (prime - 1) < size:
+            dimension += 1
+        if prime**dimension <= MOST_CELLS:
+            found.append(Projective(epsilon, size, prime, dimension))
+    return found
+
+
+def _primes(below: int) -> list[int]:
+    return [n for n in range(2, below) if all(n % divisor for divisor in range(2, math.isqrt(n) + 1))]
+
+
+# A protocol's file is registered here: its class, and the members worth considering for an epsilon and a number of values.
+PROTOCOLS: dict[str, type[FrequencyProtocol]] = {
+    protocol.name: protocol for protocol in (RandomizedResponse, KAry, Subset, Projective, Unary, Hashing)
+}
+MAKERS: dict[str, Maker] = {
+    "randomized response": lambda epsilon, size: [RandomizedResponse(epsilon, size)],
+    "k-ary": lambda epsilon, size: [KAry(epsilon, size)],
+    "subset": _subsets,
+    "projective": _geometries,
+    "unary": lambda epsilon, size: [Unary(epsilon, size)],
+    "hashing": lambda epsilon, size: [Hashing(epsilon, size, best_buckets(epsilon))],
+}
+_AUTOMATIC = ("k-ary", "subset", "projective")
+
+
+def choose(epsilon: Fraction, size: int, max_bits: int) -> FrequencyProtocol:
+    """The best protocol for a closed domain.
+
+    >>> choose(Fraction(1), 10_000, 1024).parameters, choose(Fraction(1), 3, 1024).name
+    ({'prime': 3, 'dimension': 10}, 'k-ary')
+    """
+    offers = [offer for name in _AUTOMATIC for offer in MAKERS[name](epsilon, size) if offer.bits <= max_bits]
+    if not offers:
+        raise ParameterError(
+            f"No protocol for {size:,} values has reports within max_bits={max_bits}; allow {math.ceil(math.log2(size))} or more."
+        )
+    least = min(offer.variance for offer in offers)
+    close = [offer for offer in offers if offer.variance <= _TIE * least]
+    return min(close, key=lambda offer: (math.ceil(offer.bits), offer.variance, _AUTOMATIC.index(offer.name)))
+
+
+def named(name: str, epsilon: Fraction, size: int) -> FrequencyProtocol:
+    """The protocol of this name with its best parameters."""
+    if name not in MAKERS:
+        raise ParameterError(f"There is no protocol called {shown(name)}; write one of {', '.join(MAKERS)}.")
+    offers = MAKERS[name](epsilon, size)
+    if not offers:
+        raise ParameterError(f"The protocol {name} cannot hold {size:,} values; leave the choice to discreet.")
+    return min(offers, key=lambda offer: offer.variance) if len(offers) > 1 else offers[0]
+
+
+def rebuilt(name: object, epsilon: Fraction, size: int, parameters: Mapping[str, int]) -> FrequencyProtocol:
+    """The protocol that a task's JSON names."""
+    if not isinstance(name, str) or name not in PROTOCOLS or not all(type(number) is int for number in parameters.values()):
+        raise ParameterError(f"There is no protocol called {shown(name)} with such parameters; is the task newer than discreet?")
+    try:
+        return PROTOCOLS[name](epsilon, size, **parameters)  # type: ignore[call-arg]
+    except TypeError:
+        raise ParameterError(f"The protocol {name} has other parameters; is the task newer than discreet?") from None

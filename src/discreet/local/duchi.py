@@ -1,0 +1,76 @@
+"""Duchi's protocol for a mean: one bit, more often 1 the larger the value.
+
+**Theorem** (Duchi, Jordan, Wainwright 2018). The value's place x in [0, 1] is rounded to a bit at random, 1 with probability x,
+and the bit goes through randomized response. P(1 | x) = q + x (p - q) with p = e^epsilon / (e^epsilon + 1) and q = 1 - p, so the
+ratio for any two values of one person is at most e^epsilon, reached between the two bounds. The least worst-case error at small
+epsilon.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+
+from discreet.balls import arb, precision
+from discreet.local.mean_protocol import HistogramProtocol, rounded_places
+from discreet.local.protocol import Rows, likely
+from discreet.noise.coins import Chance, bernoulli
+from discreet.noise.lazy import Integers, Reals
+
+__all__ = ["Duchi"]
+
+
+@dataclass(frozen=True)
+class Duchi(HistogramProtocol):
+    """The report is 0 or 1.
+
+    >>> round(4 * Duchi(Fraction(1), 1000).worst, 2)  # on [-1, 1], as the paper has it
+    4.68
+    """
+
+    epsilon: Fraction
+    steps: int
+    name: ClassVar[str] = "duchi"
+
+    def __post_init__(self) -> None:
+        self.check()
+
+    @property
+    def parameters(self) -> dict[str, int]:
+        return {"steps": self.steps}
+
+    @property
+    def bits(self) -> float:
+        return 1.0
+
+    @property
+    def reports(self) -> int:
+        return 2
+
+    def _draw(self, codes: Integers) -> Rows:
+        bits = rounded_places(codes, self.steps, 1)
+        honest = bernoulli(Chance(likely(1, 1, self.epsilon)), codes.size)
+        return np.where(honest, bits, 1 - bits)
+
+    def likelihood(self, row: Rows, code: int) -> arb:
+        truth = likely(1, 1, self.epsilon)()
+        agreeing = code if int(row.item()) == 1 else self.steps - code
+        return (truth * agreeing + (1 - truth) * (self.steps - agreeing)) / self.steps
+
+    def _rates(self) -> tuple[float, float]:
+        """q, and p - q with all its digits however small epsilon is."""
+        with precision(256 + 4 * self.epsilon.denominator.bit_length()):
+            truth = likely(1, 1, self.epsilon)()
+            return float(1 - truth), float(2 * truth - 1)
+
+    def scores(self) -> Reals:
+        lie, gain = self._rates()
+        return np.array([-lie / gain, (1 - lie) / gain])
+
+    def variance(self, places: Reals) -> Reals:
+        lie, gain = self._rates()
+        chance = lie + places * gain
+        return np.asarray(chance * (1 - chance) / gain**2)

@@ -1,0 +1,136 @@
+"""Which words are common: found prefix by prefix from the counts, and measured at every length that shows them whole."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.errors import ParameterError
+from discreet.local.outlook import normal_factor
+from discreet.local.prefixes import Prefixes, hashed
+from discreet.local.spelling import Spelling
+from discreet.mechanisms.values import Number
+from discreet.noise.lazy import Integers, Reals
+from discreet.tables import html_table, text_table
+
+if TYPE_CHECKING:
+    import pandas
+
+__all__ = ["Hitters", "find", "threshold_factor"]
+
+_MISS = 0.05  # chance that any word which nobody has passes a level
+
+
+@dataclass(frozen=True, eq=False)
+class Hitters:
+    """The words found, the most common first, with the share of people who have each.
+
+    They were found and measured by the same reports: a word that has just passed looks somewhat more common than it is.
+    """
+
+    items: tuple[str, ...]
+    values: Reals
+    standard_error: Reals
+    count: int
+    threshold: float
+    """Words with a smaller share are lost in the noise."""
+
+    def __getitem__(self, word: str) -> float:
+        if word not in self.items:
+            raise KeyError("This word was not found; it may be less common than the threshold.")
+        return float(self.values[self.items.index(word)])
+
+    def to_dict(self) -> dict[str, float]:
+        """Word to share."""
+        return dict(zip(self.items, self.values.tolist(), strict=True))
+
+    def interval(self, confidence: Number = 0.95) -> tuple[Reals, Reals]:
+        """Ends that cover each share with about this probability, one at a time."""
+        arm = normal_factor(confidence) * self.standard_error
+        return self.values - arm, self.values + arm
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """A data frame: item, share, standard_error, lower, upper."""
+        try:
+            import pandas
+        except ImportError:
+            raise ParameterError("to_pandas() needs pandas; run pip install pandas.") from None
+        low, high = self.interval()
+        columns = {"item": list(self.items), "share": self.values, "standard_error": self.standard_error}
+        return pandas.DataFrame({**columns, "lower": low, "upper": high})
+
+    def _cells(self) -> tuple[list[str], list[list[str]], list[str]]:
+        low, high = self.interval()
+        rows = [
+            [word, *(f"{100 * x:.2f}" for x in numbers)]
+            for word, *numbers in zip(self.items, self.values, low, high, strict=True)
+        ]
+        notes = [f"Percent of the {self.count:,} people who reported; 95 % intervals, one at a time."]
+        if self.threshold > 1:
+            notes.append("There are too few reports to find any word, however common: ask more people, or allow more epsilon.")
+        else:
+            notes.append(f"Words with a share below about {100 * self.threshold:.2g} % are lost in the noise.")
+        return ["word", "%", "from", "to"], rows, notes
+
+    def __str__(self) -> str:
+        headers, rows, notes = self._cells()
+        return "\n".join([text_table(headers, rows, "<>>>"), "", *notes])
+
+    def _repr_html_(self) -> str:
+        headers, rows, notes = self._cells()
+        return html_table(headers, rows, "<>>>", notes=notes)
+
+
+def threshold_factor(candidates: int) -> float:
+    """So many standard errors that, of ``candidates`` prefixes which nobody has, any passes with a chance of 5 % at most."""
+    return NormalDist().inv_cdf(1 - _MISS / max(candidates, 1))
+
+
+def find(protocol: Prefixes, spelling: Spelling, most: int, tally: Integers, count: int) -> Hitters:
+    """Extend the prefixes that stand out, level by level; a word counts at every level at which it has ended."""
+    prefixes = np.zeros((1, 0), dtype=np.int64)
+    sums, weights = np.zeros(1), np.zeros(1)  # of estimates, each weighted by one over its variance, where the word is whole
+    threshold = 0.0
+    for level in range(1, protocol.levels + 1):
+        grown = spelling.extended(prefixes)
+        parents = {prefix.tobytes(): place for place, prefix in enumerate(prefixes)}
+        origin = np.array([parents[row[:-1].tobytes()] for row in grown], dtype=np.int64)
+        shares, variance = _level(protocol, level, tally)
+        found = shares[hashed(grown, level, protocol.size)]
+        line = threshold_factor(len(grown)) * math.sqrt(variance)
+        threshold = max(threshold, line)
+        whole = (grown[:, -1] == 0) if level < protocol.levels else np.ones(len(grown), dtype=np.bool_)
+        best = np.argsort(-found, kind="stable")[:most]
+        kept = best[found[best] > line]
+        gain = np.where(whole, 1 / variance if math.isfinite(variance) else 0.0, 0.0)
+        prefixes = grown[kept]
+        sums = (sums[origin] + gain * np.where(whole, found, 0.0))[kept]
+        weights = (weights[origin] + gain)[kept]
+        if not len(prefixes):
+            break
+    whole_words = weights > 0
+    values = sums[whole_words] / weights[whole_words]
+    order = np.argsort(-values, kind="stable")
+    words = [spelling.text(row) for row in prefixes[whole_words]]
+    rates = protocol.inner.rates
+    grown_variance = np.array([rates.variance(min(max(share, 0.0), 1.0)) for share in values])
+    errors = np.sqrt(grown_variance / rates.variance(1 / protocol.size) / weights[whole_words])
+    return Hitters(tuple(words[place] for place in order), values[order], errors[order], count, threshold)
+
+
+def _level(protocol: Prefixes, level: int, tally: Integers) -> tuple[Reals, float]:
+    """The shares of the hashed cells at one level, freed of what other words bring into a cell, and their variance."""
+    inner, cells = protocol.inner, protocol.size
+    part = tally[(level - 1) * inner.cells : level * inner.cells]
+    people = int(part.sum())
+    if people == 0:
+        return np.zeros(cells), math.inf
+    rates = inner.rates
+    raw = (inner.support(part) / people - rates.lie) / rates.gain
+    noise = rates.variance(1 / cells) / people
+    crowd = min(max(float(raw @ raw) - cells * noise, 0.0), 1.0)  # sum of the squared shares of all prefixes
+    return np.asarray((cells * raw - 1) / (cells - 1)), noise + crowd / cells

@@ -1,0 +1,60 @@
+"""Tasks and collectors read back from JSON. A kind of task is registered here."""
+
+from __future__ import annotations
+
+import json
+
+from discreet.errors import ParameterError
+from discreet.exact import shown
+from discreet.local.attributes import Attributes
+from discreet.local.bit import Bit
+from discreet.local.collector import Collector
+from discreet.local.distribution import Distribution
+from discreet.local.frequencies import Frequencies
+from discreet.local.heavy_hitters import HeavyHitters
+from discreet.local.mean import Mean
+from discreet.local.repeated import Repeated
+from discreet.local.state import from_text
+from discreet.local.task import TASK_VERSION, Task, canonical
+
+__all__ = ["KINDS", "read_collector", "read_task"]
+
+KINDS: dict[str, type[Task]] = {
+    kind.kind: kind for kind in (Frequencies, Bit, Mean, Distribution, HeavyHitters, Attributes, Repeated)
+}
+
+_STRANGE = "This text is not a task of local privacy, or it was changed; give what task.to_json() wrote."
+
+
+def read_task(text: str) -> Task:
+    """The task that ``to_json`` wrote; it has the same hash.
+
+    >>> task = Frequencies(range(100), epsilon=2, period="2026-03")
+    >>> read_task(task.to_json()) == task
+    True
+    """
+    try:
+        facts = json.loads(text)
+        if facts["discreet"] != "local task":
+            raise ParameterError(_STRANGE)
+        if facts["version"] != TASK_VERSION or facts["kind"] not in KINDS:
+            raise ParameterError(
+                f"This discreet reads tasks of version {TASK_VERSION} and of the kinds {', '.join(KINDS)}, not version "
+                f"{shown(facts['version'])} of {shown(facts['kind'])}; use a newer one."
+            )
+        task = KINDS[facts["kind"]].from_facts(facts)
+    except ParameterError:
+        raise
+    except (TypeError, ValueError, KeyError, AttributeError, RecursionError, ArithmeticError):
+        raise ParameterError(_STRANGE) from None
+    if task.to_json() != canonical(facts):
+        raise ParameterError(_STRANGE)
+    return task
+
+
+def read_collector(text: str) -> Collector[object]:
+    """The collector whose state ``to_json`` wrote, with its task."""
+    state = from_text(text)
+    collector = read_task(state.task).collector(state.candidates)
+    collector.restore(text)
+    return collector

@@ -1,0 +1,125 @@
+"""A task: the immutable, versioned, hashed description of what is asked, of whom nothing has to be known.
+
+Clients and collectors hold the same task. Its hash, the SHA-256 of its canonical JSON (UTF-8, keys in order, no spaces), travels
+in every report; a collector refuses reports of any other task. Whoever changes a task, if only its period, has a new one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from discreet.errors import ParameterError
+from discreet.exact import positive, shown
+from discreet.local.protocol import Protocol
+from discreet.local.report import Batch, Report, new_nonces
+from discreet.noise.lazy import Integers
+from discreet.privacy import Privacy, pure
+
+if TYPE_CHECKING:
+    from discreet.local.collector import Collector
+
+__all__ = ["TASK_VERSION", "Task", "canonical", "read_epsilon", "read_text"]
+
+TASK_VERSION = 1
+
+_SMALLEST = Fraction(1, 10**100)
+_LARGEST = 1000
+
+
+class Task(ABC):
+    """What all tasks can do. A kind of task says how values are coded, by which protocol, and what a tally means."""
+
+    kind: ClassVar[str]
+    question: str
+    period: str
+    protocol: Protocol
+
+    @property
+    @abstractmethod
+    def facts(self) -> dict[str, object]:
+        """All that is special to this kind of task, as JSON; ``protocol`` and its parameters included."""
+
+    @classmethod
+    @abstractmethod
+    def from_facts(cls, facts: dict[str, object]) -> Task:
+        """The task whose whole JSON this is."""
+
+    @abstractmethod
+    def codes(self, values: Sequence[object] | np.ndarray) -> Integers:
+        """Values as the protocol takes them, those outside the domain replaced by their declared fate."""
+
+    @abstractmethod
+    def collector(self, candidates: Sequence[str] | None = None) -> Collector[object]:
+        """Where reports are counted; ``candidates`` only where the domain is open."""
+
+    @property
+    def epsilon(self) -> Fraction:
+        """What one report costs its sender."""
+        return self.protocol.epsilon
+
+    @property
+    def privacy(self) -> Privacy:
+        """The guarantee to every person for one report: pure and local, one value against any other of the same person."""
+        return pure(self.epsilon)
+
+    def to_json(self) -> str:
+        """The canonical text of the task."""
+        common = {"discreet": "local task", "version": TASK_VERSION, "kind": self.kind, "epsilon": str(self.epsilon)}
+        return canonical({**common, "question": self.question, "period": self.period, **self.facts})
+
+    @cached_property
+    def hash(self) -> str:
+        """SHA-256 of the canonical text, as 64 hexadecimal digits."""
+        return hashlib.sha256(self.to_json().encode()).hexdigest()
+
+    def randomize(self, value: object, *, nonce: bool = False) -> Report | Batch:
+        """One report for one value, a batch for a list or array of values (one a person).
+
+        Each call costs the person another epsilon. ``nonce=True`` adds a random mark by which a collector finds duplicates.
+        """
+        many = _many(value)
+        rows = self.protocol.randomize(self.codes([value] if many is None else many))
+        nonces = new_nonces(len(rows)) if nonce else None
+        batch = Batch(self.hash, rows, nonces, _protocol=self.protocol)
+        return batch[0] if many is None else batch
+
+
+def canonical(facts: object) -> str:
+    """JSON with one spelling only."""
+    return json.dumps(facts, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def read_epsilon(value: object) -> Fraction:
+    """What a report may cost its sender."""
+    epsilon = positive("epsilon", value, "a number such as 1")
+    if epsilon < _SMALLEST:
+        raise ParameterError(f"epsilon must be at least 1e-100, not {shown(value)}: nobody learns anything from such reports.")
+    if epsilon > _LARGEST:
+        raise ParameterError(f"epsilon must be at most {_LARGEST}, not {shown(value)}; even 10 protects nobody.")
+    return epsilon
+
+
+def read_text(name: str, value: object) -> str:
+    """A public text of a task."""
+    if not isinstance(value, str) or any("\ud800" <= sign <= "\udfff" for sign in value):
+        raise ParameterError(f"{name} must be a text, not {shown(value)}; write {name}='...'.")
+    return value
+
+
+def _many(value: object) -> Sequence[object] | np.ndarray | None:
+    """The values of many people, or None for a single value."""
+    if isinstance(value, (list, tuple)):
+        return value
+    if isinstance(value, np.ndarray):
+        return value if value.ndim else None
+    if hasattr(value, "__array__") and not isinstance(value, np.generic):  # columns of data frames
+        return np.asarray(value)
+    return None

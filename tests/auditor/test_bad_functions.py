@@ -1,0 +1,219 @@
+"""Functions that crash, hang, print, change their mind about types, or keep state: reported in words, never certified."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import signal
+import time
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from auditor.broken import laplace
+
+import discreet as dp
+from discreet.auditor import sampling
+
+_random = np.random.default_rng()
+
+
+def geometric(x: int) -> int:
+    return x + int(_random.geometric(0.5)) - int(_random.geometric(0.5))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {},
+        {"epsilon": -1},
+        {"epsilon": "1"},
+        {"epsilon": float("nan")},
+        {"epsilon": 10**6},
+        {"epsilon": 1, "delta": 1},
+        {"epsilon": 1, "delta": -0.1},
+        {"epsilon": 1, "privacy": dp.pure(1)},
+        {"privacy": 1},
+        {"epsilon": 1, "draws": 0},
+        {"epsilon": 1, "draws": 1.5},
+        {"epsilon": 1, "error": 0},
+        {"epsilon": 1, "error": 1},
+        {"epsilon": 1, "seconds": 0},
+        {"epsilon": 1, "seconds": "soon"},
+    ],
+    ids=str,
+)
+def test_arguments_are_checked_before_anything_runs(arguments: dict[str, Any]) -> None:
+    def never(_: object) -> None:
+        raise AssertionError
+
+    with pytest.raises(dp.errors.ParameterError, match=r"write|must|whole"):
+        dp.audit(never, 0, 1, **arguments)
+
+
+def test_what_is_audited_is_a_function() -> None:
+    with pytest.raises(dp.errors.ParameterError, match="a function of one input"):
+        dp.audit(3, 0, 1, epsilon=1)  # type: ignore[arg-type]
+
+
+def test_prints_and_warnings_are_swallowed(capsys: pytest.CaptureFixture[str]) -> None:
+    def loud(x: int) -> int:
+        print("a secret", x)
+        warnings.warn("a secret", stacklevel=1)
+        return geometric(x)
+
+    assert not dp.audit(loud, 0, 1, epsilon=1, draws=500).violated
+    assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("raised", [RuntimeError("always"), SystemExit(3)], ids=["error", "exit"])
+def test_a_function_that_always_fails_cannot_be_audited(raised: BaseException) -> None:
+    def fail(_: object) -> None:
+        raise raised
+
+    finding = dp.audit(fail, 0, 1, epsilon=1, draws=500)
+    assert not finding.violated
+    assert finding.epsilon == 0
+    assert finding.verdict.startswith("cannot be audited: every run gave the same output")
+
+
+def test_an_exception_text_with_data_in_it_is_found() -> None:
+    def fail(rows: list[int]) -> float:
+        if _random.random() < 0.5:
+            raise ValueError(f"{len(rows)} rows are too few")
+        return laplace(1)
+
+    finding = dp.audit(fail, [1, 2], [1], epsilon=1, draws=5_000)
+    assert finding.violated
+    assert "rows are too few" in finding.event
+
+
+def test_types_may_vary_if_they_vary_alike() -> None:
+    outputs = [None, 1, 1.5, "text", b"bytes", [1, [2, None]], {"a": {"b": 2}}, {3, 4}, np.arange(3), np.float64(2), 2 + 3j]
+    outputs += [float("nan"), float("inf"), -0.0, 10**400, ValueError("returned"), object(), np.array("x"), (), 1 << 70]
+    assert not dp.audit(lambda _: outputs[_random.integers(len(outputs))], 0, 1, epsilon=0.5, draws=1_000, error=1e-7).violated
+
+
+def test_a_type_that_tells_is_found() -> None:
+    finding = dp.audit(lambda x: np.float64(laplace(1)) if x else laplace(1), 0, 1, epsilon=1, draws=1_000)
+    assert finding.violated
+    assert "float64" in finding.event or "type float" in finding.event
+
+
+def test_a_function_that_hangs_on_one_side_is_refuted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sampling, "PATIENCE", 0.2)
+    monkeypatch.setattr(sampling, "QUICK", 0.1)
+
+    def slow(x: int) -> int:
+        while x == 1 and _random.random() < 2:
+            time.sleep(0.01)
+        return geometric(x)
+
+    before = signal.getsignal(signal.SIGALRM)
+    finding = dp.audit(slow, 0, 1, epsilon=1, draws=10_000)
+    assert finding.violated
+    assert "return" in finding.event
+    assert "in time" in finding.event
+    assert signal.getsignal(signal.SIGALRM) == before
+
+
+def test_a_function_that_never_returns_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sampling, "PATIENCE", 0.1)
+    finding = dp.audit(lambda _: time.sleep(60), 0, 1, epsilon=1)
+    assert finding.verdict.startswith("cannot be audited: the function did not return within")
+
+
+def test_seconds_end_an_audit() -> None:
+    started = time.monotonic()
+    finding = dp.audit(geometric, 0, 1, epsilon=1, draws=10**9, seconds=0.5)
+    assert time.monotonic() - started < 10
+    assert not finding.violated
+    assert 0 < finding.draws < 10**8
+
+
+def test_a_keyboard_interrupt_returns_what_is_known() -> None:
+    runs = itertools.count()
+
+    def interrupted(x: int) -> int:
+        if next(runs) == 700:
+            raise KeyboardInterrupt
+        return geometric(x)
+
+    finding = dp.audit(interrupted, 0, 1, epsilon=1)
+    assert finding.draws == 350
+    assert finding.verdict.startswith("not refuted by 350 draws")
+    assert "It was stopped by hand." in str(finding)
+
+
+def counter() -> Callable[[int], int]:
+    runs = itertools.count()
+    return lambda x: next(runs) + geometric(x)
+
+
+def exhausted() -> Callable[[int], int]:
+    runs = itertools.count()
+
+    def answer(x: int) -> int:
+        if next(runs) >= 5:
+            raise RuntimeError("budget exceeded")
+        return geometric(x)
+
+    return answer
+
+
+def remembered() -> Callable[[int], int]:
+    answers: dict[int, int] = {}
+    return lambda x: answers.setdefault(x, geometric(x) + 1000 * x)
+
+
+def cached() -> Callable[[int], int]:
+    return functools.lru_cache(lambda x: geometric(x) + 1000 * x)
+
+
+def wandering() -> Callable[[int], float]:
+    place = [0.0]
+
+    def step(x: int) -> float:
+        place[0] = 0.9 * place[0] + laplace(1)
+        return place[0] + x
+
+    return step
+
+
+def alternating() -> Callable[[int], float]:
+    signs = itertools.cycle([1, -1])
+    return lambda x: next(signs) * abs(laplace(1)) + x / 100
+
+
+@pytest.mark.parametrize("make", [counter, exhausted, remembered, cached, wandering, alternating])
+def test_state_is_detected_and_never_certified(make: Callable[[], Callable[[int], float]]) -> None:
+    finding = dp.audit(make(), 0, 1, epsilon=1, draws=5_000)
+    assert not finding.violated
+    assert finding.epsilon == 0
+    assert finding.verdict.startswith("cannot be audited: the function keeps state")
+
+
+def test_no_noise_at_all_is_a_violation_and_not_state() -> None:
+    assert dp.audit(len, [1, 2], [1], epsilon=1, draws=1_000).violated
+
+
+@pytest.mark.parametrize("shown", [lambda answer: answer, lambda answer: answer.value], ids=["answer", "value"])
+def test_free_repeats_of_a_curator_are_not_draws(tmp_path: Any, shown: Callable[[Any], object]) -> None:
+    import pandas as pd
+
+    curators = {
+        name: dp.Curator(
+            pd.DataFrame({"age": ages}),
+            unit=dp.rows(),
+            columns={"age": dp.integer(0, 120)},
+            budget=dp.Budget(epsilon=1),
+            ledger=tmp_path / f"{name}.ledger",
+        )
+        for name, ages in (("a", [30] * 400), ("b", [30]))
+    }
+    finding = dp.audit(
+        lambda name: shown(curators[name].sql("SELECT count(*) AS n FROM data", epsilon=0.5)), "a", "b", epsilon=1, draws=50
+    )
+    assert finding.verdict.startswith("cannot be audited: the function keeps state")

@@ -1,0 +1,145 @@
+"""discreet audits itself: every kind of question, under every unit and kind of budget, on extreme neighbours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyarrow import csv
+
+import discreet as dp
+from discreet.auditor import curators
+from discreet.auditor.curators import replay_curator
+from discreet.auditor.neighbours import Maker
+from discreet.schema.table import Schema
+from discreet.schema.units import Unit
+
+COLUMNS: dict[str, Any] = {
+    "x": dp.integer(-300, 300),
+    "y": dp.number(0, 10, step=0.5, missing=1),
+    "g": dp.category("a", "b", "c"),
+    "t": dp.text(),
+    "b": dp.boolean(),
+    "d": dp.date("2020-01-01", "2020-12-31"),
+}
+PLACES = pa.table({"g": ["a", "b", "c"], "floor": [1, 2, 2]})
+UNITS: dict[str, Unit] = {
+    "rows": dp.rows(),
+    "rows replaced": dp.rows(neighbours="replace", size=7),
+    "persons": dp.person("id", rows=2, groups=2),
+    "persons replaced": dp.person("id", rows=2, groups=2, neighbours="replace"),
+}
+BUDGETS: dict[str, Any] = {"pure": dp.Budget(epsilon=8), "approximate": dp.Budget(epsilon=8, delta=1e-6)}
+
+GROUPED = (
+    "SELECT g, b, count(*) AS n, count(x) AS c, sum(x) AS s, avg(y) AS m, var_pop(y) AS v, median(x) AS q, mode(x // 200) AS o "
+    "FROM data GROUP BY g, b"
+)
+WHOLE = (
+    "SELECT count(*) AS n, sum(y) AS s, stddev_pop(x) AS v, quantile(y, 0.9) AS q, mode(g) AS o, "
+    "sum(CASE WHEN b THEN abs(x) * 2 ELSE NULL END) AS e FROM data WHERE d >= '2020-06-01' OR t LIKE 'O%'"
+)
+JOINED = (
+    "SELECT places.floor AS floor, count(*) AS n, sum(CASE WHEN data.g = 'a' THEN 2 ELSE -1 END) AS s "
+    "FROM data JOIN places ON data.g = places.g GROUP BY floor"
+)
+PERSONS = "SELECT g, count(DISTINCT id) AS p FROM data GROUP BY g"
+OPEN = "SELECT t, count(*) AS n, median(y) AS q FROM data GROUP BY t"
+
+
+def stored(monkeypatch: pytest.MonkeyPatch, storage: Any) -> None:
+    """Only pairs with these types of columns, to save time."""
+    monkeypatch.setattr(curators, "extreme_pairs", lambda schema: list(Maker(schema, storage).pairs()))
+
+
+def maker(unit: Unit, budget: Any, **more: Any) -> Callable[[pa.Table, Path], dp.Curator]:
+    def make(table: pa.Table, ledger: Path) -> dp.Curator:
+        return dp.Curator(
+            table,
+            unit=unit,
+            columns={name: COLUMNS[name] for name in table.column_names if name in COLUMNS},
+            budget=budget,
+            ledger=ledger,
+            **more,
+        )
+
+    return make
+
+
+def ask(curator: dp.Curator) -> object:
+    """Several payments from one ledger; the answers, and what is left, must not differ."""
+    best = curator.choose([-300, 0, 300], score="CASE WHEN x > candidate THEN x ELSE 0 END").release(epsilon=1)
+    return [*curator.batch([GROUPED, WHOLE], epsilon=4), best, str(curator.budget.remaining)]
+
+
+@pytest.mark.parametrize(
+    ("unit", "budget"),
+    [
+        ("rows", "pure"),
+        ("rows replaced", "approximate"),
+        ("persons", "pure"),
+        ("persons", "approximate"),
+        ("persons replaced", "pure"),
+        ("persons replaced", "approximate"),
+    ],
+)
+def test_no_extreme_pair_refutes_discreet(unit: str, budget: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if unit.startswith("rows"):  # for other types of columns see below
+        stored(monkeypatch, "declared")
+    found = replay_curator(maker(UNITS[unit], BUDGETS[budget]), ask, Schema(COLUMNS, UNITS[unit]))
+    assert not found.violated, str(found)
+    assert found.releases >= 16 * found.pairs
+
+
+@pytest.mark.parametrize("unit", ["rows", "persons"])
+def test_open_keys(unit: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    stored(monkeypatch, "declared")
+    schema = Schema({"t": dp.text(), "y": COLUMNS["y"]}, UNITS[unit])
+    found = replay_curator(maker(schema.unit, BUDGETS["approximate"]), OPEN, schema, epsilon=1)
+    assert not found.violated, str(found)
+    assert found.releases >= found.pairs
+
+
+def in_arrow(table: pa.Table, _: Path) -> object:
+    return table
+
+
+def in_pandas(table: pa.Table, _: Path) -> object:
+    """Where one missing cell turns whole numbers into doubles."""
+    return table.to_pandas()
+
+
+def in_csv(table: pa.Table, folder: Path) -> object:
+    """Where everything is text, on lines."""
+    csv.write_csv(table, folder / "data.csv")
+    return folder / "data.csv"
+
+
+@pytest.mark.parametrize(("written", "storage"), [(in_arrow, "doubles"), (in_pandas, "declared"), (in_csv, "text")])
+def test_other_sources(written: Any, storage: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    stored(monkeypatch, storage)
+    schema = Schema({name: COLUMNS[name] for name in ("x", "g", "d")}, dp.rows())
+
+    def make(table: pa.Table, ledger: Path) -> dp.Curator:
+        source = written(table, ledger.parent)
+        return dp.Curator(source, unit=schema.unit, columns=schema.columns, budget=BUDGETS["pure"], ledger=ledger)
+
+    found = replay_curator(
+        make, "SELECT g, count(*) AS n, sum(x) AS s FROM data WHERE d > '2020-02-01' GROUP BY g", schema, epsilon=1
+    )
+    assert not found.violated, str(found)
+    assert found.releases == 2 * found.pairs
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_joins_and_persons(unit: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    stored(monkeypatch, "declared")
+    schema = Schema({"g": COLUMNS["g"]}, UNITS[unit])
+    make = maker(schema.unit, BUDGETS["pure"], public={"places": PLACES})
+    texts = [JOINED] if unit.startswith("rows") else [JOINED, PERSONS]
+    found = replay_curator(make, lambda curator: curator.batch(texts, epsilon=1), schema)
+    assert not found.violated, str(found)
+    assert found.releases == (len(texts) + 1) * found.pairs

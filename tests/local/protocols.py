@@ -1,0 +1,67 @@
+"""Every protocol, small enough that all of its reports can be listed."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from fractions import Fraction
+
+import numpy as np
+
+from discreet.local.choice import named
+from discreet.local.hashing import Hashing
+from discreet.local.k_ary import KAry
+from discreet.local.projective import Projective
+from discreet.local.protocol import FrequencyProtocol, Rows
+from discreet.local.randomized_response import RandomizedResponse
+from discreet.local.subset import Subset
+from discreet.local.unary import Unary
+
+EPSILONS = [Fraction(1, 1000), Fraction(1, 2), Fraction(1), Fraction(4)]
+NAMES = ["randomized response", "k-ary", "subset", "projective", "unary", "hashing"]
+SEED = 0x0123456789ABCDEF
+
+
+def small(epsilon: Fraction) -> list[FrequencyProtocol]:
+    """Members whose reports can be enumerated (for hashing: given a seed)."""
+    return [
+        RandomizedResponse(epsilon, 2),
+        KAry(epsilon, 5),
+        Subset(epsilon, 6, 1),
+        Subset(epsilon, 7, 3),
+        Subset(epsilon, 20, 2),
+        Projective(epsilon, 6, 2, 3),
+        Projective(epsilon, 13, 3, 3),
+        Projective(epsilon, 9, 11, 2),
+        Projective(epsilon, 20, 3, 4),
+        Unary(epsilon, 6),
+        Hashing(epsilon, 12, 5),
+    ]
+
+
+def label(protocol: FrequencyProtocol) -> str:
+    numbers = "-".join(str(number) for number in (protocol.size, *protocol.parameters.values()))
+    return f"{protocol.name}-{numbers}-epsilon-{float(protocol.epsilon):g}"
+
+
+SMALL = [protocol for epsilon in EPSILONS for protocol in small(epsilon)]
+
+
+def every_report(protocol: FrequencyProtocol) -> Iterator[Rows]:
+    """All reports, by listing what the form allows."""
+    if isinstance(protocol, Hashing):
+        yield from (np.array([SEED, bucket], dtype=np.uint64) for bucket in range(protocol.buckets))
+    elif isinstance(protocol, Subset) and protocol.listed:
+        yield from (np.array(s, dtype=np.uint32) for s in itertools.combinations(range(protocol.size), protocol.weight))
+    elif isinstance(protocol, (Subset, Unary)):
+        for number in range(2**protocol.size):
+            bits = np.array([number >> place & 1 for place in range(protocol.size)], dtype=np.uint8)
+            if isinstance(protocol, Unary) or bits.sum() == protocol.weight:
+                yield np.packbits(bits, bitorder="little")
+    else:
+        yield from (np.array(number) for number in range(protocol.cells))
+
+
+def large(name: str, epsilon: Fraction) -> FrequencyProtocol:
+    """The member for 64 values that a task would name (two for randomized response)."""
+    return named(name, epsilon, 2 if name == "randomized response" else 64)

@@ -44,7 +44,7 @@ def test_intervals_cover(name: str) -> None:
     covered = 0
     for start in range(0, people * times, people):
         part = task.protocol.tally(batch.rows[start : start + people])  # type: ignore[union-attr]
-        low, high = task.collector()._conclude(part, people).interval(0.95)
+        low, high = task.collector().conclude(part, people).interval(0.95)
         covered += low <= truth <= high
     assert abs(covered / times - 0.95) < 0.027
 

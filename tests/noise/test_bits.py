@@ -201,8 +201,18 @@ def test_a_stuck_generator_is_reported(name: str) -> None:
         replay(AMBIGUOUS[name], [0] * 500)
 
 
+AFTERWARDS = {
+    "cli/hospital.py",  # draws a made-up hospital, from a fixed seed
+    "local/distribution.py",  # simulates for a plan, before there are any reports
+    "local/distribution_estimate.py",  # bootstraps what was already released
+}
+
+
 def test_no_other_generator_is_imported() -> None:
-    for path in Path(discreet.__file__).parent.rglob("*.py"):
+    source = Path(discreet.__file__).parent
+    for path in source.rglob("*.py"):
+        if path.relative_to(source).as_posix() in AFTERWARDS:
+            continue
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             names: list[str] = []
             if isinstance(node, ast.Import):
@@ -212,4 +222,5 @@ def test_no_other_generator_is_imported() -> None:
             elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
                 names = [f"{node.value.id}.{node.attr}"]
             for name in names:
-                assert not name.startswith(("random", "np.random", "numpy.random")), f"{path}: {name}"
+                generator = name == "random" or name.startswith(("random.", "np.random", "numpy.random"))
+                assert not generator, f"{path}: {name}"

@@ -107,7 +107,7 @@ class Attributes(Task):
 
         def conclude(tally: Integers, count: int) -> dict[str, object]:  # noqa: ARG001
             parts = zip(self.tasks.items(), self.protocol.parts(tally), strict=True)
-            return {name: task.collector()._conclude(part, people) for (name, task), (people, part) in parts if people}
+            return {name: task.collector().conclude(part, people) for (name, task), (people, part) in parts if people}
 
         return Collector(self, self.protocol, conclude)
 

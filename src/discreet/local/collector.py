@@ -58,7 +58,7 @@ class Collector(Generic[Result]):
         candidates: tuple[str, ...] | None = None,
     ) -> None:
         self.task, self.candidates = task, candidates
-        self._protocol, self._conclude = protocol, conclude
+        self._protocol, self.conclude = protocol, conclude
         self._tally = np.zeros(protocol.cells, dtype=np.int64)
         self._count = 0
         self._refused: Counter[str] = Counter()
@@ -81,7 +81,7 @@ class Collector(Generic[Result]):
         """What the reports say about all who sent one."""
         if self._count == 0:
             raise ValueRefused("There are no reports to estimate from; collect at least one.")
-        return self._conclude(self._tally, self._count)
+        return self.conclude(self._tally, self._count)
 
     def add(self, reports: Report | Batch | str | bytes | dict[str, object] | Path | pyarrow.Table | Iterable[object]) -> None:
         """Take in a report, a batch, JSON text, an Arrow table, a list of reports, or a file (a ``Path``). Never fails."""
@@ -197,7 +197,7 @@ class Collector(Generic[Result]):
 
     def fresh(self) -> Collector[Result]:
         """An empty collector of the same task."""
-        return Collector(self.task, self._protocol, self._conclude, self.candidates)
+        return Collector(self.task, self._protocol, self.conclude, self.candidates)
 
     def merge(self, other: Collector[object]) -> None:
         """Add another collector's reports to this one. Reports that both have counted are counted twice."""

@@ -1,8 +1,8 @@
 /*
  * The client of discreet's local privacy, for browsers and Node: one file, no dependencies.
  *
- * It reads the JSON of a task (frequencies or a bit, as task.to_json() wrote it in Python) and randomises one person's answer
- * before it leaves the device:
+ * It reads the JSON of a task, as task.to_json() wrote it in Python, and randomises one person's answer before it leaves the
+ * device. It knows frequencies, bits, means (not by Laplace noise), distributions, heavy hitters and attributes of these:
  *
  *     <script src="discreet-client.js"></script>                                    a classic script, or
  *     import "./discreet-client.js"                                                 a module: both set globalThis.discreet
@@ -29,6 +29,7 @@
   const VERSION = 1;
   const MOST_VALUES = 2 ** 24; // of a domain, and vectors of a projective geometry
   const LARGEST_EPSILON = 1000n;
+  const SMALLEST_EPSILON = 10n ** 100n; // its inverse
   const PATIENCE = 2048; // random digits or rounds that a working generator never needs
   const MASK = (1n << 64n) - 1n;
 
@@ -112,6 +113,11 @@
     return digitsOf(epsilon, (e, work, count) => (1n << (work + count)) / ((1n << work) + e));
   }
 
+  /** The chance 1 - e^(-epsilon / 2) of a piecewise report. */
+  function unlikeHalf({ num, den }) {
+    return digitsOf({ num, den: 2n * den }, (e, work, count) => ((e - (1n << work)) << count) / e);
+  }
+
   /** Coins that are true with the probability whose digits these are: uniform digits are compared with them until they differ. */
   function coins(digits, count) {
     return words(count).map((first) => {
@@ -127,15 +133,21 @@
 
   const coin = (digits) => coins(digits, 1)[0];
 
-  /** Uniform on 0 .. below - 1, for below up to 2^31: words are cut to its length, and those too large are drawn again. */
-  function uniform(below) {
-    const mask = (1n << BigInt(below > 1 ? 32 - Math.clz32(below - 1) : 0)) - 1n;
+  const bitLength = (number) => (number > 0 ? number.toString(2).length : 0);
+
+  /** Uniform on 0 .. below - 1, for below up to 2^53: words are cut to its length, and those too large are drawn again. */
+  function uniforms(below, count) {
+    const mask = (1n << BigInt(bitLength(below - 1))) - 1n;
+    const drawn = new Array(count).fill(below);
     for (let round = 0; round < PATIENCE; round += 1) {
-      const drawn = Number(word() & mask);
-      if (drawn < below) return drawn;
+      const over = [...drawn.keys()].filter((place) => drawn[place] >= below);
+      if (over.length === 0) return drawn;
+      words(over.length).forEach((some, i) => (drawn[over[i]] = Number(some & mask)));
     }
     throw refusal("EntropyError", "Two thousand random words did not settle one draw; the generator cannot be working.");
   }
+
+  const uniform = (below) => uniforms(below, 1)[0];
 
   // ---- Protocols: a number of a value becomes a report ------------------------------------------------------------------
 
@@ -177,9 +189,9 @@
   function projective(size, epsilon, { prime, dimension }) {
     demand(prime >= 2 && prime <= 4096 && !divisible(prime), "the field of a projective geometry is prime");
     demand(dimension >= 2 && dimension <= 24 && prime ** dimension <= MOST_VALUES, "the projective geometry is too large");
-    const points = (prime ** dimension - 1) / (prime - 1);
+    const points = pointsOf(prime, dimension);
     demand(points >= size, "the projective geometry has too few points");
-    const near = (prime ** (dimension - 1) - 1) / (prime - 1);
+    const near = pointsOf(prime, dimension - 1);
     const truth = likely(near, points - near, epsilon);
     const free = prime ** (dimension - 1);
     return function (code) {
@@ -189,12 +201,14 @@
     };
   }
 
+  const pointsOf = (prime, dimension) => (prime ** dimension - 1) / (prime - 1);
+
   /** The number of the point u with <u, v> = product for the point v of this code; the t - 1 other coordinates are free. */
   function meeting(code, free, product, prime, dimension) {
     let place = 0;
-    while ((prime ** (place + 1) - 1) / (prime - 1) <= code) place += 1;
+    while (pointsOf(prime, place + 1) <= code) place += 1;
     const unit = prime ** place;
-    let own = code - (unit - 1) / (prime - 1); // v's coordinates below its highest one, which is 1
+    let own = code - pointsOf(prime, place); // v's coordinates below its highest one, which is 1
     const high = Math.floor(free / unit);
     const low = free % unit;
     let total = 0;
@@ -214,7 +228,7 @@
       const digit = Math.floor(vector / prime ** at) % prime;
       written = written * prime + ((digit * inverse) % prime);
     }
-    return written - prime ** top + (prime ** top - 1) / (prime - 1);
+    return written - prime ** top + pointsOf(prime, top);
   }
 
   function unary(size, epsilon) {
@@ -272,14 +286,12 @@
     return root.btoa(text);
   }
 
-  const bitLength = (number) => 32 - Math.clz32(number);
-
   function divisible(number) {
     for (let divisor = 2; divisor * divisor <= number; divisor += 1) if (number % divisor === 0) return true;
     return false;
   }
 
-  const PROTOCOLS = new Map([
+  const FREQUENCIES = new Map([
     ["randomized response", [randomizedResponse, []]],
     ["k-ary", [kAry, []]],
     ["subset", [subset, ["weight"]]],
@@ -287,6 +299,83 @@
     ["unary", [unary, []]],
     ["hashing", [hashing, ["buckets"]]],
   ]);
+
+  // ---- Protocols for numbers: a place on a grid becomes a report --------------------------------------------------------
+
+  /** code / steps * last, rounded up or down at random so that the mean is exact. */
+  function rounded(code, steps, last) {
+    const [scaled, all] = [BigInt(code) * BigInt(last), BigInt(steps)];
+    return Number(scaled / all) + (BigInt(uniform(steps)) < scaled % all ? 1 : 0);
+  }
+
+  /** A cell of the window that starts here more often than any other cell. */
+  function windowOf(cells, width, epsilon) {
+    demand(width >= 1 && width < cells, "a window has some of the cells, and not all");
+    const last = cells - width;
+    const near = likely(width, last, epsilon);
+    return function (start) {
+      const inside = coin(near);
+      const [within, beyond] = [uniform(width), uniform(last)];
+      return inside ? start + within : beyond + (beyond >= start ? width : 0);
+    };
+  }
+
+  function duchi(epsilon, { steps }) {
+    demand(steps >= 1 && steps <= 2 ** 40, "there are 1 to 2^40 steps between the bounds");
+    const truth = likely(1, 1, epsilon);
+    return function (code) {
+      const bit = rounded(code, steps, 1);
+      return coin(truth) ? bit : 1 - bit;
+    };
+  }
+
+  function hybrid(epsilon, { steps, grid, width }) {
+    demand(grid >= 2 && grid <= 2 ** 15, "the hybrid protocol has 2 to 2^15 cells");
+    const [bit, cell, chance] = [duchi(epsilon, { steps }), windowOf(grid, width, epsilon), unlikeHalf(epsilon)];
+    return function (code) {
+      const piecewise = coin(chance);
+      const [long, short] = [cell(rounded(code, steps, grid - width)) + 2, bit(code)]; // both, whatever the coin says
+      return piecewise ? long : short;
+    };
+  }
+
+  function laplace() {
+    throw strange("it has no Laplace noise; ask for the mean by duchi or hybrid, which also err less");
+  }
+
+  function squareWave(epsilon, { bins, arm }) {
+    demand(bins >= 2 && bins <= 2 ** 14 && arm >= 0 && arm <= bins, "a distribution has 2 to 2^14 bins");
+    return windowOf(bins + 2 * arm, 2 * arm + 1, epsilon);
+  }
+
+  const MEANS = new Map([
+    ["duchi", [duchi, ["steps"]]],
+    ["hybrid", [hybrid, ["steps", "grid", "width"]]],
+    ["laplace", [laplace, ["steps"]]],
+  ]);
+
+  const SHAPES = new Map([["square wave", [squareWave, ["bins", "arm"]]]]);
+
+  // ---- Heavy hitters: one prefix of a word, hashed into cells, becomes a report -----------------------------------------
+
+  const WITHIN = new Map(["k-ary", "projective"].map((name) => [name, FREQUENCIES.get(name)])); // whose reports are numbers
+
+  function prefixes(levels, cells, epsilon, facts) {
+    const draw = readProtocol(facts, WITHIN, cells, epsilon);
+    const reports = facts.name === "k-ary" ? cells : pointsOf(facts.prime, facts.dimension);
+    demand(levels * reports <= 2 ** 26, "its prefixes have too many reports");
+    return function (symbols) {
+      const chosen = uniform(levels);
+      return chosen * reports + draw(hashed(symbols.slice(0, chosen + 1), BigInt(cells)));
+    };
+  }
+
+  /** The cell of a prefix under the public hash of its length. */
+  function hashed(symbols, cells) {
+    const key = (place) => keyOf(`discreet prefix ${symbols.length} ${place}`);
+    const total = symbols.reduce((sum, symbol, place) => sum + BigInt(symbol) * key(place), key(symbols.length));
+    return Number((((total & MASK) >> 32n) * cells) >> 32n);
+  }
 
   // ---- Domains: what a person may answer, and the fate of any other answer ----------------------------------------------
 
@@ -344,10 +433,113 @@
         return domain.code(value) ?? drawn;
       };
     }
-    const fate = isObject(missing) && Object.keys(missing).join() === "value" ? missing.value : null;
+    const fate = hasFields(missing, ["value"]) ? missing.value : null;
     const instead = isItem(fate) && fate !== "refuse" && fate !== "random" ? domain.code(fate) : null;
     demand(instead !== null, "the fate of other answers is none that it knows");
     return (value) => domain.code(value) ?? instead;
+  }
+
+  // ---- Scales: numbers between two bounds, as places from 0 to 1 --------------------------------------------------------
+
+  /** The place of a number, clamped to the bounds, or that of the declared fate of what is no number. */
+  function readScale(facts) {
+    demand(hasFields(facts, ["lower", "missing", "upper"]), "its scale is not one");
+    const [lower, upper] = [readFraction(facts.lower, "a bound"), readFraction(facts.upper, "a bound")];
+    const span = minus(upper, lower);
+    const [low, high, width] = [lower, upper, span].map(nearest);
+    demand(span.num > 0n && Number.isFinite(low) && Number.isFinite(high), "its lower bound is not below the upper");
+    demand(width > 2 ** -900 && width < 2 ** 900, "its bounds are too near or too far");
+    const found = (number) => Math.min(Math.max((Math.min(Math.max(number, low), high) - low) / width, 0), 1);
+    if (facts.missing === "refuse") {
+      return function (value) {
+        const number = numberOf(value);
+        if (!Number.isNaN(number)) return found(number);
+        throw refusal("ValueRefused", "The answer is no number, which the task refuses: send nothing.");
+      };
+    }
+    if (facts.missing === "random") {
+      return function (value) {
+        const [number, drawn] = [numberOf(value), uniform(2 ** 53)]; // for everybody: the work does not tell who was outside
+        return Number.isNaN(number) ? drawn * 2 ** -53 : found(number);
+      };
+    }
+    demand(hasFields(facts.missing, ["value"]), "the fate of other answers is none that it knows");
+    const fate = minus(readFraction(facts.missing.value, "the fate of other answers"), lower);
+    const place = { num: fate.num * span.den, den: fate.den * span.num };
+    demand(place.num >= 0n && place.num <= place.den, "the fate of other answers is outside the bounds");
+    const instead = nearest(place);
+    return function (value) {
+      const number = numberOf(value);
+      return Number.isNaN(number) ? instead : found(number);
+    };
+  }
+
+  const numberOf = (value) => (["number", "boolean", "bigint"].includes(typeof value) ? Number(value) : NaN);
+
+  const minus = (a, b) => ({ num: a.num * b.den - b.num * a.den, den: a.den * b.den });
+
+  /** The double next to a fraction (an even one between two): 64 digits and whether any follow, then one rounding. */
+  function nearest({ num, den }) {
+    const size = num < 0n ? -num : num;
+    const digits = 64 - size.toString(2).length + den.toString(2).length;
+    const shift = BigInt(Math.min(digits, 1074)); // a bound this near 0 moves no place, so its last digit does not matter
+    const [over, under] = shift > 0n ? [size << shift, den] : [size, den << -shift];
+    const whole = (over / under) | (over % under > 0n ? 1n : 0n);
+    return Number(num < 0n ? -whole : whole) * 2 ** -Number(shift);
+  }
+
+  /** The nearest whole number, the even one of two. */
+  function rint(number) {
+    const low = Math.floor(number);
+    const rest = number - low;
+    return low + (rest > 0.5 || (rest === 0.5 && low % 2 === 1) ? 1 : 0);
+  }
+
+  // ---- Spelling: a word as symbols, bytes or places in an alphabet; 0 fills up behind the end ---------------------------
+
+  /** The symbols of a word, or those of the declared fate of what cannot be spelled. */
+  function readSpelling(facts) {
+    demand(hasFields(facts, ["alphabet", "length", "missing"]), "its words are not described");
+    const { length, alphabet, missing } = facts;
+    demand(Number.isSafeInteger(length) && length >= 1 && length <= 64, "words have 1 to 64 symbols");
+    demand(alphabet === null || (isText(alphabet) && !alphabet.includes("\0")), "its alphabet is no text");
+    const signs = [...(alphabet ?? "")];
+    const places = new Map(signs.map((sign, place) => [sign, place + 1]));
+    const listed = places.size === signs.length && signs.length >= 2 && signs.length <= 1000;
+    demand(alphabet === null || listed, "its alphabet has too few, too many or repeated characters");
+
+    function spelled(value) {
+      if (typeof value !== "string" || value === "" || value.includes("\0")) return null;
+      const symbols = alphabet === null ? bytesOf(value, length) : [...value].slice(0, length).map((sign) => places.get(sign));
+      if (symbols.length === 0 || symbols.includes(undefined)) return null;
+      return [...symbols, ...new Array(length - symbols.length).fill(0)];
+    }
+
+    if (missing === "refuse") {
+      return function (value) {
+        const symbols = spelled(value);
+        if (symbols !== null) return symbols;
+        throw refusal("ValueRefused", "The answer cannot be spelled in this task, which refuses such answers: send nothing.");
+      };
+    }
+    if (missing === "random") {
+      const last = alphabet === null ? 255 : signs.length;
+      return function (value) {
+        const drawn = uniforms(last, length).map((symbol) => symbol + 1); // for everybody, as above
+        return spelled(value) ?? drawn;
+      };
+    }
+    const instead = spelled(missing);
+    demand(instead !== null, "the fate of other answers is none that it knows");
+    return (value) => spelled(value) ?? instead;
+  }
+
+  /** The first bytes of a text's UTF-8, cut between characters; none where it has no UTF-8. */
+  function bytesOf(text, length) {
+    const bytes = isText(text) ? new TextEncoder().encode(text) : new Uint8Array(0);
+    let end = Math.min(length, bytes.length);
+    while (end > 0 && end < bytes.length && (bytes[end] & 0xc0) === 0x80) end -= 1;
+    return [...bytes.slice(0, end)];
   }
 
   /** The first 64 bits of a text's SHA-256. */
@@ -357,7 +549,88 @@
 
   const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
 
-  /** The task of this JSON (text, or an object that was parsed from it), checked in full; unknown versions are refused. */
+  /** Whether this is an object with just these fields. */
+  function hasFields(value, names) {
+    return isObject(value) && Object.keys(value).length === names.length && names.every((name) => Object.hasOwn(value, name));
+  }
+
+  // Of each kind: its own fields, and what makes of them how a value is settled and how a report is drawn of what that gives.
+  const KINDS = new Map([
+    ["frequencies", [["domain", "protocol"], readFrequencies]],
+    ["bit", [["domain", "protocol"], readFrequencies]],
+    ["mean", [["protocol", "scale"], readMean]],
+    ["distribution", [["protocol", "scale"], readDistribution]],
+    ["heavy hitters", [["cells", "most", "protocol", "words"], readHeavyHitters]],
+    ["attributes", [["tasks"], readAttributes]],
+  ]);
+  const COMMON = ["discreet", "epsilon", "kind", "period", "question", "version"];
+
+  function readFrequencies(facts, epsilon) {
+    const domain = readDomain(facts.domain);
+    const draw = readProtocol(facts.protocol, FREQUENCIES, domain.size, epsilon);
+    demand(domain.size > 0 || facts.protocol.name === "hashing", "any text can be asked for by hashing alone");
+    return { settle: settler(domain, facts.domain.missing), draw };
+  }
+
+  function readMean(facts, epsilon) {
+    const [place, draw] = [readScale(facts.scale), readProtocol(facts.protocol, MEANS, epsilon)];
+    return { settle: (value) => rint(place(value) * facts.protocol.steps), draw };
+  }
+
+  function readDistribution(facts, epsilon) {
+    const [place, draw] = [readScale(facts.scale), readProtocol(facts.protocol, SHAPES, epsilon)];
+    const { bins } = facts.protocol;
+    return { settle: (value) => Math.min(Math.floor(place(value) * bins), bins - 1), draw };
+  }
+
+  function readHeavyHitters({ words: spelling, most, cells, protocol }, epsilon) {
+    demand(Number.isSafeInteger(most) && most >= 1 && most <= 10000, "1 to 10,000 prefixes are followed");
+    demand(Number.isSafeInteger(cells) && cells >= 16 && cells <= MOST_VALUES, "prefixes are hashed into 16 to 2^24 cells");
+    const settle = readSpelling(spelling);
+    return { settle, draw: prefixes(spelling.length, cells, epsilon, protocol) };
+  }
+
+  /** Every answer is read and randomised, then all but the one of a drawn task are forgotten. */
+  function readAttributes({ tasks }, epsilon) {
+    demand(isObject(tasks) && Object.keys(tasks).every(isText), "attributes are tasks by name");
+    const names = inOrder(tasks);
+    demand(names.length >= 2 && names.length < 2 ** 16, "there are 2 to 65,535 attributes");
+    const members = names.map((name) => {
+      demand(isObject(tasks[name]) && tasks[name].kind !== "attributes", "an attribute is a task, and not attributes again");
+      demand(!isObject(tasks[name].domain) || !("text" in tasks[name].domain), "attributes have closed domains");
+      return readParts(tasks[name]);
+    });
+    const dearest = members.map((member) => member.epsilon).reduce((a, b) => (a.num * b.den < b.num * a.den ? b : a));
+    demand(dearest.num === epsilon.num && dearest.den === epsilon.den, "epsilon is not the largest of the attributes'");
+    return {
+      settle(value) {
+        if (!hasFields(value, names) || names.some((name) => Array.isArray(value[name]))) {
+          throw refusal("ValueRefused", "Answers are an object with one value for every attribute, and no others.");
+        }
+        return names.map((name, number) => members[number].settle(value[name]));
+      },
+      draw(codes) {
+        const chosen = uniform(members.length);
+        const reports = members.map((member, number) => member.draw(codes[number]));
+        return [chosen, reports[chosen]];
+      },
+    };
+  }
+
+  /** What a task that was parsed does, checked in full; unknown versions and kinds are refused. */
+  function readParts(facts) {
+    demand(isObject(facts) && facts.discreet === "local task", "it is no task of local privacy");
+    demand(facts.version === VERSION, `it reads version ${VERSION} only`);
+    demand(facts.kind !== "repeated", "repeated questions need the memory of Python's client, and this one remembers nothing");
+    demand(KINDS.has(facts.kind), `it randomises for the kinds ${[...KINDS.keys()].join(", ")} only`);
+    const [names, read] = KINDS.get(facts.kind);
+    demand(hasFields(facts, [...COMMON, ...names]), "it has other fields than a task");
+    demand(isText(facts.question) && isText(facts.period), "question and period are texts");
+    const epsilon = readEpsilon(facts.epsilon);
+    return { epsilon, ...read(facts, epsilon) };
+  }
+
+  /** The task of this JSON (text, or an object that was parsed from it). */
   function readTask(json) {
     let facts;
     try {
@@ -365,16 +638,7 @@
     } catch {
       throw strange("it is not JSON");
     }
-    demand(isObject(facts) && facts.discreet === "local task", "it is no task of local privacy");
-    demand(facts.version === VERSION, `it reads version ${VERSION} only`);
-    demand(facts.kind === "frequencies" || facts.kind === "bit", "it randomises for the kinds frequencies and bit only");
-    const names = ["discreet", "domain", "epsilon", "kind", "period", "protocol", "question", "version"];
-    demand(Object.keys(facts).sort().join() === names.join(), "it has other fields than a task");
-    demand(isText(facts.question) && isText(facts.period), "question and period are texts");
-    const epsilon = readEpsilon(facts.epsilon);
-    const domain = readDomain(facts.domain);
-    const settle = settler(domain, facts.domain.missing);
-    const draw = readProtocol(facts.protocol, domain.size, epsilon);
+    const { settle, draw } = readParts(facts);
     const hash = sha256(canonical(facts));
 
     /** One report for one person's answer; a nonce is a random mark by which a collector finds duplicates. */
@@ -384,36 +648,47 @@
       return report;
     }
 
-    const { kind, question, period } = facts;
-    return Object.freeze({ hash, kind, question, period, epsilon: facts.epsilon, protocol: facts.protocol.name, randomize });
+    const { kind, question, period, epsilon } = facts;
+    return Object.freeze({ hash, kind, question, period, epsilon, protocol: facts.protocol?.name ?? "one of", randomize });
   }
 
-  function readProtocol(facts, size, epsilon) {
-    demand(isObject(facts) && PROTOCOLS.has(facts.name), "its protocol is unknown");
-    const [make, names] = PROTOCOLS.get(facts.name);
-    const given = Object.keys(facts).filter((name) => name !== "name").sort();
+  function readProtocol(facts, known, ...given) {
+    demand(isObject(facts) && known.has(facts.name), "its protocol is unknown");
+    const [make, names] = known.get(facts.name);
     const whole = names.every((name) => Number.isSafeInteger(facts[name]));
-    demand(whole && given.join() === [...names].sort().join(), "its protocol has other parameters");
-    demand(size > 0 || make === hashing, "any text can be asked for by hashing alone");
-    return make(size, epsilon, facts);
+    demand(whole && hasFields(facts, ["name", ...names]), "its protocol has other parameters");
+    return make(...given, facts);
+  }
+
+  /** A fraction as Python writes it: in lowest terms, and no denominator of 1. */
+  function readFraction(text, name) {
+    const parts = typeof text === "string" && text.length <= 2000 ? /^(0|-?[1-9][0-9]*)(?:\/([1-9][0-9]*))?$/.exec(text) : null;
+    demand(parts !== null && parts[2] !== "1", `${name} is not a fraction`);
+    const [num, den] = [BigInt(parts[1]), BigInt(parts[2] ?? 1)];
+    let [a, b] = [num < 0n ? -num : num, den];
+    while (b > 0n) [a, b] = [b, a % b];
+    demand(a === 1n || (num === 0n && den === 1n), `${name} is not in lowest terms`);
+    return { num, den };
   }
 
   function readEpsilon(text) {
-    const parts = typeof text === "string" && text.length <= 2000 ? /^([1-9][0-9]*)(?:\/([1-9][0-9]*))?$/.exec(text) : null;
-    demand(parts !== null && parts[2] !== "1", "epsilon is not a fraction above 0");
-    const [num, den] = [BigInt(parts[1]), BigInt(parts[2] ?? 1)];
-    let [a, b] = [num, den];
-    while (b > 0n) [a, b] = [b, a % b];
-    demand(a === 1n, "epsilon is not in lowest terms");
-    demand(num <= LARGEST_EPSILON * den, `epsilon is above ${LARGEST_EPSILON}`);
-    return { num, den };
+    const epsilon = readFraction(text, "epsilon");
+    demand(epsilon.num > 0n && epsilon.num * SMALLEST_EPSILON >= epsilon.den, "epsilon is not above 0, or below 1e-100");
+    demand(epsilon.num <= LARGEST_EPSILON * epsilon.den, `epsilon is above ${LARGEST_EPSILON}`);
+    return epsilon;
   }
 
   /** JSON with one spelling only: keys in order, no spaces. */
   function canonical(value) {
     if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
     if (!isObject(value)) return JSON.stringify(value);
-    return `{${Object.keys(value).sort().map((key) => `${JSON.stringify(key)}:${canonical(value[key])}`).join(",")}}`;
+    return `{${inOrder(value).map((key) => `${JSON.stringify(key)}:${canonical(value[key])}`).join(",")}}`;
+  }
+
+  /** The keys in the order of their characters, as Python sorts; JavaScript would compare halves of surrogate pairs. */
+  function inOrder(value) {
+    const padded = (key) => Array.from(key, (sign) => sign.codePointAt(0).toString(16).padStart(6, "0")).join("");
+    return Object.keys(value).map((key) => [padded(key), key]).sort(([a], [b]) => (a < b ? -1 : 1)).map(([, key]) => key);
   }
 
   function littleEndian(number) {

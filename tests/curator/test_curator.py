@@ -217,6 +217,13 @@ def test_previews_need_no_data_and_halving_halves(tmp_path: Path) -> None:
         hospital.sql(COUNT, epsilon=0.5)
     assert hospital.budget.spent.epsilon == 0  # what cannot be opened costs nothing
     assert "such questions would fit" in str(offered)
+    assert "missing=" not in str(offered)
+
+
+def test_previews_say_what_a_declaration_would_save(tmp_path: Path) -> None:
+    hospital = curator(tmp_path)
+    assert "debt may be missing" in str(hospital.preview("SELECT count(*) AS n, avg(debt) AS d FROM data", epsilon=0.5))
+    assert "may be missing" not in str(hospital.preview("SELECT count(*) AS n, avg(age) AS a FROM data", epsilon=0.5))
 
 
 def test_under_replace_the_size_is_public_and_a_mean_has_the_lectures_noise(tmp_path: Path) -> None:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from discreet.plan.describe import described
+from discreet.plan.expressions import Column
+from discreet.plan.measures import ROWS, Measure
 from discreet.plan.preview import Preview, preview_lines
+from discreet.plan.price import Plan
 from discreet.plan.terms import Priced
 from discreet.privacy import Privacy
 from discreet.privacy.account import Account
@@ -31,8 +35,17 @@ def offer(priced: Priced, account: Account) -> Preview:
         parts=tuple(described(part) for plan in plans for part in plan.parts),
         halve=_halve(account, priced.amount) if costs else "",
         fits="" if total is None else _fits(account, total),
-        remarks=(f"Budget: {account}.",),
+        remarks=(*_advice(plans), f"Budget: {account}."),
     )
+
+
+def _advice(plans: Sequence[Plan]) -> Iterator[str]:
+    """A share that a declaration would save: a column that can be missing needs a count of its own."""
+    for plan in plans:
+        counted = [part.statistic for part in plan.parts if isinstance(part.statistic, Measure)]
+        apart = [str(m.of) for m in counted if m.what == "present" and isinstance(m.of, Column)]
+        if apart and ROWS in counted:
+            yield f"{', '.join(apart)} may be missing and has a count of its own; declare missing= to save its share."
 
 
 def _halve(account: Account, amount: Fraction) -> str:

@@ -14,11 +14,16 @@ from pathlib import Path
 
 import discreet as dp
 from discreet.errors import ValueRefused
+from discreet.local.duchi import Duchi
 from discreet.local.frequencies import Frequencies
 from discreet.local.hashing import Hashing
+from discreet.local.hybrid import Hybrid
+from discreet.local.prefixes import Prefixes
 from discreet.local.projective import Projective
-from discreet.local.protocol import likely
+from discreet.local.protocol import FrequencyProtocol, likely
+from discreet.local.square_wave import SquareWave
 from discreet.local.subset import Subset
+from discreet.local.task import Task
 from discreet.local.unary import Unary
 from discreet.noise.coins import Chance
 from discreet.noise.recorded import replay
@@ -30,8 +35,12 @@ _ONES = 2**64 - 1
 _ODD = 'Quotes " and \\, controls \n\x01\x7f, 日本, 🧑‍⚕️, \u2028?'
 
 
-def tasks() -> list[tuple[Frequencies, list[object]]]:
+def tasks() -> list[tuple[Task, list[object]]]:
     """Tasks, and answers to each: some inside the domain, some not."""
+    return [*frequencies(), *numbers(), *words(), *several()]
+
+
+def frequencies() -> list[tuple[Task, list[object]]]:
     f = Frequencies
     hair = ["dark", "blond", "brown", "red"]
     return [
@@ -63,6 +72,54 @@ def tasks() -> list[tuple[Frequencies, list[object]]]:
     ]
 
 
+def numbers() -> list[tuple[Task, list[object]]]:
+    mean, shape = dp.local.Mean, dp.local.Distribution
+    thirds = (Fraction(1, 3), Fraction(22, 7))
+    return [
+        (mean(0, 15, epsilon=0.5, step=1), [0, 0.5, 1.5, 2.5, 15, 99, -1e300, True, "7", None]),  # halves go to the even one
+        (mean(-1, 1, epsilon=0.1, missing="random"), [-1, 0.1, 1, None]),
+        (mean(*thirds, epsilon=1e-100, protocol="duchi", missing=1), [0.5, 3.1, "x"]),
+        (mean(0, 1, epsilon=1000, step=1, protocol="duchi"), [0, 1]),
+        (mean(0, 15, epsilon=1, step=1), [0, 0.5, 7, 15, 2**70, "7"]),
+        (mean(-0.1, 0.7, epsilon=4, missing=0.3, period="2026-03"), [-0.1, 0.123456789, 0.7, False, None]),
+        (mean(0, 1, epsilon=2, protocol="hybrid", step=Fraction(1, 2**40), missing="random"), [0.1, 0.999, "x"]),
+        (mean(*thirds, epsilon=1e-100, protocol="hybrid"), [2]),
+        (mean(0, 9, epsilon=1000, protocol="hybrid"), [0, 4, 9]),
+        (shape(0, 100, epsilon=1), [0, 33.3, 99.999, 100, 101, "1"]),
+        (shape(*thirds, epsilon=3, bins=7, missing="random"), [0.4, 1, 3, None]),
+        (shape(-(2**60), Fraction(1, 10), epsilon=0.1, bins=2, missing=0), [-(2**59), 5, None]),
+        (shape(0, 1, epsilon=1000, bins=2**14), [0.3]),
+    ]
+
+
+def words() -> list[tuple[Task, list[object]]]:
+    hitters, letters = dp.local.HeavyHitters, "abcdefghijklmnopqrstuvwxyz"
+    return [
+        (hitters(epsilon=4), ["word", "longer than eight", "日本語", "🧑‍⚕️", "", "a\0b", "\ud800", 5]),
+        (hitters(epsilon=1, length=2, missing="random", cells=100), ["é", "日", None]),
+        (hitters(epsilon=8, length=5, alphabet=letters, missing="random", cells=16), ["cab", "abcdef", "Cab"]),
+        (hitters(epsilon=2, length=3, alphabet="ab🧑é", missing="ba"), ["🧑é🧑é", "bab!", "!", "a"]),
+        (hitters(epsilon=0.5, length=64, cells=1000), ["x" * 64, "é" * 33]),
+    ]
+
+
+def several() -> list[tuple[Task, list[object]]]:
+    members = {
+        "\ufb01": dp.local.Bit(epsilon=1),
+        "🧑": dp.local.Mean(0, 15, epsilon=1, missing="random"),  # behind the one before, though not by halves of pairs
+        "age, in years": dp.local.Distribution(0, 100, epsilon=0.5, bins=10),
+        "10": Frequencies(range(20), epsilon=0.5, protocol="subset"),
+        "9": dp.local.HeavyHitters(epsilon=1, length=2, cells=16),
+        "__proto__": Frequencies(range(9), epsilon=1, protocol="hashing"),
+    }
+    good = {"\ufb01": True, "🧑": 7, "age, in years": 50, "10": 3, "9": "go", "__proto__": 8}
+    both = {"a": dp.local.Bit(epsilon=0.1), "b": dp.local.Mean(0, 1, epsilon=2, missing=1)}
+    return [
+        (dp.local.Attributes(members, question=_ODD), [good, {**good, "🧑": None}, {**good, "9": "日本"}]),
+        (dp.local.Attributes(both), [{"a": True, "b": 0.5}, {"b": None, "a": False}, {"a": True}, {"a": 2, "b": 1}, {}, None]),
+    ]
+
+
 def build() -> dict[str, object]:
     """All vectors, and the hashes of tasks whose texts have every length modulo 64."""
     listed: list[dict[str, object]] = []
@@ -73,7 +130,7 @@ def build() -> dict[str, object]:
     return {"vectors": listed, "hashes": [[task.to_json(), task.hash] for task in lengths]}
 
 
-def _cases(task: Frequencies, value: object) -> Iterator[dict[str, object]]:
+def _cases(task: Task, value: object) -> Iterator[dict[str, object]]:
     for number, words in enumerate(_tapes(task, value)):
         nonce = number == 0
         try:
@@ -85,27 +142,50 @@ def _cases(task: Frequencies, value: object) -> Iterator[dict[str, object]]:
         yield {"value": value, "nonce": nonce, "words": [f"{word:x}" for word in used], "report": done.value.to_json()}
 
 
-def _tapes(task: Frequencies, value: object) -> Iterator[list[int]]:
+def _tapes(task: Task, value: object) -> Iterator[list[int]]:
     """Random words as they come, and the ones that chance would not show."""
     plain = _stream(f"{task.hash} {value!r}")
     yield plain
     yield from ([*plain[:place], _ONES, _ONES, *plain[place:]] for place in (1, 2))
-    before = [0] if task.domain.missing == "random" else []
+    fate = _fate(task)
     if isinstance(task.protocol, Unary):
-        yield from ([*before, *tape, *plain] for tape in _byte_ties(task.protocol))
+        yield from ([*fate, *tape, *plain] for tape in _byte_ties(task.protocol))
         return
-    if isinstance(task.protocol, Hashing):
-        before.append(plain[0])
-    chance = _coin(task)
-    first, second, third = (chance.digits(count)[0] & _ONES for count in (64, 128, 192))
-    yield [*before, first, max(second - 1, 0), *plain]
-    yield [*before, first, min(second + 1, _ONES), *plain]
-    yield [*before, first, second, max(third - 1, 0), *plain]
+    for between, chance in _coins(task, plain[0]):
+        before = [*fate, *between]
+        first, second, third = (chance.digits(count)[0] & _ONES for count in (64, 128, 192))
+        yield [*before, first, max(second - 1, 0), *plain]
+        yield [*before, first, min(second + 1, _ONES), *plain]
+        yield [*before, first, second, max(third - 1, 0), *plain]
 
 
-def _coin(task: Frequencies) -> Chance:
-    """The protocol's only coin."""
+def _fate(task: Task) -> list[int]:
+    """Words for the fate of answers outside, where it is drawn."""
+    if isinstance(task, dp.local.HeavyHitters):
+        return [0] * task.spelling.length if task.spelling.missing == "random" else []
+    described = task.scale if isinstance(task, dp.local.Mean | dp.local.Distribution) else getattr(task, "domain", None)
+    return [0] if described is not None and described.missing == "random" else []
+
+
+def _coins(task: Task, seed: int) -> Iterator[tuple[list[int], Chance]]:
+    """The protocol's coins, each with words for all that is drawn before it."""
     protocol = task.protocol
+    if isinstance(protocol, Prefixes):
+        yield [0], _coin(protocol.inner)
+    elif isinstance(protocol, Duchi):
+        yield [0], Chance(likely(1, 1, protocol.epsilon))
+    elif isinstance(protocol, Hybrid):
+        yield [], Chance(protocol._piecewise)
+        yield [0, 0], Chance(protocol._window.near)  # a piecewise report
+        yield [_ONES, 0, 0, 0, 0, 0], Chance(likely(1, 1, protocol.epsilon))  # Duchi's bit
+    elif isinstance(protocol, SquareWave):
+        yield [], Chance(protocol._window.near)
+    elif isinstance(protocol, FrequencyProtocol):
+        yield [seed] if isinstance(protocol, Hashing) else [], _coin(protocol)
+
+
+def _coin(protocol: FrequencyProtocol) -> Chance:
+    """The only coin of a protocol for frequencies."""
     inside, all_of_them = 1, protocol.size
     if isinstance(protocol, Subset):
         inside = protocol.weight

@@ -151,3 +151,11 @@ def test_tasks_and_collectors_survive_json_and_bad_reports() -> None:
 def test_bad_parameters(arguments: dict[str, object], message: str) -> None:
     with pytest.raises(ParameterError, match=message):
         dp.local.HeavyHitters(1, **arguments)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("length", [True, 2.0, 2.5, "2"], ids=str)
+def test_lengths_are_whole_numbers(length: object) -> None:
+    with pytest.raises(ParameterError):
+        HeavyHitters(1, length=length)
+    with pytest.raises(ParameterError, match="symbols"):
+        Spelling(length)

@@ -74,3 +74,8 @@ def test_bad_scales_are_refused(arguments: tuple[object, object, object], messag
 def test_a_scale_survives_json() -> None:
     for scale in (scale_of(0.1, 10, None), scale_of(0, 1, "random"), scale_of(-1, 1, Fraction(1, 3))):
         assert Scale.from_facts(scale.facts) == scale
+
+
+def test_bounds_beyond_doubles_are_refused_at_birth() -> None:
+    with pytest.raises(ParameterError, match="too large"):
+        Scale(Fraction(10**400), Fraction(10**400 + 5))

@@ -27,6 +27,7 @@ _FOREIGN = (
     "An answer is no number and the task refuses such answers: send nothing, or declare missing= as a number within the "
     "bounds or as 'random'."
 )
+_LARGEST = Fraction(2) ** 1000
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,8 @@ class Scale:
     missing: Fraction | str = "refuse"
 
     def __post_init__(self) -> None:
+        if max(abs(self.lower), abs(self.upper)) > _LARGEST:
+            raise ParameterError("The bounds are too large for numbers of 64 bits; choose another unit.")
         if not self.lower < self.upper:
             raise ParameterError(
                 f"The lower bound {shown(float(self.lower))} is not below the upper, {shown(float(self.upper))}; "

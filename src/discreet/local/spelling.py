@@ -37,7 +37,7 @@ class Spelling:
     missing: str = "refuse"
 
     def __post_init__(self) -> None:
-        if not 1 <= self.length <= 64:
+        if type(self.length) is not int or not 1 <= self.length <= 64:
             raise ParameterError(f"Words have 1 to 64 symbols here, not {self.length}; longer ones are cut.")
         if self.alphabet is not None and (
             not isinstance(self.alphabet, str)

@@ -45,15 +45,16 @@ def clean(column: Column, raw: str, raw_type: str, *, doubles: bool = False) -> 
     and there are BOOLEAN and DATE. A missing value is what the column's ``missing`` says, else NULL. ``doubles``: a number
     column's multiples as DOUBLE, the same whole numbers.
     """
+    if isinstance(column, Integer):
+        return _whole(raw, raw_type, column.lower, column.upper, clamp=True, missing=column.missing)
+    if isinstance(column, Number):
+        missing = None if column.missing is None else _units(column.missing, column)
+        return _on_grid(raw, raw_type, column, "DOUBLE" if doubles else "BIGINT", missing)
     value = clean_key(column, raw, raw_type)
-    if isinstance(column, Number) and doubles:
-        value = _on_grid(raw, raw_type, column, "DOUBLE")
     if isinstance(column, Category):
         value = f"CASE WHEN {value} IN ({', '.join(_literal(word) for word in column.values)}) THEN {value} END"
     if column.missing is None:
         return value
-    if isinstance(column, Number):
-        return f"COALESCE({value}, {_units(column.missing, column)})"
     return f"COALESCE({value}, {_literal(column.missing)})"
 
 
@@ -101,18 +102,22 @@ def _literal(value: object) -> str:
     return text_literal(value) if isinstance(value, str) else str(value)
 
 
-def _whole(raw: str, raw_type: str, low: int, high: int, *, clamp: bool) -> str:
-    """A whole number between bounds as BIGINT; a fraction is missing, a number outside is clamped or missing."""
+def _whole(raw: str, raw_type: str, low: int, high: int, *, clamp: bool, missing: int | None = None) -> str:
+    """A whole number between bounds as BIGINT; a fraction is missing, a number outside is clamped or missing.
+
+    What is missing becomes ``missing`` within the same CASE, so that the engine still sees the bounds and groups by them quickly.
+    """
+    nothing, end = ("NULL", "END") if missing is None else (str(missing), f"ELSE {missing} END")
     below, above = (str(low), str(high)) if clamp else ("NULL", "NULL")
     one, zero = (below if number < low else above if number > high else str(number) for number in (1, 0))
     if raw_type in WHOLE or max(abs(low), abs(high)) >= _EXACT:
         cell, whole, broken = _huge(raw, raw_type), "", ""
     else:
         cell = _double(raw, raw_type)
-        whole, broken = f" AND floor({cell}) = {cell}", f"WHEN isnan({cell}) OR floor({cell}) <> {cell} THEN NULL "
+        whole, broken = f" AND floor({cell}) = {cell}", f"WHEN isnan({cell}) OR floor({cell}) <> {cell} THEN {nothing} "
     return (
         f"CASE WHEN {cell} BETWEEN {low} AND {high}{whole} THEN TRY_CAST({cell} AS BIGINT) {broken}"
-        f"WHEN {cell} < {low} THEN {below} WHEN {cell} > {high} THEN {above}{_words(raw, raw_type, one, zero)} END"
+        f"WHEN {cell} < {low} THEN {below} WHEN {cell} > {high} THEN {above}{_words(raw, raw_type, one, zero)} {end}"
     )
 
 
@@ -155,7 +160,8 @@ def _words(raw: str, raw_type: str, one: object, zero: object) -> str:
     return f" WHEN {word} = 'true' THEN {one} WHEN {word} = 'false' THEN {zero}"
 
 
-def _on_grid(raw: str, raw_type: str, column: Number, type: str = "BIGINT") -> str:
+def _on_grid(raw: str, raw_type: str, column: Number, type: str = "BIGINT", missing: int | None = None) -> str:
+    nothing, end = ("NULL", "END") if missing is None else (f"{missing}::{type}", f"ELSE {missing}::{type} END")
     low, high = int(column.lower / column.step), int(column.upper / column.step)
     units = _in_units(_double(raw, raw_type), column.step)
     one, zero = (f"{_units(Fraction(number), column)}::{type}" for number in (1, 0))
@@ -164,8 +170,8 @@ def _on_grid(raw: str, raw_type: str, column: Number, type: str = "BIGINT") -> s
         near = f"CASE WHEN {units} BETWEEN -{_HALVES}::DOUBLE AND {_HALVES}::DOUBLE THEN {near} ELSE {units} END"
     return (
         f"CASE WHEN {units} BETWEEN {low}::DOUBLE AND {high}::DOUBLE THEN TRY_CAST({near} AS {type}) "
-        f"WHEN isnan({units}) THEN NULL WHEN {units} < {low}::DOUBLE THEN {low}::{type} "
-        f"WHEN {units} > {high}::DOUBLE THEN {high}::{type}{_words(raw, raw_type, one, zero)} END"
+        f"WHEN isnan({units}) THEN {nothing} WHEN {units} < {low}::DOUBLE THEN {low}::{type} "
+        f"WHEN {units} > {high}::DOUBLE THEN {high}::{type}{_words(raw, raw_type, one, zero)} {end}"
     )
 
 

@@ -7,7 +7,7 @@ last bit.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,7 @@ _SMALL = 2**22  # what one unit adds at most, for sums to be read as 64-bit inte
 _FULL = 2**62
 _EXACT = 2**53  # up to here doubles hold all whole numbers
 
+Columns = dict[str, list[int | float | None]]  # sums: whole numbers, also those that are doubles
 Found = Mapping[Statistic, Secret[NDArray[np.generic]] | Secret[Table]]
 
 
@@ -71,7 +72,7 @@ class DuckDBEngine:
                 rest = rest[len(score.of) :]
         for part in plan.parts:
             if isinstance(part.statistic, Persons):
-                table = self._run(counting.persons(groups))
+                table = self._columns(counting.persons(groups))
                 found[part.statistic] = Secret(_sums(table, "s0", groups.size, small=True, bits=part.bits))
         histograms: dict[Cells, Secret[Table]] = {}
         for part in plan.parts:
@@ -82,21 +83,21 @@ class DuckDBEngine:
                 found[part.statistic] = histograms[cells]
         return found
 
-    def _array(self, table: pyarrow.Table, plan: Plan, measure: Measure, bits: int, name: str, size: int) -> NDArray[np.generic]:
+    def _array(self, table: Columns, plan: Plan, measure: Measure, bits: int, name: str, size: int) -> NDArray[np.generic]:
         """One measure of every group; weighted sums of persons are in their parts already, those of rows are multiplied here."""
         unit = plan.schema.unit
         most = unit.rows * measure.bound if isinstance(unit, Person) else measure.bound
         return _sums(table, name, size, small=most << bits < _SMALL, bits=0 if isinstance(unit, Person) else bits)
 
-    def _sums(self, counting: Counting, wanted: Sequence[tuple[Measure, int]], groups: Groups) -> pyarrow.Table:
+    def _sums(self, counting: Counting, wanted: Sequence[tuple[Measure, int]], groups: Groups) -> Columns:
         """Sums of rows in doubles while they are sure to be exact, which is faster; else in 128-bit integers."""
         measures = [measure for measure, _ in wanted]
         most = max(measure.bound for measure in measures)
         if most <= _SMALL and not isinstance(counting.plan.schema.unit, Person):
-            table = self._run(counting.quick_sums(measures, groups))
-            if max(table.column(f"s{len(measures)}").to_pylist(), default=0) * most <= _EXACT:
+            table = self._columns(counting.quick_sums(measures, groups))
+            if max((int(n or 0) for n in table[f"s{len(measures)}"]), default=0) * most <= _EXACT:
                 return table
-        return self._run(counting.sums(wanted, groups))
+        return self._columns(counting.sums(wanted, groups))
 
     def _histogram(self, counting: Counting, cells: Cells, groups: Groups) -> Table:
         """All cells of all groups where they are few enough to hold, else those that are not empty."""
@@ -121,6 +122,9 @@ class DuckDBEngine:
     def _counting(self, plan: Plan, salt: str) -> Counting:
         return Counting(plan, self._raw, DUCKDB, salt)
 
+    def _columns(self, statement: Statement) -> Columns:
+        return cast(Columns, self._session.columns(statement.text, statement.parameters))
+
     def _run(self, statement: Statement) -> pyarrow.Table:
         return self._session.fetch(statement.text, statement.parameters)
 
@@ -134,10 +138,10 @@ def groups_of(plan: Plan, chosen: Sequence[tuple[Value, ...]] | None = None) -> 
     return Groups(plan.keys.listings, True, plan.keys.size or 1)
 
 
-def _sums(table: pyarrow.Table, name: str, size: int, *, small: bool, bits: int) -> NDArray[np.generic]:
+def _sums(table: Columns, name: str, size: int, *, small: bool, bits: int) -> NDArray[np.generic]:
     """A number for every group, 0 where the engine has no line; 64 bits, or Python's own integers where those might not do."""
-    numbers = [(number or 0) << bits for number in exact_integers(table.column(name))]
-    places = table.column("i").to_numpy()
+    numbers = [int(number or 0) << bits for number in table[name]]
+    places = np.array(table["i"], dtype=np.int64)
     if small:
         full = np.zeros(size, dtype=np.int64)
         np.add.at(full, places, np.array([max(-_FULL, min(number, _FULL)) for number in numbers], dtype=np.int64))

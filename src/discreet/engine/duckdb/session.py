@@ -115,6 +115,21 @@ class Session:
             raise EngineError(failure or "The engine gave no rows.")
         return answer
 
+    def columns(self, sql: str, parameters: Mapping[str, object]) -> dict[str, list[object]]:
+        """The same as Python's own values by column, which is quicker for few rows; integers of any width are exact."""
+        if os.getpid() != self._process:
+            raise EngineError(_FORKED)
+        failure = None
+        try:
+            with self._lent() as cursor:
+                found = cursor.execute(sql, parameters or None)
+                names = [column[0] for column in found.description or ()]
+                rows = found.fetchall()
+            return {name: [row[j] for row in rows] for j, name in enumerate(names)}
+        except Exception as error:
+            failure = _said(error)
+        raise EngineError(failure)
+
     def stream(self, sql: str, parameters: Mapping[str, object]) -> Iterator[pyarrow.RecordBatch]:
         """The same in batches, none of which is kept."""
         if os.getpid() != self._process:

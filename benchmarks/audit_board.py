@@ -7,8 +7,8 @@ nothing is said. A leak that needs about as many draws as there are is found in 
 
 The last column says what the library's own documents ask of its user: a violation on inputs they exclude, or after a warning,
 is the user's to avoid, and is listed because nothing stops it. Questions to discreet's curator take many milliseconds (parsing,
-ledger, engine), so they have few draws; they are also replayed exactly, which only discreet's own releases can be. SmartNoise is
-not here: it cannot be installed beside this OpenDP.
+ledger, engine), so they have few draws; they are also replayed exactly, which only discreet's own releases can be. SmartNoise has
+a board of its own, audit_board_smartnoise.py: it cannot be installed beside this OpenDP.
 """
 
 from __future__ import annotations
@@ -218,14 +218,14 @@ def arithmetic() -> list[str]:
     return said
 
 
-def main() -> None:
-    versions = {name: importlib.metadata.version(name) for name in ("opendp", "diffprivlib", "python-dp")}
-    console = Console(width=None if sys.stdout.isatty() else 170)
-    table = Table(title=f"Audits at error probability {ERROR}, {', '.join(f'{n} {v}' for n, v in versions.items())}")
+def show(cases: list[Case], *packages: str) -> None:
+    """Audit all cases and print the table."""
+    versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in packages)
+    table = Table(title=f"Audits at error probability {ERROR}, {versions}")
     for column in ("library", "audit", "claim", "result", "draws", "ε ≥", "s", "remark"):
         table.add_column(column, justify="right" if column in ("draws", "ε ≥", "s") else "left")
     started, library = time.monotonic(), ""
-    for case in [*diffprivlib_cases(), *opendp_cases(), *pydp_cases(), *discreet_cases()]:
+    for case in cases:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             found = dp.audit(case.function, case.a, case.b, **case.claim, draws=DRAWS, error=ERROR, seconds=case.seconds)
@@ -238,10 +238,15 @@ def main() -> None:
         epsilon = f"{found.epsilon:.2f}"
         short = "*" if result != "violated" and found.draws < DRAWS else ""
         table.add_row(library, case.what, found.claim, result, f"{found.draws:,}{short}", epsilon, f"{found.seconds:.1f}", remark)
+    console = Console(width=None if sys.stdout.isatty() else 170)
     console.print(table)
-    for line in arithmetic():
-        console.print(line, highlight=False)
     console.print(f"{time.monotonic() - started:.0f} s in all", highlight=False)
+
+
+def main() -> None:
+    cases = [*diffprivlib_cases(), *opendp_cases(), *pydp_cases(), *discreet_cases()]
+    show(cases, "opendp", "diffprivlib", "python-dp")
+    print(*arithmetic(), sep="\n")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""discreet audits itself by sampling: every mechanism under every kind of claim, every local protocol, some kinds of questions.
+"""discreet audits itself by sampling: every mechanism under every kind of claim, every local task, many kinds of questions.
 
 Every audit has error probability 1e-6, so **a true claim fails a test here with probability at most 1e-6 each**. That the audits
 could have failed is checked as well: all of them refute a small part of what the mechanism really costs. Measured, that takes 75
@@ -21,9 +21,9 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
+from discreet.curator.answer import Answer
+from discreet.local import Attributes, Bit, Client, Distribution, HeavyHitters, Mean, Repeated
 from discreet.local.choice import PROTOCOLS, named
-from discreet.local.distribution import Distribution
-from discreet.local.mean import Mean
 from discreet.mechanisms.quantile import Quantile
 
 ERROR = 1e-6
@@ -112,6 +112,12 @@ LOCAL |= {
     f"mean, {name}": pure(reported(Mean(0, 15, 2, step=1, protocol=name)), 0, 15) for name in ("duchi", "hybrid", "laplace")
 }
 LOCAL |= {"distribution": pure(reported(Distribution(0, 100, 2, bins=20)), 0, 100)}
+WORDS = HeavyHitters(2, length=2, alphabet="abcd", cells=16)
+ANSWERS = Attributes({"smokes": Bit(2), "age": Mean(0, 15, 2, step=1)})
+LOCAL |= {
+    "heavy hitters": pure(reported(WORDS), "ab", "bc"),  # whose cells differ at both lengths
+    "attributes": pure(lambda answers: ANSWERS.randomize(answers).r, {"smokes": True, "age": 0}, {"smokes": False, "age": 15}),
+}
 TARGETS = {**{f"mechanism {name}": target for name, target in MECHANISMS.items()}, **{f"local {n}": t for n, t in LOCAL.items()}}
 
 
@@ -137,65 +143,117 @@ def test_every_public_mechanism_is_here() -> None:
     assert {name.partition(",")[0] for name in MECHANISMS} == {*mechanisms.__all__, "Quantile"}
 
 
-# Questions. Every draw is a new question (another name for an output) on the same two tables: the same question would be a free
-# repeat. Nobody has more rows than are counted, so the salts of the two ledgers decide nothing.
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Path]:
+    """A folder, in memory where there is such a place: durable writes take most of a draw."""
+    place = "/dev/shm"
+    with TemporaryDirectory(dir=place if os.access(place, os.W_OK) else tmp_path) as folder:
+        yield Path(folder)
 
-ROWS = [{"id": f"p{i}", "x": 5 * i, "g": "ab"[i % 2]} for i in range(5)]
-ONE_MORE = [*ROWS, {"id": "p9", "x": 100, "g": "b"}]
+
+@pytest.mark.parametrize(("claim", "refuted"), [(1, False), (Fraction(1, 20), True)], ids=["its own", "too strong"])
+def test_one_report_of_a_fresh_client_to_a_repeated_task(claim: Fraction, refuted: bool, memory: Path) -> None:
+    """A client has a lie of its own about every value: the first report costs epsilon, not the permanent epsilon of all."""
+    mood, numbers = Repeated(["good", "fair", "bad"], epsilon=1, permanent=3), itertools.count()
+
+    def first(value: str) -> object:
+        return Client(memory / f"{next(numbers)}.json", epsilon=3).randomize(mood, value).r
+
+    found = dp.audit(first, "good", "bad", epsilon=claim, draws=4000 if refuted else 300, error=ERROR)
+    assert found.violated is refuted, str(found)
+    assert not found.obstacle
+    assert refuted or found.draws == 300
+
+
+# Questions. Every draw is a new question (another name for an output, another condition that holds for all) on the same two
+# tables: the same question would be a free repeat. Nobody has more rows than are counted, so the salts of the two ledgers decide
+# nothing. They are asked at epsilon 1/2, which 80 draws refute if the tables are always told apart; 2 they could never refute.
+
+ASKED = 80
+ROWS = [{"id": f"p{i}", "x": 5 * i, "g": "ab"[i % 2], "city": "Oslo"} for i in range(5)]
+ONE_MORE = [*ROWS, {"id": "p9", "x": 100, "g": "b", "city": "Oslo"}]
+CITY = [{"id": f"p{i}", "x": 50, "g": "a", "city": "Oslo"} for i in range(200)]
+ONE_ALONE = [*CITY, {"id": "alone", "x": 50, "g": "a", "city": "Vardø"}]
+WEIGHTS = pa.table({"g": ["a", "b"], "w": [1, 2]})
+Rows = list[dict[str, object]]
+Question = Callable[[dp.Curator, int], Answer]
+Asking = Callable[[Question, dp.Budget], Callable[[Rows], object]]
+
+
+def sql(text: str, **cost: object) -> Question:
+    return lambda curator, number: curator.sql(text.format(number), **(cost or {"epsilon": 0.5}))
+
+
+def chosen(curator: dp.Curator, number: int) -> Answer:
+    """Are more above 10 or below? As many, until one more comes; the scores of the two sides then move apart, both ways."""
+    score = "CASE WHEN x > 10 THEN candidate WHEN x < 10 THEN -candidate ELSE 0 END"
+    return curator.where(f"x >= -{number}").choose([-1, 1], score=score).release(epsilon=0.5)
+
+
 QUESTIONS = {
-    "counts and sums by group": "SELECT g, count(*) AS n{}, sum(x) AS s FROM data GROUP BY g",
-    "mean and variance": "SELECT avg(x) AS m{}, var_pop(x) AS v FROM data",
-    "median and mode": "SELECT median(x) AS m{}, mode(g) AS o FROM data",
-    "distinct persons": "SELECT count(DISTINCT id) AS p{} FROM data WHERE x >= 10",
+    "counts and sums by group": sql("SELECT g, count(*) AS n{}, sum(x) AS s FROM data GROUP BY g"),
+    "mean and variance": sql("SELECT avg(x) AS m{}, var_pop(x) AS v FROM data"),
+    "median and mode": sql("SELECT median(x) AS m{}, mode(g) AS o FROM data"),
+    "distinct persons": sql("SELECT count(DISTINCT id) AS p{} FROM data WHERE x >= 10"),
+    "a public join": sql("SELECT weights.w, count(*) AS n{} FROM data JOIN weights USING (g) GROUP BY weights.w"),
+    "a choice": chosen,
 }
-Ask = Callable[[list[dict[str, object]]], object]
 
 
 @pytest.fixture
-def asking(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str, dp.Budget], Ask]]:
-    """A question as a function of a table. In memory where there is such a folder: durable writes take most of a draw."""
-    memory = "/dev/shm"
-    with TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else tmp_path) as folder:
-        monkeypatch.setenv("XDG_STATE_HOME", folder)
-        numbers, opened = itertools.count(), {}
+def asking(memory: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Asking]:
+    """A question as a function of a table."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(memory))
+    numbers, opened = itertools.count(), {}
 
-        def asked(sql: str, budget: dp.Budget) -> Ask:
-            def ask(rows: list[dict[str, object]]) -> object:
-                if len(rows) not in opened:
-                    opened[len(rows)] = dp.Curator(
-                        pa.Table.from_pylist(rows),
-                        unit=dp.person("id", rows=1, groups=1),
-                        columns={"x": dp.integer(0, 100), "g": dp.category("a", "b")},
-                        budget=budget,
-                        ledger=f"{folder}/{len(rows)}.ledger",
-                    )
-                answer = opened[len(rows)].sql(sql.format(next(numbers)), epsilon=2)
-                return [list(row.values()) for row in answer.rows()]
+    def asked(question: Question, budget: dp.Budget) -> Callable[[Rows], object]:
+        def ask(rows: Rows) -> object:
+            if len(rows) not in opened:
+                opened[len(rows)] = dp.Curator(
+                    pa.Table.from_pylist(rows),
+                    unit=dp.person("id", rows=1, groups=1),
+                    columns={"x": dp.integer(0, 100), "g": dp.category("a", "b"), "city": dp.text()},
+                    budget=budget,
+                    ledger=memory / f"{len(rows)}.ledger",
+                    public={"weights": WEIGHTS},
+                )
+            return [list(row.values()) for row in question(opened[len(rows)], next(numbers)).rows()]
 
-            return ask
+        return ask
 
-        yield asked
-        for curator in opened.values():
-            curator.close()
+    yield asked
+    for curator in opened.values():
+        curator.close()
 
 
 @pytest.mark.parametrize("name", QUESTIONS)
-def test_no_question_is_refuted(name: str, asking: Callable[[str, dp.Budget], Ask]) -> None:
+def test_no_question_is_refuted(name: str, asking: Asking) -> None:
     ask = asking(QUESTIONS[name], dp.Budget(epsilon=10**6))
-    found = dp.audit(ask, ROWS, ONE_MORE, epsilon=2, draws=100, error=ERROR)
+    found = dp.audit(ask, ROWS, ONE_MORE, epsilon=0.5, draws=ASKED, error=ERROR)
     assert not found.violated, str(found)
     assert not found.obstacle
-    assert found.draws == 100
+    assert found.draws == ASKED
 
 
-def test_a_question_under_gaussian_noise(asking: Callable[[str, dp.Budget], Ask]) -> None:
+def test_open_keys_are_not_refuted(asking: Asking) -> None:
+    """A curator that showed the key of the lonely person would be caught. Each question leaks 0.004: 225 fit into 0.9."""
+    question = sql("SELECT city, count(*) AS n{} FROM data GROUP BY city", rho=0.05, delta=0.004)
+    ask = asking(question, dp.Budget(rho=10**4, delta=0.9))
+    found = dp.audit(ask, CITY, ONE_ALONE, privacy=dp.zcdp(0.05) + dp.approximate(0, 0.004), draws=ASKED, error=ERROR)
+    assert not found.violated, str(found)
+    assert not found.obstacle
+    assert found.draws == ASKED
+
+
+def test_a_question_under_gaussian_noise(asking: Asking) -> None:
     ask = asking(QUESTIONS["counts and sums by group"], dp.Budget(epsilon=10**4, delta=0.01))
-    found = dp.audit(ask, ROWS, ONE_MORE, epsilon=2, delta=0.01, draws=100, error=ERROR)
+    found = dp.audit(ask, ROWS, ONE_MORE, epsilon=0.5, delta=0.01, draws=ASKED, error=ERROR)
     assert not found.violated, str(found)
     assert not found.obstacle
 
 
-def test_a_question_that_costs_more_than_is_claimed(asking: Callable[[str, dp.Budget], Ask]) -> None:
+def test_a_question_that_costs_more_than_is_claimed(asking: Asking) -> None:
     """A count at epsilon 2 is caught at a claim of 0.05: about 85 % of its runs tell the tables apart by the side of 5.5."""
-    found = dp.audit(asking(QUESTIONS["distinct persons"], dp.Budget(epsilon=10**6)), ROWS, ONE_MORE, epsilon=0.05, draws=400)
+    ask = asking(sql("SELECT count(DISTINCT id) AS p{} FROM data", epsilon=2), dp.Budget(epsilon=10**6))
+    found = dp.audit(ask, ROWS, ONE_MORE, epsilon=0.05, draws=400)
     assert found.violated

@@ -52,7 +52,7 @@ def rows_of(found: Search) -> int:
 
 def no_clamping(patch: pytest.MonkeyPatch) -> None:
     whole = cleaning._whole
-    patch.setattr(cleaning, "_whole", lambda raw, kind, low, high, *, clamp: whole(raw, kind, low, 10**9 * high, clamp=clamp))
+    patch.setattr(cleaning, "_whole", lambda raw, kind, low, high, **more: whole(raw, kind, low, 10**9 * high, **more))
 
 
 def no_row_bound(patch: pytest.MonkeyPatch) -> None:

@@ -31,6 +31,7 @@ from discreet.mechanisms.secret import Secret
 from discreet.plan.expressions import Value
 from discreet.plan.price import Plan
 from discreet.plan.terms import Priced
+from discreet.privacy.account import Account
 
 __all__ = ["Engine", "ask"]
 
@@ -50,13 +51,13 @@ def ask(priced: Priced, ledger: Ledger, engine: Callable[[], Engine], data: Call
     plans, asked, amount = priced.plans, priced.asked, priced.amount
     costs = [plan.privacy for plan in plans if plan.privacy is not None]
     if not costs:
-        return [_finished(_released(plan, None, ledger.salt), plan, "nothing", ledger) for plan in plans]
+        return [_finished(_released(plan, None, ledger.salt), plan, "nothing", ledger.account) for plan in plans]
     digest = hashlib.sha256("\n".join(plan.digest for plan in plans).encode()).hexdigest()
     fingerprint = data()
     stored = _stored(ledger, digest, fingerprint, amount)
     if stored is not None:
         return [
-            _finished(replace(answer, repeated=True), plan, answer.cost, ledger)
+            _finished(replace(answer, repeated=True), plan, answer.cost, ledger.account)
             for answer, plan in zip(stored, plans, strict=True)
         ]
     counting = engine()  # what cannot be opened costs nothing
@@ -69,8 +70,8 @@ def ask(priced: Priced, ledger: Ledger, engine: Callable[[], Engine], data: Call
         amount=amount if asked.startswith("epsilon") else None,
     )
     answers = _counted(priced, counting, ledger.salt)
-    ledger.commit(number, json.dumps({"version": 1, "amount": str(amount), "answers": [a.to_json() for a in answers]}))
-    return [_finished(answer, plan, asked, ledger) for answer, plan in zip(answers, plans, strict=True)]
+    left = ledger.commit(number, json.dumps({"version": 1, "amount": str(amount), "answers": [a.to_json() for a in answers]}))
+    return [_finished(answer, plan, asked, left) for answer, plan in zip(answers, plans, strict=True)]
 
 
 def _counted(priced: Priced, engine: Engine, salt: bytes) -> list[Answer]:
@@ -109,9 +110,9 @@ def _stored(ledger: Ledger, digest: str, data: str, amount: Fraction) -> list[An
     return None
 
 
-def _finished(answer: Answer, plan: Plan, cost: str, ledger: Ledger) -> Answer:
+def _finished(answer: Answer, plan: Plan, cost: str, left: Account) -> Answer:
     """What is free: HAVING, ORDER BY, LIMIT on the noisy result, and what is left of the budget."""
-    return replace(refine(answer, plan.query), cost=cost, left=ledger.account, question=str(plan.query))
+    return replace(refine(answer, plan.query), cost=cost, left=left, question=str(plan.query))
 
 
 def _ordered(keys: list[tuple[Value, ...]]) -> list[tuple[Value, ...]]:

@@ -134,14 +134,15 @@ class Ledger:
             self._bear_witness(database)
         return number
 
-    def commit(self, number: int, answer: str) -> None:
-        """Keep the answer of a reservation, durably; only then may anybody see it."""
+    def commit(self, number: int, answer: str) -> Account:
+        """Keep the answer of a reservation, durably; only then may anybody see it. What is then spent and left."""
         with self._writing() as database:
             if number not in self._chain.unanswered:
                 state = "was answered already" if number in self._chain.answers else "does not exist"
                 raise ParameterError(f"Reservation {number} {state}; commit what reserve() returned, once.")
             self._append(database, {"kind": "answered", "time": now(), "reservation": number, "answer": answer})
             self._bear_witness(database)
+            return self._chain.account
 
     # Transactions.
 

@@ -127,7 +127,8 @@ class Statement:
             and isinstance(column := self.schema.columns.get(of.name), Number)
             and column.step == measure.step
         ):
-            return f"({self._alias(of.name, doubles=True)} - {measure.shift}e0)"
+            units = self._alias(of.name, doubles=True)
+            return f"({units} - {measure.shift}e0)" if measure.shift else units
         return f"CAST({self.added(measure)} AS {self._type('number')})"
 
     def added(self, measure: Measure) -> str:

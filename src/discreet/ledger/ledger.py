@@ -36,8 +36,8 @@ class Ledger:
     >>> with tempfile.TemporaryDirectory() as folder, patch.dict(os.environ, XDG_STATE_HOME=folder, LOCALAPPDATA=folder):
     ...     ledger = Ledger.open(folder + "/hospital.ledger", Budget(epsilon=1))
     ...     number = ledger.reserve(question="How many?", plan="a1", data="b2", privacy=pure(0.4), asked="epsilon=0.4")
-    ...     ledger.commit(number, "42")
-    ...     print(ledger.account)
+    ...     account = ledger.commit(number, "42")
+    ...     print(account)
     epsilon 0.4 of 1 spent, 0.6 left
     """
 

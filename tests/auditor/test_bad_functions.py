@@ -217,3 +217,15 @@ def test_free_repeats_of_a_curator_are_not_draws(tmp_path: Any, shown: Callable[
         lambda name: shown(curators[name].sql("SELECT count(*) AS n FROM data", epsilon=0.5)), "a", "b", epsilon=1, draws=50
     )
     assert finding.verdict.startswith("cannot be audited: the function keeps state")
+
+
+def test_time_for_one_run_only() -> None:
+    """Then there are draws of one side alone, and nothing to compare."""
+
+    def slow(rows: list[int]) -> int:
+        time.sleep(0.05)
+        return len(rows)
+
+    finding = dp.audit(slow, [1], [], epsilon=1, seconds=0.01)
+    assert not finding.violated
+    assert finding.draws <= 1

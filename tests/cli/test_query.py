@@ -79,7 +79,7 @@ def test_too_much_exits_with_3_and_costs_nothing(discreet: Run, people: str, cap
         ((WARDS,), "epsilon="),
         ((WARDS, "--rho", "0.1"), "epsilon"),
         ((WARDS, "--epsilon", "-1"), "above 0"),
-        ((WARDS, "--epsilon", "1", "--format", "parquet"), "-o answer.parquet"),
+        ((WARDS, "--epsilon", "1", "--format", "parquet"), "-o result.parquet"),
         ((WARDS, "--epsilon", "1", "-o", "nowhere/answer.csv"), "folder that exists"),
         ((WARDS, "--epsilon", "1", "--plot", "chart.bmp"), ".png or .svg"),
         ((WARDS, "--accuracy", "n=many"), "--accuracy n=6"),

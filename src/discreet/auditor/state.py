@@ -115,9 +115,9 @@ def _above_middle(column: Floats) -> Floats:
 
 def _echo(above: Floats, lag: int) -> float:
     """The correlation of a run with one before it, in standard deviations."""
-    scale = float((above**2).mean())
-    if not scale or above.size < 2 * _FEWEST:
+    if above.size < 2 * _FEWEST or not above.any():
         return 0.0
+    scale = float((above**2).mean())
     return float(above[lag:] @ above[:-lag]) / scale / math.sqrt(above.size - lag)
 
 

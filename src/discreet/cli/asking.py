@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from discreet.cli.files import read_text
 from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
     from discreet.curator import Curator
 
-__all__ = ["Accuracy", "Configuration", "Delta", "Epsilon", "Rho", "Sql", "accuracy_of", "checked_place", "opened", "sql_of"]
+__all__ = ["Accuracy", "Configuration", "Delta", "Epsilon", "Rho", "Sql", "accuracy_of", "opened", "sql_of"]
 
 Configuration = Annotated[Path, typer.Argument(help="The owner's file, such as hospital.toml.", show_default=False)]
 Sql = Annotated[str, typer.Argument(help="One SELECT over the table data, or @FILE that holds it.", show_default=False)]
@@ -46,12 +47,7 @@ def sql_of(text: str) -> str:
     """The question itself, or what is in the file after the @."""
     if not text.startswith("@"):
         return text
-    try:
-        return Path(text[1:]).read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError:
-        raise ParameterError(f"{text[1:]} is not a text in UTF-8; give a file that holds one SELECT.") from None
-    except OSError as problem:
-        raise ParameterError(f"{text[1:]} cannot be read ({problem.strerror}); check its name.") from None
+    return read_text(Path(text[1:]))
 
 
 def accuracy_of(given: list[str] | None) -> float | dict[str, float] | None:
@@ -69,9 +65,3 @@ def accuracy_of(given: list[str] | None) -> float | dict[str, float] | None:
     raise ParameterError(
         "An accuracy is a number, or a number for an output; write --accuracy 6, or --accuracy n=6 --accuracy debt=500."
     )
-
-
-def checked_place(file: Path) -> None:
-    """Refuse a place that cannot be written to before anything is paid."""
-    if file.is_dir() or not file.parent.is_dir():
-        raise ParameterError(f"{file} is not a file in a folder that exists; choose another place.")

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli.asking import checked_place
+from discreet.cli.files import checked_place, replaced
 from discreet.cli.loading import code_for, load, named, split
 from discreet.errors import ParameterError
 
@@ -98,10 +98,8 @@ def run(
     if html is not None:
         from discreet.auditor.page import page
 
-        try:
-            html.write_text(page(report), encoding="utf-8")
-        except OSError as problem:
-            raise ParameterError(f"{html} cannot be written ({problem.strerror}); choose another place.") from None
+        with replaced(html) as new:
+            new.write_text(page(report), encoding="utf-8")
         typer.echo(f"Wrote {html}.", err=True)
     if report.violated or report.obstacle:
         raise typer.Exit(VIOLATED if report.violated else IMPOSSIBLE)

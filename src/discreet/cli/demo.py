@@ -38,7 +38,7 @@ def run(
 
         run_lectures()
         return
-    from discreet.cli.asking import checked_place
+    from discreet.cli.files import checked_place
     from discreet.privacy.canvas import check_ending
 
     checked_place(check_ending(output))
@@ -79,10 +79,10 @@ _SHOWN = ("person", "rows", "groups", "epsilon", "delta", "ward", "diagnosis", "
 
 
 def _draw(answer: Answer, output: Path) -> None:
-    from discreet.cli.writing import draw
+    from discreet.cli.output import draw
 
     try:
-        draw(answer, output)
+        draw(answer.plot, output)
     except ParameterError as missing:
         _say(str(missing))
     else:

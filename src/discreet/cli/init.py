@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from discreet.cli.files import create
 from discreet.errors import ParameterError
 
 __all__ = ["run"]
@@ -40,12 +41,6 @@ def run(
     except ValueError:  # another drive
         relative = os.path.abspath(source)
     text = write_skeleton(source, written=relative, table=table)
-    try:
-        with file.open("x", encoding="utf-8") as target:
-            target.write(text)
-    except FileExistsError:
-        raise ParameterError(f"{file} exists and is not overwritten; write to another place with -o.") from None
-    except OSError as problem:
-        raise ParameterError(f"{file} cannot be written ({problem.strerror}); choose another place with -o.") from None
+    create(file, text, " and is not overwritten")
     then = f'discreet preview {file} "SELECT count(*) FROM data" --epsilon 0.5'
     typer.echo(f"Wrote {file}. Fill in [unit], [budget] and [columns], then: {then}")

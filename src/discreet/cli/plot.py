@@ -10,6 +10,8 @@ import typer
 from rich.console import Console
 
 import discreet as dp
+from discreet.cli.files import read_text
+from discreet.cli.output import no_window
 from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -90,7 +92,7 @@ def run(
     from discreet.privacy import plots
 
     plots.check_ending(file)
-    _no_window()
+    no_window()
     if kind is Kind.composition:
         ax: Axes = plots.plot_composition(
             times * one, counts if counts is not None else 1000, delta if delta is not None else 1e-6
@@ -129,22 +131,8 @@ def _guarantee(
         raise ParameterError(
             "Which guarantee? Write --pure 0.1, --laplace 1, --gaussian 1, --zcdp 0.5, --leak 1e-6 or --json FILE."
         )
-    try:
-        return dp.Privacy.from_json(json.read_text(encoding="utf-8"))
-    except UnicodeDecodeError:
-        raise ParameterError(f"{json} is not a text; give a file that holds what Privacy.to_json() wrote.") from None
-    except OSError as problem:
-        raise ParameterError(f"{json} cannot be read ({problem.strerror}); check its name.") from None
+    return dp.Privacy.from_json(read_text(json))
 
 
 def _sampled(one: dp.Privacy, rate: float | None) -> dp.Privacy:
     return one if rate is None else one.sampled(rate)
-
-
-def _no_window() -> None:
-    """Pictures go to files, also where there is no screen."""
-    try:
-        import matplotlib as mpl
-    except ImportError:
-        return  # the picture itself says what to install
-    mpl.use("Agg")

@@ -2,34 +2,27 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from enum import StrEnum
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
-from discreet.cli.asking import Accuracy, Configuration, Delta, Epsilon, Rho, Sql, accuracy_of, checked_place, opened, sql_of
-from discreet.errors import ParameterError
+from discreet.cli.asking import Accuracy, Configuration, Delta, Epsilon, Rho, Sql, accuracy_of, opened, sql_of
+from discreet.cli.output import FileOption, Format, FormatOption, Output, PlotOption, as_csv, draw, in_json
 
 if TYPE_CHECKING:
     from discreet.curator import Curator
+    from discreet.curator.answer import Answer
+    from discreet.plan.expressions import Value
 
-__all__ = ["Format", "run"]
+__all__ = ["run"]
 
 _PATIENCE = 0.5  # seconds before a bar appears
-
-
-class Format(StrEnum):
-    """How an answer is written."""
-
-    table = "table"
-    csv = "csv"
-    json = "json"
-    parquet = "parquet"
+_KEPT = " and ask again: the answer is kept, and free"
 
 
 def run(
@@ -39,9 +32,9 @@ def run(
     rho: Rho = None,
     delta: Delta = None,
     accuracy: Accuracy = None,
-    format: Annotated[Format | None, typer.Option(help="How to write the answer; by the ending of --output unless told.")] = None,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file.")] = None,
-    plot: Annotated[Path | None, typer.Option(help="Also draw the first output, as .png or .svg.")] = None,
+    format: FormatOption = None,
+    output: FileOption = None,
+    plot: PlotOption = None,
 ) -> None:
     """Ask a question: it is paid for first, then answered with noise. Asked again, it is free.
 
@@ -55,41 +48,40 @@ def run(
 
     Exit code 3: the budget does not hold the question, and nothing was spent.
     """
-    written = _format(format, output)
-    if written is Format.parquet and output is None:
-        raise ParameterError("Parquet needs a file; add -o answer.parquet.")
-    for place in (output, plot):
-        if place is not None:
-            checked_place(place)
-    if plot is not None:
-        from discreet.privacy.canvas import check_ending
-
-        check_ending(plot)
+    place = Output.checked(format, output, plot)
     text, goal = sql_of(sql), accuracy_of(accuracy)
     with opened(configuration) as curator, _progress(curator):
         answer = curator.sql(text, epsilon=epsilon, rho=rho, delta=delta, accuracy=goal)
-    from discreet.cli.writing import as_csv, as_json, draw, write, write_parquet
-
-    if written is Format.parquet and output is not None:
-        write_parquet(answer, output)
-    else:
-        shown = as_csv(answer) if written is Format.csv else as_json(answer) if written is Format.json else f"{answer}\n"
-        if output is None:
-            typer.echo(shown, nl=False)
-        else:
-            write(shown, output)
-    if output is not None:
-        typer.echo(f"Wrote {output}. {answer.left}.", err=True)
+    texts = {
+        Format.table: lambda: f"{answer}\n",
+        Format.csv: lambda: as_csv(_columns(answer)),
+        Format.json: lambda: _json(answer),
+    }
+    place.write(texts, answer.to_arrow, done=f" {answer.left}.", comfort=_KEPT)
     if plot is not None:
-        draw(answer, plot)
+        draw(answer.plot, plot)
         typer.echo(f"Wrote {plot}.", err=True)
 
 
-def _format(given: Format | None, output: Path | None) -> Format:
-    if given is not None:
-        return given
-    ending = "" if output is None else output.suffix.lower().removeprefix(".")
-    return Format(ending) if ending in ("csv", "json", "parquet") else Format.table
+def _columns(answer: Answer) -> dict[str, list[Value]]:
+    from discreet.curator.exports import columns
+
+    return {column.name: column.values for column in columns(answer)}
+
+
+def _json(answer: Answer) -> str:
+    facts = {
+        "discreet": "rows",
+        "version": 1,
+        "question": answer.question,
+        "cost": answer.cost,
+        "left": str(answer.left),
+        "repeated": answer.repeated,
+        "parts": [list(part) for part in answer.parts],
+        "remarks": list(answer.remarks),
+        "rows": in_json(_columns(answer)),
+    }
+    return json.dumps(facts, allow_nan=False) + "\n"
 
 
 @contextmanager

@@ -18,8 +18,10 @@ import numpy as np
 
 from discreet.errors import ParameterError, ValueRefused
 from discreet.exact import whole
+from discreet.local.by_name import ByName, Estimates
 from discreet.local.collector import Collector
 from discreet.local.one_of import OneOf
+from discreet.local.outlook import Outlook
 from discreet.local.report import Batch, Report, new_nonces
 from discreet.local.task import Task, canonical, read_text
 from discreet.noise.lazy import Integers
@@ -59,9 +61,7 @@ class Attributes(Task):
         made = {name: tasks[name] for name in sorted(tasks)}  # JSON keeps no order
         collectors = tuple(task.collector() for task in made.values())  # an open domain has no collector without candidates
         protocol = OneOf(tuple(collector.task.protocol for collector in collectors))
-        texts = {"question": read_text("question", question), "period": read_text("period", period)}
-        for name, value in {"tasks": made, "protocol": protocol, **texts}.items():
-            object.__setattr__(self, name, value)
+        self._fill(question, period, tasks=made, protocol=protocol)
 
     def __hash__(self) -> int:
         return hash(self.hash)
@@ -100,21 +100,23 @@ class Attributes(Task):
         batch = Batch(self.hash, rows, new_nonces(len(rows)) if nonce else None, _protocol=self.protocol)
         return batch if many else batch[0]
 
-    def collector(self, candidates: Sequence[str] | None = None) -> Collector[dict[str, object]]:
+    def collector(self, candidates: Sequence[str] | None = None) -> Collector[Estimates]:
         """Where reports are counted. Its estimate holds every attribute that anybody has reported."""
         if candidates is not None:
             raise ParameterError("candidates= is for a domain of any text; attributes have none.")
 
-        def conclude(tally: Integers, count: int) -> dict[str, object]:  # noqa: ARG001
+        def conclude(tally: Integers, count: int) -> Estimates:  # noqa: ARG001
             parts = zip(self.tasks.items(), self.protocol.parts(tally), strict=True)
-            return {name: task.collector().conclude(part, people) for (name, task), (people, part) in parts if people}
+            found = {name: task.collector().conclude(part, people) for (name, task), (people, part) in parts if people}
+            return Estimates(found)  # type: ignore[arg-type]  # no member has attributes of its own
 
         return Collector(self, self.protocol, conclude)
 
-    def plan(self, n: int) -> dict[str, object]:
+    def plan(self, n: int) -> ByName[Outlook]:
         """What to expect of ``n`` reports: a plan for every attribute, from its share of the people."""
         share = max(1, whole("n", n) // len(self.tasks))
-        return {name: task.plan(share) for name, task in self.tasks.items()}  # type: ignore[attr-defined]
+        plans = {name: task.plan(share) for name, task in self.tasks.items()}
+        return ByName(plans)  # type: ignore[arg-type]  # as above
 
 
 def _is_column(value: object) -> bool:

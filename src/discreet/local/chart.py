@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from discreet.local.estimate import Estimate
+    from discreet.local.hitters import Hitters
 
 __all__ = ["plot"]
 
@@ -20,7 +21,7 @@ _MOST_BARS = 30
 _LONGEST = 40
 
 
-def plot(estimate: Estimate, ax: Axes | None) -> Axes:
+def plot(estimate: Estimate | Hitters, ax: Axes | None) -> Axes:
     """The largest shares, the largest on top."""
     order = np.argsort(-estimate.values, kind="stable")[:_MOST_BARS]
     low, high = estimate.interval()

@@ -16,7 +16,7 @@ from discreet.local.distribution_estimate import DistributionEstimate, quantiles
 from discreet.local.outlook import Outlook
 from discreet.local.scale import Scale, scale_of
 from discreet.local.square_wave import SquareWave, best_arm
-from discreet.local.task import Task, read_epsilon, read_text
+from discreet.local.task import Task, read_epsilon
 from discreet.mechanisms.values import Number
 from discreet.noise.lazy import Integers
 
@@ -57,12 +57,7 @@ class Distribution(Task):
         period: str = "",
     ) -> None:
         scale, price, count = scale_of(lower, upper, missing), read_epsilon(epsilon), whole("bins", bins, 2)
-        self._fill(scale, SquareWave(price, count, best_arm(price, count)), question, period)
-
-    def _fill(self, scale: Scale, protocol: SquareWave, question: object, period: object) -> None:
-        texts = {"question": read_text("question", question), "period": read_text("period", period)}
-        for name, value in {"scale": scale, "protocol": protocol, **texts}.items():
-            object.__setattr__(self, name, value)
+        self._fill(question, period, scale=scale, protocol=SquareWave(price, count, best_arm(price, count)))
 
     @property
     def facts(self) -> dict[str, object]:
@@ -75,7 +70,8 @@ class Distribution(Task):
         if parameters.pop("name") != SquareWave.name or not all(type(number) is int for number in parameters.values()):
             raise ParameterError("A distribution is asked for by the square wave; is the task newer than discreet?")
         protocol = SquareWave(read_epsilon(Fraction(str(facts["epsilon"]))), **parameters)
-        made._fill(Scale.from_facts(facts["scale"]), protocol, facts["question"], facts["period"])  # type: ignore[arg-type]
+        scale = Scale.from_facts(facts["scale"])  # type: ignore[arg-type]
+        made._fill(facts["question"], facts["period"], scale=scale, protocol=protocol)
         return made
 
     def codes(self, values: Sequence[object] | np.ndarray) -> Integers:

@@ -13,16 +13,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.errors import ParameterError
 from discreet.exact import probability
+from discreet.local.result import Result
 from discreet.local.scale import Scale
 from discreet.local.square_wave import SquareWave
 from discreet.mechanisms.values import Number
 from discreet.noise.lazy import Integers, Reals
-from discreet.tables import html_table, text_table
 
 if TYPE_CHECKING:
-    import pandas
     from matplotlib.axes import Axes
 
 __all__ = ["DistributionEstimate", "quantiles_of"]
@@ -32,7 +30,7 @@ _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
 @dataclass(frozen=True, eq=False)
-class DistributionEstimate:
+class DistributionEstimate(Result):
     """``values`` are the shares of the bins between ``edges``; they are at least 0 and add up to 1."""
 
     edges: Reals
@@ -40,6 +38,7 @@ class DistributionEstimate:
     count: int
     _tally: Integers = field(repr=False, kw_only=True)
     _wave: SquareWave = field(repr=False, kw_only=True)
+    align = ">>>>"
 
     @classmethod
     def of(cls, scale: Scale, wave: SquareWave, tally: Integers, count: int) -> DistributionEstimate:
@@ -78,15 +77,12 @@ class DistributionEstimate:
         """The mean of the shape. ``dp.local.Mean`` measures it without bias."""
         return float(self.values @ (self.edges[:-1] + self.edges[1:]) / 2)
 
-    def to_pandas(self) -> pandas.DataFrame:
-        """A data frame: from, to, share, and the bootstrap's standard_error, lower, upper."""
-        try:
-            import pandas
-        except ImportError:
-            raise ParameterError("to_pandas() needs pandas; run pip install pandas.") from None
+    def columns(self) -> dict[str, list[object]]:
+        """from, to, share, and the bootstrap's standard_error, lower, upper."""
         low, high = self.interval()
-        columns = {"from": self.edges[:-1], "to": self.edges[1:], "share": self.values}
-        return pandas.DataFrame({**columns, "standard_error": self.standard_error, "lower": low, "upper": high})
+        bins = {"from": self.edges[:-1], "to": self.edges[1:], "share": self.values}
+        numbers = bins | {"standard_error": self.standard_error, "lower": low, "upper": high}
+        return {name: column.tolist() for name, column in numbers.items()}
 
     def _cells(self) -> tuple[list[str], list[list[str]], list[str]]:
         numbers = [(share, self.quantile(share), *self.quantile_interval(share)) for share in _QUANTILES]
@@ -96,14 +92,6 @@ class DistributionEstimate:
             f"Bootstrap intervals of 95 % ({_REPLICATES} replicates): they show the noise, not the bias of smoothing.",
         ]
         return ["quantile", "value", "from", "to"], rows, notes
-
-    def __str__(self) -> str:
-        headers, rows, notes = self._cells()
-        return "\n".join([text_table(headers, rows, ">>>>"), "", *notes])
-
-    def _repr_html_(self) -> str:
-        headers, rows, notes = self._cells()
-        return html_table(headers, rows, ">>>>", notes=notes)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """The shape with its bootstrap band."""

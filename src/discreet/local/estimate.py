@@ -9,21 +9,18 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.errors import ParameterError
 from discreet.exact import probability
 from discreet.local.domain import Item
 from discreet.local.protocol import Rates
+from discreet.local.result import Result, normal_factor
 from discreet.mechanisms.values import Number
 from discreet.noise.lazy import Integers, Reals
-from discreet.tables import html_table, text_table
 
 if TYPE_CHECKING:
-    import pandas
     from matplotlib.axes import Axes
 
 __all__ = ["Estimate", "norm_sub"]
@@ -32,7 +29,7 @@ _SHOWN = 20
 
 
 @dataclass(frozen=True, eq=False)
-class Estimate:
+class Estimate(Result):
     """One share a value, in the order of the domain (or of the candidates).
 
     ``values``, ``standard_error`` and ``interval`` are about the people whose reports were counted.
@@ -44,6 +41,7 @@ class Estimate:
     count: int
     complete: bool = True  # whether everybody has one of these values, so that the shares add up to 1
     _rates: Rates = field(repr=False, kw_only=True)
+    align = "<>>>>"
 
     @classmethod
     def of(cls, items: Sequence[Item], support: Integers, count: int, rates: Rates, *, complete: bool = True) -> Estimate:
@@ -68,7 +66,7 @@ class Estimate:
 
         All shares f with (estimate - f)^2 <= z^2 Var(f): the score interval, good also where few reported.
         """
-        z = _z(confidence)
+        z = normal_factor(confidence)
         rates, values = self._rates, self.values
         unit = z * z / (self.count * rates.gain**2)
         still = unit * rates.lie * (1 - rates.lie)
@@ -88,23 +86,12 @@ class Estimate:
         """How far this share of hostile clients among the senders can move one value's estimate."""
         return float(probability("hostile", hostile, zero=True, hint="a share such as 0.01")) * self._rates.influence
 
-    def to_pandas(self) -> pandas.DataFrame:
-        """A data frame: item, share, standard_error, lower, upper, consistent."""
-        try:
-            import pandas
-        except ImportError:
-            raise ParameterError("to_pandas() needs pandas; run pip install pandas.") from None
+    def columns(self) -> dict[str, list[object]]:
+        """item, share, standard_error, lower, upper, consistent."""
         low, high = self.interval()
-        columns = {"item": list(self.items), "share": self.values, "standard_error": self.standard_error}
-        return pandas.DataFrame({**columns, "lower": low, "upper": high, "consistent": self.consistent()})
-
-    def __str__(self) -> str:
-        headers, rows, notes = self._cells()
-        return "\n".join([text_table(headers, rows, "<>>>>"), "", *notes])
-
-    def _repr_html_(self) -> str:
-        headers, rows, notes = self._cells()
-        return html_table(headers, rows, "<>>>>", notes=notes)
+        numbers = {"share": self.values, "standard_error": self.standard_error, "lower": low, "upper": high}
+        listed = {name: column.tolist() for name, column in (numbers | {"consistent": self.consistent()}).items()}
+        return {"item": list(self.items), **listed}
 
     def _cells(self) -> tuple[list[str], list[list[str]], list[str]]:
         """The largest shares, as text."""
@@ -141,8 +128,3 @@ def norm_sub(values: Reals, *, exactly: bool = True) -> Reals:
     last = int(np.flatnonzero(falling > excess)[-1])
     lowered: Reals = np.maximum(values - excess[last], 0.0)
     return lowered
-
-
-def _z(confidence: Number) -> float:
-    wanted = probability("confidence", confidence, zero=False, hint="a number such as 0.95")
-    return NormalDist().inv_cdf(float(1 + wanted) / 2)

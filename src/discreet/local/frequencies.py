@@ -18,7 +18,7 @@ from discreet.local.estimate import Estimate
 from discreet.local.hashing import Hashing
 from discreet.local.plan import Plan, plan_for
 from discreet.local.protocol import FrequencyProtocol
-from discreet.local.task import Task, read_epsilon, read_text
+from discreet.local.task import Task, read_epsilon
 from discreet.mechanisms.values import Number
 from discreet.noise.lazy import Integers
 
@@ -58,12 +58,7 @@ class Frequencies(Task):
         values = domain_of(domain, missing)
         price = read_epsilon(epsilon)
         chosen, reason = _chosen(values, price, protocol, whole("max_bits", max_bits))
-        self._fill(values, chosen, read_text("question", question), read_text("period", period), reason)
-
-    def _fill(self, domain: Domain, protocol: FrequencyProtocol, question: str, period: str, reason: str) -> None:
-        names = {"domain": domain, "protocol": protocol, "question": question, "period": period, "reason": reason}
-        for name, value in names.items():
-            object.__setattr__(self, name, value)
+        self._fill(question, period, domain=values, protocol=chosen, reason=reason)
 
     @property
     def facts(self) -> dict[str, object]:
@@ -77,8 +72,7 @@ class Frequencies(Task):
         protocol = rebuilt(parameters.pop("name"), read_epsilon(Fraction(str(facts["epsilon"]))), domain.size or 0, parameters)
         if domain.size is None and not isinstance(protocol, Hashing):
             raise ParameterError("Any text can be asked for by the protocol 'hashing' alone.")
-        question, period = read_text("question", facts["question"]), read_text("period", facts["period"])
-        made._fill(domain, protocol, question, period, "as the task says")
+        made._fill(facts["question"], facts["period"], domain=domain, protocol=protocol, reason="as the task says")
         return made
 
     def codes(self, values: Sequence[object] | np.ndarray) -> Integers:

@@ -19,7 +19,7 @@ from discreet.local.outlook import Outlook
 from discreet.local.prefixes import Prefixes, hashed
 from discreet.local.protocol import FrequencyProtocol
 from discreet.local.spelling import Spelling
-from discreet.local.task import Task, read_epsilon, read_text
+from discreet.local.task import Task, read_epsilon
 from discreet.mechanisms.values import Number
 from discreet.noise.lazy import Integers
 
@@ -66,14 +66,7 @@ class HeavyHitters(Task):
         price, size = read_epsilon(epsilon), whole("cells", cells, 16)
         spelling = Spelling(whole("length", length), alphabet, missing)
         protocol = Prefixes(_within(price, size), spelling.length)
-        self._fill(spelling, whole("most", most), protocol, question, period)
-
-    def _fill(self, spelling: Spelling, most: int, protocol: Prefixes, question: object, period: object) -> None:
-        if protocol.size > 2**24 or most > 10_000:
-            raise ParameterError("At most 10,000 prefixes are followed, hashed into at most 2^24 cells; ask for fewer.")
-        texts = {"question": read_text("question", question), "period": read_text("period", period)}
-        for name, value in {"spelling": spelling, "most": most, "protocol": protocol, **texts}.items():
-            object.__setattr__(self, name, value)
+        self._fill(question, period, spelling=spelling, most=_followed(most, protocol), protocol=protocol)
 
     @property
     def facts(self) -> dict[str, object]:
@@ -88,7 +81,9 @@ class HeavyHitters(Task):
         parameters = dict(facts["protocol"])  # type: ignore[call-overload]
         epsilon, cells = read_epsilon(Fraction(str(facts["epsilon"]))), whole("cells", facts["cells"], 16)
         inner = rebuilt(parameters.pop("name"), epsilon, cells, parameters)
-        made._fill(spelling, whole("most", facts["most"]), Prefixes(inner, spelling.length), facts["question"], facts["period"])
+        protocol = Prefixes(inner, spelling.length)
+        most = _followed(facts["most"], protocol)
+        made._fill(facts["question"], facts["period"], spelling=spelling, most=most, protocol=protocol)
         return made
 
     def codes(self, values: Sequence[object] | np.ndarray) -> Integers:
@@ -132,3 +127,11 @@ def _within(epsilon: Fraction, cells: int) -> FrequencyProtocol:
     offers = [offer for name in ("k-ary", "projective") for offer in MAKERS[name](epsilon, cells)]
     least = min(offer.variance for offer in offers)
     return min((offer for offer in offers if offer.variance <= _TIE * least), key=lambda offer: offer.cells)
+
+
+def _followed(most: object, protocol: Prefixes) -> int:
+    """How many prefixes are followed, where they and their cells are not too many."""
+    number = whole("most", most)
+    if protocol.size > 2**24 or number > 10_000:
+        raise ParameterError("At most 10,000 prefixes are followed, hashed into at most 2^24 cells; ask for fewer.")
+    return number

@@ -9,16 +9,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.errors import ParameterError
-from discreet.local.outlook import normal_factor
 from discreet.local.prefixes import Prefixes, hashed
+from discreet.local.result import Result, normal_factor
 from discreet.local.spelling import Spelling
 from discreet.mechanisms.values import Number
 from discreet.noise.lazy import Integers, Reals
-from discreet.tables import html_table, text_table
 
 if TYPE_CHECKING:
-    import pandas
+    from matplotlib.axes import Axes
 
 __all__ = ["Hitters", "find", "threshold_factor"]
 
@@ -26,7 +24,7 @@ _MISS = 0.05  # chance that any word which nobody has passes a level
 
 
 @dataclass(frozen=True, eq=False)
-class Hitters:
+class Hitters(Result):
     """The words found, the most common first, with the share of people who have each.
 
     They were found and measured by the same reports: a word that has just passed looks somewhat more common than it is.
@@ -38,6 +36,7 @@ class Hitters:
     count: int
     threshold: float
     """Words with a smaller share are lost in the noise."""
+    align = "<>>>"
 
     def __getitem__(self, word: str) -> float:
         if word not in self.items:
@@ -53,15 +52,11 @@ class Hitters:
         arm = normal_factor(confidence) * self.standard_error
         return self.values - arm, self.values + arm
 
-    def to_pandas(self) -> pandas.DataFrame:
-        """A data frame: item, share, standard_error, lower, upper."""
-        try:
-            import pandas
-        except ImportError:
-            raise ParameterError("to_pandas() needs pandas; run pip install pandas.") from None
+    def columns(self) -> dict[str, list[object]]:
+        """item, share, standard_error, lower, upper."""
         low, high = self.interval()
-        columns = {"item": list(self.items), "share": self.values, "standard_error": self.standard_error}
-        return pandas.DataFrame({**columns, "lower": low, "upper": high})
+        numbers = {"share": self.values, "standard_error": self.standard_error, "lower": low, "upper": high}
+        return {"item": list(self.items), **{name: column.tolist() for name, column in numbers.items()}}
 
     def _cells(self) -> tuple[list[str], list[list[str]], list[str]]:
         low, high = self.interval()
@@ -76,13 +71,11 @@ class Hitters:
             notes.append(f"Words with a share below about {100 * self.threshold:.2g} % are lost in the noise.")
         return ["word", "%", "from", "to"], rows, notes
 
-    def __str__(self) -> str:
-        headers, rows, notes = self._cells()
-        return "\n".join([text_table(headers, rows, "<>>>"), "", *notes])
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """The largest shares as bars with their 95 % intervals."""
+        from discreet.local.chart import plot
 
-    def _repr_html_(self) -> str:
-        headers, rows, notes = self._cells()
-        return html_table(headers, rows, "<>>>", notes=notes)
+        return plot(self, ax)
 
 
 def threshold_factor(candidates: int) -> float:
@@ -93,44 +86,49 @@ def threshold_factor(candidates: int) -> float:
 def find(protocol: Prefixes, spelling: Spelling, most: int, tally: Integers, count: int) -> Hitters:
     """Extend the prefixes that stand out, level by level; a word counts at every level at which it has ended."""
     prefixes = np.zeros((1, 0), dtype=np.int64)
-    sums, weights = np.zeros(1), np.zeros(1)  # of estimates, each weighted by one over its variance, where the word is whole
-    threshold = 0.0
+    # Where a word is whole, levels are weighted by one over the variance of a rare word: the sums of the weighted shares, of the
+    # weights, and of squared weights times what reports and other words in the cell add to the variance.
+    sums = np.zeros((1, 4))
+    rates, threshold = protocol.inner.rates, 0.0
     for level in range(1, protocol.levels + 1):
         grown = spelling.extended(prefixes)
         parents = {prefix.tobytes(): place for place, prefix in enumerate(prefixes)}
         origin = np.array([parents[row[:-1].tobytes()] for row in grown], dtype=np.int64)
-        shares, variance = _level(protocol, level, tally)
+        shares, people, crowd = _level(protocol, level, tally)
+        variance = rates.variance(1 / protocol.size) / people + crowd if people else math.inf
         found = shares[hashed(grown, level, protocol.size)]
         line = threshold_factor(len(grown)) * math.sqrt(variance)
         threshold = max(threshold, line)
         whole = (grown[:, -1] == 0) if level < protocol.levels else np.ones(len(grown), dtype=np.bool_)
         best = np.argsort(-found, kind="stable")[:most]
         kept = best[found[best] > line]
-        gain = np.where(whole, 1 / variance if math.isfinite(variance) else 0.0, 0.0)
-        prefixes = grown[kept]
-        sums = (sums[origin] + gain * np.where(whole, found, 0.0))[kept]
-        weights = (weights[origin] + gain)[kept]
+        gain = np.where(whole & (people > 0), 1 / variance, 0.0)
+        more = np.column_stack([gain * found, gain, gain**2 / max(people, 1), gain**2 * crowd])
+        prefixes, sums = grown[kept], (sums[origin] + more)[kept]
         if not len(prefixes):
             break
-    whole_words = weights > 0
-    values = sums[whole_words] / weights[whole_words]
+    prefixes, sums = prefixes[sums[:, 1] > 0], sums[sums[:, 1] > 0]
+    weighted, weights, reports, others = sums.T
+    values = weighted / weights
+    likely = np.clip(values, 0.0, 1.0)
+    coins = np.array([rates.variance(share) for share in likely]) * reports
+    drawn = likely * (1 - likely) * np.maximum(reports - weights**2 / max(count, 1), 0.0)  # a level sees some of the people only
+    errors = np.sqrt(coins + drawn + others) / weights
     order = np.argsort(-values, kind="stable")
-    words = [spelling.text(row) for row in prefixes[whole_words]]
-    rates = protocol.inner.rates
-    grown_variance = np.array([rates.variance(min(max(share, 0.0), 1.0)) for share in values])
-    errors = np.sqrt(grown_variance / rates.variance(1 / protocol.size) / weights[whole_words])
+    words = [spelling.text(row) for row in prefixes]
     return Hitters(tuple(words[place] for place in order), values[order], errors[order], count, threshold)
 
 
-def _level(protocol: Prefixes, level: int, tally: Integers) -> tuple[Reals, float]:
-    """The shares of the hashed cells at one level, freed of what other words bring into a cell, and their variance."""
+def _level(protocol: Prefixes, level: int, tally: Integers) -> tuple[Reals, int, float]:
+    """Of one level: the shares of the hashed cells, freed of what other words bring into a cell; the people; and the variance
+    which those other words add."""
     inner, cells = protocol.inner, protocol.size
     part = tally[(level - 1) * inner.cells : level * inner.cells]
     people = int(part.sum())
     if people == 0:
-        return np.zeros(cells), math.inf
+        return np.zeros(cells), 0, 0.0
     rates = inner.rates
     raw = (inner.support(part) / people - rates.lie) / rates.gain
     noise = rates.variance(1 / cells) / people
     crowd = min(max(float(raw @ raw) - cells * noise, 0.0), 1.0)  # sum of the squared shares of all prefixes
-    return np.asarray((cells * raw - 1) / (cells - 1)), noise + crowd / cells
+    return np.asarray((cells * raw - 1) / (cells - 1)), people, crowd / cells

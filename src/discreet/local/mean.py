@@ -18,9 +18,10 @@ from discreet.local.hybrid import Hybrid, best_window
 from discreet.local.laplace import Laplace
 from discreet.local.mean_estimate import MeanEstimate
 from discreet.local.mean_protocol import MeanProtocol
-from discreet.local.outlook import Outlook, normal_factor
+from discreet.local.outlook import Outlook
+from discreet.local.result import normal_factor
 from discreet.local.scale import Scale, scale_of
-from discreet.local.task import Task, read_epsilon, read_text
+from discreet.local.task import Task, read_epsilon
 from discreet.mechanisms.values import Number
 from discreet.noise.lazy import Integers
 from discreet.schema.columns import default_step
@@ -73,12 +74,7 @@ class Mean(Task):
     ) -> None:
         scale, price = scale_of(lower, upper, missing), read_epsilon(epsilon)
         chosen, reason = _chosen(price, _steps(scale, step), protocol)
-        self._fill(scale, chosen, read_text("question", question), read_text("period", period), reason)
-
-    def _fill(self, scale: Scale, protocol: MeanProtocol, question: str, period: str, reason: str) -> None:
-        names = {"scale": scale, "protocol": protocol, "question": question, "period": period, "reason": reason}
-        for name, value in names.items():
-            object.__setattr__(self, name, value)
+        self._fill(question, period, scale=scale, protocol=chosen, reason=reason)
 
     @property
     def facts(self) -> dict[str, object]:
@@ -92,8 +88,8 @@ class Mean(Task):
         if name not in _PROTOCOLS or not all(type(number) is int for number in parameters.values()):
             raise ParameterError(f"There is no protocol for means called {shown(name)}; is the task newer than discreet?")
         protocol = _PROTOCOLS[name](read_epsilon(Fraction(str(facts["epsilon"]))), **parameters)  # type: ignore[call-arg]
-        question, period = read_text("question", facts["question"]), read_text("period", facts["period"])
-        made._fill(Scale.from_facts(facts["scale"]), protocol, question, period, "as the task says")  # type: ignore[arg-type]
+        scale = Scale.from_facts(facts["scale"])  # type: ignore[arg-type]
+        made._fill(facts["question"], facts["period"], scale=scale, protocol=protocol, reason="as the task says")
         return made
 
     def codes(self, values: Sequence[object] | np.ndarray) -> Integers:

@@ -6,25 +6,23 @@ population of which they are a sample, a little cautious for these people alone.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from discreet.errors import ParameterError
 from discreet.exact import probability
-from discreet.local.outlook import normal_factor
+from discreet.local.result import Result, normal_factor
 from discreet.local.scale import Scale
 from discreet.mechanisms.values import Number
-from discreet.tables import html_table
+from discreet.tables import decimals, figure
 
 if TYPE_CHECKING:
-    import pandas
+    from matplotlib.axes import Axes
 
 __all__ = ["MeanEstimate"]
 
 
 @dataclass(frozen=True)
-class MeanEstimate:
+class MeanEstimate(Result):
     """May lie outside the bounds: that is what makes it unbiased. ``consistent()`` never does."""
 
     value: float
@@ -32,6 +30,7 @@ class MeanEstimate:
     count: int
     _scale: Scale = field(repr=False, kw_only=True)
     _reach: float = field(repr=False, kw_only=True)
+    align = ">>>"
 
     def __float__(self) -> float:
         return self.value
@@ -49,29 +48,27 @@ class MeanEstimate:
         """How far this share of hostile clients among the senders can move the estimate."""
         return float(probability("hostile", hostile, zero=True, hint="a share such as 0.01")) * self._reach
 
-    def to_pandas(self) -> pandas.DataFrame:
-        """A data frame of one row: mean, standard_error, lower, upper, consistent."""
-        try:
-            import pandas
-        except ImportError:
-            raise ParameterError("to_pandas() needs pandas; run pip install pandas.") from None
+    def columns(self) -> dict[str, list[object]]:
+        """One row: mean, standard_error, lower, upper, consistent."""
         low, high = self.interval()
-        columns = {"mean": [self.value], "standard_error": [self.standard_error], "lower": [low], "upper": [high]}
-        return pandas.DataFrame({**columns, "consistent": [self.consistent()]})
+        numbers = {"mean": self.value, "standard_error": self.standard_error, "lower": low, "upper": high}
+        return {name: [number] for name, number in (numbers | {"consistent": self.consistent()}).items()}
 
-    def _line(self) -> str:
-        low, high = self.interval()
-        places = min(max(0, 1 - math.floor(math.log10(self.standard_error))), 12) if self.standard_error > 0 else 6
-        return f"{self.value:.{places}f}, 95 % interval {low:.{places}f} to {high:.{places}f}"
-
-    def _notes(self) -> list[str]:
-        return [
-            f"Mean of the {self.count:,} people who reported, clamped to the declared bounds.",
+    def _cells(self) -> tuple[list[str], list[list[str]], list[str]]:
+        places = decimals(self.standard_error)
+        notes = [
+            f"Mean of the {self.count:,} people who reported, clamped to the declared bounds; 95 % interval.",
             f"If 1 % of the senders were hostile, they could move it by {self.influence():.2g}.",
         ]
+        return ["mean", "from", "to"], [[figure(x, places) for x in (self.value, *self.interval())]], notes
 
-    def __str__(self) -> str:
-        return "\n".join([self._line(), "", *self._notes()])
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """The mean with its 95 % interval, between the declared bounds."""
+        from discreet.privacy.canvas import BLUE, finish, new_axes
 
-    def _repr_html_(self) -> str:
-        return html_table(["mean"], [[self._line()]], notes=self._notes())
+        axes, arm = new_axes(ax), self.value - self.interval()[0]
+        axes.errorbar([self.value], [0], xerr=[arm], fmt="o", color=BLUE, ecolor="#222222", capsize=4)
+        axes.axvspan(float(self._scale.lower), float(self._scale.upper), color=BLUE, alpha=0.08)
+        axes.set_yticks([])
+        axes.set_xlabel("mean, with its 95 % interval; shaded: the declared bounds")
+        return finish(axes, f"Mean from {self.count:,} randomised reports")

@@ -68,8 +68,8 @@ class OneOf(Protocol):
     def _packed(self, number: int, reports: Rows) -> Rows:
         rows = self.form.empty(len(reports))
         rows[:, :_HEAD] = np.frombuffer(number.to_bytes(_HEAD, "little"), dtype=np.uint8)
-        raw = np.ascontiguousarray(reports).view(np.uint8).reshape(len(reports), -1)
-        rows[:, _HEAD : _HEAD + raw.shape[1]] = raw
+        size = self._sizes[number]
+        rows[:, _HEAD : _HEAD + size] = np.ascontiguousarray(reports).view(np.uint8).reshape(len(reports), size)
         return rows
 
     def _unpacked(self, number: int, rows: Rows) -> Rows:

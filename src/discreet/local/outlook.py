@@ -1,16 +1,13 @@
-"""What a task with numbers, words or several attributes will give for so many reports: from public facts alone."""
+"""What a task will give for so many reports, from public facts alone: before anybody is asked."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from statistics import NormalDist
 
-from discreet.exact import probability
-from discreet.mechanisms.values import Number
 from discreet.tables import html_table
 
-__all__ = ["Outlook", "normal_factor"]
+__all__ = ["Outlook"]
 
 
 @dataclass(frozen=True)
@@ -31,6 +28,12 @@ class Outlook:
     """How far 1 % hostile clients can move the answer, in the unit of the standard error."""
     warnings: tuple[str, ...] = ()
 
+    def _quality(self) -> list[list[str]]:
+        return [
+            ["standard error", f"{self.standard_error:.3g} {self.meaning}"],
+            ["1 % hostile", f"move that by up to {self.influence:.3g}"],
+        ]
+
     def _rows(self) -> list[list[str]]:
         said = ", ".join(f"{name} {number:,}" for name, number in self.parameters.items())
         return [
@@ -38,9 +41,8 @@ class Outlook:
             ["why", self.reason],
             ["privacy", f"epsilon {self.epsilon:.6g} a report, local and pure"],
             ["reports", f"{self.n:,} of {math.ceil(self.bits):,} bits"],
-            ["standard error", f"{self.standard_error:.3g} {self.meaning}"],
             ["server", self.server],
-            ["1 % hostile", f"move that by up to {self.influence:.3g}"],
+            *self._quality(),
         ]
 
     def __str__(self) -> str:
@@ -49,13 +51,3 @@ class Outlook:
 
     def _repr_html_(self) -> str:
         return html_table(["", ""], self._rows(), notes=[f"WARNING: {warning}" for warning in self.warnings])
-
-
-def normal_factor(confidence: Number) -> float:
-    """How many standard errors an interval reaches to each side.
-
-    >>> round(normal_factor(0.95), 2)
-    1.96
-    """
-    wanted = probability("confidence", confidence, zero=False, hint="a number such as 0.95")
-    return NormalDist().inv_cdf(float(1 + wanted) / 2)

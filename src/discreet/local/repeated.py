@@ -16,7 +16,7 @@ from discreet.local.domain import Domain, Item, domain_of
 from discreet.local.estimate import Estimate
 from discreet.local.memoised import Memoised
 from discreet.local.plan import Plan, plan_for
-from discreet.local.task import Task, read_epsilon, read_text
+from discreet.local.task import Task, read_epsilon
 from discreet.mechanisms.values import Number
 from discreet.noise.lazy import Integers
 
@@ -72,14 +72,8 @@ class Repeated(Task):
         question: str = "",
         period: str = "",
     ) -> None:
-        self._fill(domain_of(domain, missing), read_epsilon(epsilon), read_epsilon(permanent), question, period)
-
-    def _fill(self, domain: Domain, epsilon: Fraction, permanent: Fraction, question: object, period: object) -> None:
-        if domain.size is None:
-            raise ParameterError("A repeated question has a closed domain; list its values.")
-        texts = {"question": read_text("question", question), "period": read_text("period", period)}
-        for name, value in {"domain": domain, "protocol": Memoised(epsilon, domain.size, permanent), **texts}.items():
-            object.__setattr__(self, name, value)
+        values = domain_of(domain, missing)
+        self._fill(question, period, domain=values, protocol=_memoised(values, read_epsilon(epsilon), read_epsilon(permanent)))
 
     @property
     def facts(self) -> dict[str, object]:
@@ -93,7 +87,7 @@ class Repeated(Task):
             raise ParameterError("A repeated question is asked by the memoised protocol; is the task newer than discreet?")
         domain = Domain.from_facts(facts["domain"])  # type: ignore[arg-type]
         epsilon, permanent = (read_epsilon(Fraction(str(number))) for number in (facts["epsilon"], told["permanent"]))
-        made._fill(domain, epsilon, permanent, facts["question"], facts["period"])
+        made._fill(facts["question"], facts["period"], domain=domain, protocol=_memoised(domain, epsilon, permanent))
         return made
 
     def codes(self, values: Sequence[object] | np.ndarray) -> Integers:
@@ -118,3 +112,9 @@ class Repeated(Task):
         together = min(different, rounds) * self.protocol.permanent
         fresh = Fraction(self.protocol.fresh_epsilon) * rounds
         return Lifetime(rounds, different, self.epsilon, min(together, fresh), up(fresh))
+
+
+def _memoised(domain: Domain, epsilon: Fraction, permanent: Fraction) -> Memoised:
+    if domain.size is None:
+        raise ParameterError("A repeated question has a closed domain; list its values.")
+    return Memoised(epsilon, domain.size, permanent)

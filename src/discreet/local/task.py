@@ -24,7 +24,10 @@ from discreet.noise.lazy import Integers
 from discreet.privacy import Privacy, pure
 
 if TYPE_CHECKING:
+    from discreet.local.by_name import ByName, Estimates
     from discreet.local.collector import Collector
+    from discreet.local.outlook import Outlook
+    from discreet.local.result import Result
 
 __all__ = ["TASK_VERSION", "Task", "canonical", "read_epsilon", "read_text"]
 
@@ -57,8 +60,12 @@ class Task(ABC):
         """Values as the protocol takes them, those outside the domain replaced by their declared fate."""
 
     @abstractmethod
-    def collector(self, candidates: Sequence[str] | None = None) -> Collector[object]:
+    def collector(self, candidates: Sequence[str] | None = None) -> Collector[Result] | Collector[Estimates]:
         """Where reports are counted; ``candidates`` only where the domain is open."""
+
+    @abstractmethod
+    def plan(self, n: int) -> Outlook | ByName[Outlook]:
+        """What to expect of ``n`` reports, before any is asked for."""
 
     @property
     def epsilon(self) -> Fraction:
@@ -69,6 +76,12 @@ class Task(ABC):
     def privacy(self) -> Privacy:
         """The guarantee to every person for one report: pure and local, one value against any other of the same person."""
         return pure(self.epsilon)
+
+    def _fill(self, question: object, period: object, **fields: object) -> None:
+        """Set the fields of a frozen task, its texts checked."""
+        texts = {"question": read_text("question", question), "period": read_text("period", period)}
+        for name, value in {**fields, **texts}.items():
+            object.__setattr__(self, name, value)
 
     def to_json(self) -> str:
         """The canonical text of the task."""

@@ -16,7 +16,7 @@ from discreet.plan.scalars import is_aggregate, scalar
 from discreet.plan.scope import Scope
 from discreet.plan.tree import name_of, only, refusal
 
-__all__ = ["having", "limit", "order", "results"]
+__all__ = ["condition", "limit", "order", "results"]
 
 
 def results(scope: Scope, keys: Sequence[Key], outputs: Sequence[Output]) -> Scope:
@@ -62,15 +62,15 @@ def results(scope: Scope, keys: Sequence[Key], outputs: Sequence[Output]) -> Sco
     return Scope(scope.schema, {}, facts, special=special)
 
 
-def having(node: object, scope: Scope) -> Expression | None:
-    """The condition on rows of the result."""
+def condition(node: object, scope: Scope, otherwise: str) -> Expression | None:
+    """What WHERE or HAVING asks for; a sentence where that is neither true nor false."""
     if node is None:
         return None
-    assert isinstance(node, exp.Having)
+    assert isinstance(node, (exp.Having, exp.Where))
     only(node, "this")
     found = scalar(node.this, scope)
     if infer(found, scope.facts).kind != "boolean":
-        raise ParameterError("HAVING takes a condition on the result; write HAVING n > 100.")
+        raise ParameterError(otherwise)
     return found
 
 

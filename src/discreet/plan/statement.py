@@ -12,7 +12,7 @@ from discreet.plan.aggregates import aggregate, derived_name
 from discreet.plan.evaluate import infer, listing
 from discreet.plan.expressions import Call, Column, Expression, Literal, Value, columns_of
 from discreet.plan.query import Key, Output, Query
-from discreet.plan.results import having, limit, order, results
+from discreet.plan.results import condition, limit, order, results
 from discreet.plan.scalars import is_aggregate, scalar
 from discreet.plan.scope import Scope
 from discreet.plan.tables import tables
@@ -40,7 +40,7 @@ def statement(tree: exp.Select, schema: Schema) -> Query:
     items = [_item(node, scope) for node in tree.expressions]
     if not items:
         raise ParameterError("Nothing is selected; write SELECT count(*) FROM data.")
-    where = _where(tree.args.get("where"), scope)
+    where = condition(tree.args.get("where"), scope, "WHERE takes a condition; write WHERE age >= 18.")
     grouped = _group(tree.args.get("group"), items, scope)
     keys = tuple(_key(of, values, items, where, scope) for of, values in grouped)
     outputs = tuple(_output(item, scope) for item in items if item.key is None)
@@ -57,7 +57,7 @@ def statement(tree: exp.Select, schema: Schema) -> Query:
         where,
         keys,
         joins,
-        having(tree.args.get("having"), after),
+        condition(tree.args.get("having"), after, "HAVING takes a condition on the result; write HAVING n > 100."),
         order(tree.args.get("order"), after, selected),
         limit(tree.args.get("limit")),
     )
@@ -74,17 +74,6 @@ def _item(node: exp.Expression, scope: Scope) -> _Item:
     if isinstance(node, (exp.Star, exp.Subquery)):
         raise refusal(node)
     return _Item(name, node, None if is_aggregate(node) else scalar(node, scope))
-
-
-def _where(node: object, scope: Scope) -> Expression | None:
-    if node is None:
-        return None
-    assert isinstance(node, exp.Where)
-    only(node, "this")
-    found = scalar(node.this, scope)
-    if infer(found, scope.facts).kind != "boolean":
-        raise ParameterError("WHERE takes a condition; write WHERE age >= 18.")
-    return found
 
 
 def _group(node: object, items: Sequence[_Item], scope: Scope) -> list[tuple[Expression, tuple[Value, ...] | None]]:

@@ -13,7 +13,7 @@ from discreet.errors import ParameterError
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["BLUE", "GREEN", "GREY", "ORANGE", "RED", "check_ending", "finish", "new_axes", "save"]
+__all__ = ["BLUE", "GREEN", "GREY", "ORANGE", "RED", "check_ending", "finish", "new_axes", "save", "stacked_axes"]
 
 # Okabe and Ito's colours, which colour-blind readers can tell apart.
 BLUE, ORANGE, GREEN, RED, GREY = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#6B6B6B"
@@ -30,6 +30,14 @@ def new_axes(ax: Axes | None, *, square: bool = False) -> Axes:
     except ImportError:
         raise ParameterError('Pictures need matplotlib, which is an extra; run pip install "discreet[plot]".') from None
     return pyplot.subplots(figsize=(4.8, 4.8) if square else (6.4, 4.2), layout="constrained")[1]
+
+
+def stacked_axes(count: int) -> list[Axes]:
+    """Some more axes of a pleasant size, one below the other in one picture."""
+    figure = new_axes(None).figure.figure
+    figure.clear()
+    figure.set_size_inches(6.4, 3.2 * count)
+    return list(figure.subplots(count, squeeze=False)[:, 0])
 
 
 def finish(ax: Axes, title: str, *, legend: Corner | None = None) -> Axes:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli.asking import checked_place
-from discreet.cli.local.files import TaskFile, listed, read_state, read_task_file, replaced
+from discreet.cli.files import checked_place, replaced
+from discreet.cli.local.files import TaskFile, listed, read_state, read_task_file
 from discreet.errors import ParameterError
 
 if TYPE_CHECKING:

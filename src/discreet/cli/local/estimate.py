@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli.asking import checked_place
-from discreet.cli.local.files import read_state, replaced
-from discreet.cli.query import Format
+from discreet.cli.local.files import read_state
+from discreet.cli.output import FileOption, Format, FormatOption, Output, PlotOption, as_csv, draw, in_json
 from discreet.errors import ParameterError
+
+if TYPE_CHECKING:
+    import pyarrow
+    from matplotlib.axes import Axes
+
+    from discreet.local import Collector
 
 __all__ = ["run"]
 
@@ -19,9 +25,9 @@ def run(
     states: Annotated[
         list[Path], typer.Argument(help="States that discreet local collect wrote, of one task.", show_default=False)
     ],
-    format: Annotated[Format | None, typer.Option(help="How to write it; by the ending of --output unless told.")] = None,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file.")] = None,
-    plot: Annotated[Path | None, typer.Option(help="Also draw it, as .png or .svg.")] = None,
+    format: FormatOption = None,
+    output: FileOption = None,
+    plot: PlotOption = None,
 ) -> None:
     """Estimate from what was collected. This is free, as often as you like.
 
@@ -35,55 +41,57 @@ def run(
 
       discreet local estimate hair.state.json -o hair.csv --plot hair.png
     """
-    from discreet.cli.local.tables import as_csv, as_json, as_text, columns, write_parquet
-    from discreet.privacy.canvas import check_ending, save
-
-    written = _format(format, output)
-    if written is Format.parquet and output is None:
-        raise ParameterError("Parquet needs a file; add -o shares.parquet.")
-    for place in (output, plot):
-        if place is not None:
-            checked_place(place)
-    if plot is not None:
-        check_ending(plot)
+    place = Output.checked(format, output, plot)
     collector = read_state(states[0])
     for file in states[1:]:
         collector.merge(read_state(file))
     found = collector.estimate()
-    if plot is not None and not hasattr(found, "plot"):
-        raise ParameterError("There is no picture of this kind of estimate; leave out --plot.")
-    if written is Format.parquet and output is not None:
-        with replaced(output) as new:
-            write_parquet(columns(found), new)
-    else:
-        if written is Format.table:
-            text = as_text(found)
-        else:
-            text = as_csv(columns(found)) if written is Format.csv else as_json(collector, columns(found))
-        if output is None:
-            typer.echo(text, nl=False)
-        else:
-            with replaced(output) as new:
-                new.write_text(text, encoding="utf-8", newline="")
-    if output is not None:
-        typer.echo(f"Wrote {output}.", err=True)
-    if plot is not None and hasattr(found, "plot"):
-        _no_window()
-        save(found.plot(), plot)
+    texts = {
+        Format.table: lambda: f"{found}\n",
+        Format.csv: lambda: as_csv(_columns(found)),
+        Format.json: lambda: _json(collector, found),
+    }
+    place.write(texts, lambda: _table(found))
+    if plot is not None:
+        draw(lambda: _picture(found), plot)
         typer.echo(f"Wrote {plot}.", err=True)
 
 
-def _format(given: Format | None, output: Path | None) -> Format:
-    if given is not None:
-        return given
-    ending = "" if output is None else output.suffix.lower().removeprefix(".")
-    return Format(ending) if ending in ("csv", "json", "parquet") else Format.table
+def _columns(found: object) -> dict[str, list[object]]:
+    from discreet.local.result import Result
+
+    if not isinstance(found, Result):
+        raise ParameterError("Estimates of several attributes are no one table; write --format json or --format table.")
+    return found.columns()
 
 
-def _no_window() -> None:
-    """Pictures go to files, also where there is no screen."""
-    try:
-        import matplotlib as mpl
-    except ImportError:
-        return  # the picture itself says what to install
-    mpl.use("Agg")
+def _json(collector: Collector[object], found: object) -> str:
+    """Rows, with how many reports they come from."""
+    from discreet.local.by_name import Estimates
+
+    task = collector.task
+    facts: dict[str, object] = {"discreet": "local estimate", "version": 1, "task": task.hash, "epsilon": float(task.epsilon)}
+    facts |= {"reports": collector.count, "refused": collector.refused}
+    if isinstance(found, Estimates):
+        facts["attributes"] = {name: in_json(_columns(part)) for name, part in found.items()}
+    else:
+        facts["rows"] = in_json(_columns(found))
+    return json.dumps(facts, allow_nan=False) + "\n"
+
+
+def _table(found: object) -> pyarrow.Table:
+    """Answers of several types become texts."""
+    import pyarrow
+
+    columns = _columns(found)
+    if len({type(item) for item in columns.get("item", [])}) > 1:
+        columns["item"] = [str(item).lower() if isinstance(item, bool) else str(item) for item in columns["item"]]
+    return pyarrow.table(columns)
+
+
+def _picture(found: object) -> Axes:
+    from discreet.local.by_name import Estimates
+    from discreet.local.result import Result
+
+    assert isinstance(found, (Estimates, Result))
+    return found.plot() if isinstance(found, Result) else found.plot()[0]

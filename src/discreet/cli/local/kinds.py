@@ -5,16 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet.cli.local.files import listed
+from discreet.cli.local.files import listed, read_task_file
 from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
-    from discreet.local.distribution import Distribution
-    from discreet.local.frequencies import Frequencies
-    from discreet.local.heavy_hitters import HeavyHitters
-    from discreet.local.mean import Mean
+    from discreet.local.task import Task
 
 __all__ = ["Kind", "make"]
 
@@ -30,26 +28,40 @@ class Kind(StrEnum):
     mean = "mean"
     distribution = "distribution"
     heavy_hitters = "heavy-hitters"
+    repeated = "repeated"
+    attributes = "attributes"
 
 
 _OPTIONS = {
-    Kind.frequencies: {"domain", "any_text", "missing", "protocol", "max_bits"},
-    Kind.bit: {"missing"},
-    Kind.mean: {"lower", "upper", "step", "missing", "protocol"},
-    Kind.distribution: {"lower", "upper", "bins", "missing"},
-    Kind.heavy_hitters: {"length", "alphabet", "most", "cells", "missing"},
+    Kind.frequencies: {"epsilon", "domain", "any_text", "missing", "protocol", "max_bits"},
+    Kind.bit: {"epsilon", "missing"},
+    Kind.mean: {"epsilon", "lower", "upper", "step", "missing", "protocol"},
+    Kind.distribution: {"epsilon", "lower", "upper", "bins", "missing"},
+    Kind.heavy_hitters: {"epsilon", "length", "alphabet", "most", "cells", "missing"},
+    Kind.repeated: {"epsilon", "permanent", "domain", "missing"},
+    Kind.attributes: {"of"},
 }
 
 
-def make(
-    kind: Kind, epsilon: float, question: str, period: str, options: dict[str, Any]
-) -> Frequencies | Mean | Distribution | HeavyHitters:
+def make(kind: Kind, question: str, period: str, options: dict[str, Any]) -> Task:
     """The task of these options; None stands for one that was not written."""
     given = {name: value for name, value in options.items() if value is not None}
     for name in given:
         if name not in _OPTIONS[kind]:
             raise ParameterError(f"--{name.replace('_', '-')} does not belong to discreet local task {kind}; leave it out.")
-    given |= {"epsilon": epsilon, "question": question, "period": period}
+    given |= {"question": question, "period": period}
+    if kind is Kind.attributes:
+        from discreet.local.attributes import Attributes
+
+        return Attributes(_members(given.pop("of", [])), **given)
+    if "epsilon" not in given:
+        raise ParameterError("What may one report cost its sender? Write --epsilon 1.")
+    if kind is Kind.repeated:
+        from discreet.local.repeated import Repeated
+
+        if "permanent" not in given:
+            raise ParameterError("What may all reports about one value cost together? Write --permanent 2, above --epsilon.")
+        return Repeated(**_with_domain(given))
     if kind is Kind.frequencies:
         from discreet.local.frequencies import Frequencies
 
@@ -69,6 +81,16 @@ def make(
     from discreet.local.mean import Mean
 
     return Mean(**_with_fate(given, _number)) if kind is Kind.mean else Distribution(**_with_fate(given, _number))
+
+
+def _members(named: list[str]) -> dict[str, Task]:
+    """The tasks of attributes, from their files."""
+    pairs = [text.partition("=") for text in named]
+    if len({name for name, _, _ in pairs}) < max(2, len(pairs)) or not all(file for _, _, file in pairs):
+        raise ParameterError(
+            "Attributes are two or more tasks by different names; write --of hair=hair.task.json --of age=age.task.json."
+        )
+    return {name.strip(): read_task_file(Path(file)) for name, _, file in pairs}
 
 
 def _with_domain(given: dict[str, Any]) -> dict[str, Any]:

@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli.asking import checked_place
-from discreet.cli.local.files import TaskFile, read_task_file, replaced, unwritten
+from discreet.cli.files import checked_place, replaced, unwritten
+from discreet.cli.local.files import TaskFile, read_task_file
+from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
+    from discreet.local.attributes import Attributes
     from discreet.local.report import Batch
     from discreet.local.task import Task
 
@@ -45,6 +47,8 @@ def run(
       discreet local randomize hair.task.json people.csv --column hair -o reports.parquet
 
       echo red | discreet local randomize hair.task.json
+
+      discreet local randomize both.task.json people.csv -o reports.jsonl
     """
     if output is not None:
         checked_place(output)
@@ -58,14 +62,32 @@ def run(
 
 def _batches(task: Task, answers: Path, column: str | None, nonce: bool) -> Iterator[Batch]:
     """Randomised answers, some at a time; one empty batch where there are none."""
-    from discreet.cli.local.values import read_values, spelled
+    from discreet.local.attributes import Attributes
     from discreet.local.report import Batch
+
+    for values in _attributes(task, answers, column) if isinstance(task, Attributes) else _values(task, answers, column):
+        made = task.randomize(values, nonce=nonce)
+        assert isinstance(made, Batch)
+        yield made
+
+
+def _values(task: Task, answers: Path, column: str | None) -> Iterator[list[object]]:
+    from discreet.cli.local.values import read_values, spelled
 
     meaning = spelled(task)
     for piece in chain([[]], read_values(answers, column)):
-        made = task.randomize([meaning(entry) for entry in piece], nonce=nonce)
-        assert isinstance(made, Batch)
-        yield made
+        yield [meaning(entry) for entry in piece]
+
+
+def _attributes(task: Attributes, answers: Path, column: str | None) -> Iterator[dict[str, list[object]]]:
+    """One column of the table for every attribute, by its name."""
+    if column is not None:
+        raise ParameterError("Attributes have a column each, named as they are; leave out --column.")
+    if str(answers) == "-":
+        raise ParameterError("Attributes are columns of a table; give a .csv, .tsv or .parquet file.")
+    columns = [_values(member, answers, name) for name, member in task.tasks.items()]
+    for pieces in zip(*columns, strict=True):
+        yield dict(zip(task.tasks, pieces, strict=True))
 
 
 @contextmanager

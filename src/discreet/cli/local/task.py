@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli.local.files import unwritten
+from discreet.cli.files import create
 from discreet.cli.local.kinds import Kind, make
-from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
     from discreet.local.task import Task
@@ -22,13 +21,14 @@ def run(
         Kind,
         typer.Argument(
             help="frequencies: how common each answer is; bit: the share of yes; mean and distribution: of a number between "
-            "bounds; heavy-hitters: the most common words, when nobody has a list.",
+            "bounds; heavy-hitters: the most common words, when nobody has a list; repeated: frequencies asked of the same "
+            "people again and again; attributes: several tasks, of which each person answers one.",
             show_default=False,
         ),
     ],
-    epsilon: Annotated[float, typer.Option(help="What one report costs its sender.", show_default=False)],
+    epsilon: Annotated[float | None, typer.Option(help="What one report costs its sender.")] = None,
     domain: Annotated[
-        str | None, typer.Option(help="frequencies: the answers, as dark,blond or 0..99 or @FILE with one a line.")
+        str | None, typer.Option(help="frequencies, repeated: the answers, as dark,blond or 0..99 or @FILE with one a line.")
     ] = None,
     any_text: Annotated[
         bool, typer.Option("--any-text", help="frequencies: any text is an answer; collect with --candidates.")
@@ -44,6 +44,8 @@ def run(
     cells: Annotated[
         int | None, typer.Option(help="heavy-hitters: hash prefixes into so many cells (65536 unless told).")
     ] = None,
+    permanent: Annotated[float | None, typer.Option(help="repeated: what all reports about one value cost together.")] = None,
+    of: Annotated[list[str] | None, typer.Option(help="attributes: a name and its task, as hair=hair.task.json.")] = None,
     missing: Annotated[
         str | None, typer.Option(help="The fate of other answers: refuse, random, or an answer of the task (refuse unless told).")
     ] = None,
@@ -68,11 +70,16 @@ def run(
       discreet local task mean --lower 0 --upper 15 --step 1 --epsilon 1 -o skipped.task.json
 
       discreet local task heavy-hitters --epsilon 4 --length 6 -o emoji.task.json
+
+      discreet local task repeated --domain good,bad --epsilon 0.5 --permanent 2 -o mood.task.json
+
+      discreet local task attributes --of hair=hair.task.json --of skipped=skipped.task.json -o both.task.json
     """
     own = {"domain": domain, "any_text": any_text or None, "max_bits": max_bits, "missing": missing, "protocol": protocol}
     numbers = {"lower": lower, "upper": upper, "step": step, "bins": bins}
     words = {"length": length, "alphabet": alphabet, "most": most, "cells": cells}
-    made = make(kind, epsilon, question, period, {**own, **numbers, **words})
+    several = {"epsilon": epsilon, "permanent": permanent, "of": of or None}
+    made = make(kind, question, period, {**own, **numbers, **words, **several})
     expected = None if people is None else str(made.plan(people))
     _write(made, output)
     if expected is not None:
@@ -84,13 +91,5 @@ def _write(task: Task, output: Path | None) -> None:
     if output is None:
         typer.echo(text, nl=False)
         return
-    try:
-        with output.open("x", encoding="utf-8", newline="") as file:
-            file.write(text)
-    except FileExistsError:
-        raise ParameterError(
-            f"{output} exists, and a task that may be in use is not overwritten; write to another place with -o."
-        ) from None
-    except OSError as problem:
-        raise unwritten(output, problem) from None
+    create(output, text, ", and a task that may be in use is not overwritten")
     typer.echo(f"Wrote {output}: {task.protocol.name}, epsilon {float(task.epsilon):.6g} a report.", err=True)

@@ -1,0 +1,124 @@
+"""Where a result goes: to the terminal or a file, as a table, CSV, JSON or Parquet, and as a picture."""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import io
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from discreet.cli.files import checked_place, replaced
+from discreet.errors import ParameterError
+
+if TYPE_CHECKING:
+    import pyarrow
+    from matplotlib.axes import Axes
+
+__all__ = ["FileOption", "Format", "FormatOption", "Output", "PlotOption", "as_csv", "draw", "in_json", "no_window"]
+
+
+class Format(StrEnum):
+    """How a result is written."""
+
+    table = "table"
+    csv = "csv"
+    json = "json"
+    parquet = "parquet"
+
+
+FormatOption = Annotated[Format | None, typer.Option(help="How to write it; by the ending of --output unless told.")]
+FileOption = Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file.")]
+PlotOption = Annotated[Path | None, typer.Option(help="Also draw it, as .png or .svg.")]
+
+
+@dataclass(frozen=True)
+class Output:
+    """The places of a result, checked before anything is paid for it."""
+
+    format: Format
+    file: Path | None
+    plot: Path | None
+
+    @classmethod
+    def checked(cls, format: Format | None, file: Path | None, plot: Path | None) -> Output:
+        """The format that was asked for, or the one of the file's ending."""
+        if format is None:
+            ending = "" if file is None else file.suffix.lower().removeprefix(".")
+            format = Format(ending) if ending in ("csv", "json", "parquet") else Format.table
+        if format is Format.parquet and file is None:
+            raise ParameterError("Parquet needs a file; add -o result.parquet.")
+        for place in (file, plot):
+            if place is not None:
+                checked_place(place)
+        if plot is not None:
+            from discreet.privacy.canvas import check_ending
+
+            check_ending(plot)
+        return cls(format, file, plot)
+
+    def write(
+        self, texts: Mapping[Format, Callable[[], str]], table: Callable[[], pyarrow.Table], *, done: str = "", comfort: str = ""
+    ) -> None:
+        """Write the one form that was asked for; ``done`` is said after it, ``comfort`` where that fails."""
+        if self.file is None:
+            typer.echo(texts[self.format](), nl=False)
+            return
+        if self.format is Format.parquet:
+            from pyarrow import parquet
+
+            with replaced(self.file, comfort) as new:
+                parquet.write_table(table(), new)
+        else:
+            with replaced(self.file, comfort) as new:
+                new.write_text(texts[self.format](), encoding="utf-8", errors="replace", newline="")
+        typer.echo(f"Wrote {self.file}.{done}", err=True)
+
+
+def as_csv(columns: Mapping[str, Sequence[object]]) -> str:
+    """A header and a line for every row; missing values are empty."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(zip(*([_spelled(cell) for cell in column] for column in columns.values()), strict=True))
+    return text.getvalue()
+
+
+def in_json(columns: Mapping[str, Sequence[object]]) -> list[dict[str, object]]:
+    """A dictionary for every row; days are texts, and what JSON has no number for is null."""
+    return [{name: _plain(cell) for name, cell in zip(columns, row, strict=True)} for row in zip(*columns.values(), strict=True)]
+
+
+def draw(picture: Callable[[], Axes], file: Path) -> None:
+    """Draw where there need be no screen, and write it."""
+    from discreet.privacy.canvas import save
+
+    no_window()
+    save(picture(), file)
+
+
+def no_window() -> None:
+    """Pictures go to files, also where there is no screen."""
+    try:
+        import matplotlib as mpl
+    except ImportError:
+        return  # the picture itself says what to install
+    mpl.use("Agg")
+
+
+def _spelled(cell: object) -> object:
+    if isinstance(cell, bool):
+        return "true" if cell else "false"
+    return cell.isoformat() if isinstance(cell, datetime.date) else cell
+
+
+def _plain(cell: object) -> object:
+    if isinstance(cell, datetime.date):
+        return cell.isoformat()
+    return None if isinstance(cell, float) and not math.isfinite(cell) else cell

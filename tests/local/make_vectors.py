@@ -8,16 +8,20 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from pathlib import Path
 
 import discreet as dp
-from discreet.errors import ValueRefused
+from discreet.balls import arb, ball
+from discreet.errors import BudgetExceeded, ValueRefused
 from discreet.local.duchi import Duchi
 from discreet.local.frequencies import Frequencies
 from discreet.local.hashing import Hashing
 from discreet.local.hybrid import Hybrid
+from discreet.local.laplace import Laplace
+from discreet.local.memoised import Memoised
 from discreet.local.prefixes import Prefixes
 from discreet.local.projective import Projective
 from discreet.local.protocol import FrequencyProtocol, likely
@@ -26,6 +30,7 @@ from discreet.local.subset import Subset
 from discreet.local.task import Task
 from discreet.local.unary import Unary
 from discreet.noise.coins import Chance
+from discreet.noise.exponential import _split
 from discreet.noise.recorded import replay
 
 FILE = Path(__file__).with_name("vectors.json")
@@ -37,7 +42,7 @@ _ODD = 'Quotes " and \\, controls \n\x01\x7f, 日本, 🧑‍⚕️, \u2028?'
 
 def tasks() -> list[tuple[Task, list[object]]]:
     """Tasks, and answers to each: some inside the domain, some not."""
-    return [*frequencies(), *numbers(), *words(), *several()]
+    return [*frequencies(), *numbers(), *noisy(), *again(), *words(), *several()]
 
 
 def frequencies() -> list[tuple[Task, list[object]]]:
@@ -92,6 +97,35 @@ def numbers() -> list[tuple[Task, list[object]]]:
     ]
 
 
+def noisy() -> list[tuple[Task, list[object]]]:
+    """Laplace noise of all scales: one word a draw up to 2^26 steps, and two above."""
+
+    def mean(steps: int, epsilon: object, **more: object) -> dp.local.Mean:
+        return dp.local.Mean(0, 1, epsilon=epsilon, step=Fraction(1, steps), protocol="laplace", **more)  # type: ignore[arg-type]
+
+    return [
+        (dp.local.Mean(0, 15, epsilon=1, step=1, protocol="laplace"), [0, 0.5, 7, 15, "7"]),
+        (mean(1, 1000), [0, 1]),
+        (mean(3, Fraction(355, 113), missing="random", question=_ODD), [0.4, None]),
+        (mean(10**6, 0.1, missing=1), [0.123456789, None]),
+        (mean(2**26, 1), [0.5]),
+        (mean(2**26, Fraction(99, 100), missing="random"), [0.5, "x"]),
+        (mean(2**40, 1), [0, 0.3]),
+        (mean(2**40, Fraction(1, 80)), [1]),  # just below 2^53 reports
+    ]
+
+
+def again() -> list[tuple[Task, list[object]]]:
+    repeated = dp.local.Repeated
+    return [
+        (repeated(["good", "bad"], 0.5, permanent=2, question=_ODD), ["good", "bad", "else"]),
+        (repeated(range(20), 1, permanent=Fraction(355, 113), missing="random", period="2026-03"), [0, 19, 20]),
+        (repeated(["a", "b", "c"], 1e-100, permanent=1.5, missing="b"), ["a", None]),
+        (repeated([True, False], 1e-100, permanent=2e-100), [True]),  # whose permanent coin is fair to 256 digits
+        (repeated(range(3), 999, permanent=1000), [1]),
+    ]
+
+
 def words() -> list[tuple[Task, list[object]]]:
     hitters, letters = dp.local.HeavyHitters, "abcdefghijklmnopqrstuvwxyz"
     return [
@@ -114,9 +148,12 @@ def several() -> list[tuple[Task, list[object]]]:
     }
     good = {"\ufb01": True, "🧑": 7, "age, in years": 50, "10": 3, "9": "go", "__proto__": 8}
     both = {"a": dp.local.Bit(epsilon=0.1), "b": dp.local.Mean(0, 1, epsilon=2, missing=1)}
+    mood = dp.local.Repeated(["good", "bad"], 0.5, permanent=2)
+    loud = {"mood": mood, "noise": dp.local.Mean(0, 15, epsilon=1, step=1, protocol="laplace")}
     return [
         (dp.local.Attributes(members, question=_ODD), [good, {**good, "🧑": None}, {**good, "9": "日本"}]),
         (dp.local.Attributes(both), [{"a": True, "b": 0.5}, {"b": None, "a": False}, {"a": True}, {"a": 2, "b": 1}, {}, None]),
+        (dp.local.Attributes(loud), [{"mood": "bad", "noise": 7}, {"mood": "else", "noise": 7}]),
     ]
 
 
@@ -127,7 +164,59 @@ def build() -> dict[str, object]:
         cases = [case for value in values for case in _cases(task, value)]
         listed.append({"task": task.to_json(), "hash": task.hash, "cases": cases})
     lengths = [dp.local.Bit(epsilon=1, period="x" * length) for length in range(64)]
-    return {"vectors": listed, "hashes": [[task.to_json(), task.hash] for task in lengths]}
+    return {"vectors": listed, "hashes": [[task.to_json(), task.hash] for task in lengths], "lives": [*lives()]}
+
+
+def lives() -> Iterator[dict[str, object]]:
+    """What people's clients report, and their ledgers after it."""
+    mood, many = dp.local.Repeated(["good", "bad", "so so"], 0.5, permanent=1), dp.local.Repeated(range(20), 0.3, permanent=2)
+    bit, hair = dp.local.Bit(epsilon=0.1), Frequencies(["dark", "red"], Fraction(1, 3), missing="random")
+    steps: list[tuple[Task, object]] = [(bit, True), (mood, "good"), (hair, "green"), (mood, "good"), (bit, 5), (mood, "else")]
+    steps += [
+        (mood, "bad"),
+        (dp.local.Mean(0, 1, epsilon=0.2, protocol="laplace"), 0.7),
+        (mood, "so so"),
+        (mood, "bad"),
+        (bit, True),
+    ]
+    yield _life("a day", Fraction(31, 10), steps)
+    yield _life("all of twenty", Fraction(40), [(many, value) for value in [*range(20), 3, 0]], honest=True)
+    tiny, near = dp.local.Repeated([True, False], 1e-100, permanent=2e-100), dp.local.Repeated(range(2), 7.5, permanent=8)
+    both = dp.local.Attributes({"a": mood, "b": bit})
+    yield _life("odd ones", Fraction(10), [(tiny, True), (near, 1), (near, 0), (both, {"a": "bad", "b": True}), (tiny, False)])
+
+
+def _life(name: str, epsilon: Fraction, steps: list[tuple[Task, object]], *, honest: bool = False) -> dict[str, object]:
+    """``honest`` words make every fresh response the permanent one, which so is in the vectors."""
+    with tempfile.TemporaryDirectory() as folder:
+        path, stream = Path(folder) / "me.json", _stream(name)
+        client, words = _used(lambda: dp.local.Client(path, epsilon=epsilon), stream)
+        told: list[dict[str, object]] = []
+        begun = path.read_text()
+        for number, (task, value) in enumerate(steps):
+            nonce, tape = number % 3 == 1, [0, 0, *stream] if honest else _stream(f"{name} {number}")
+            step: dict[str, object] = {"task": task.to_json(), "value": value, "nonce": nonce}
+            try:
+                report, used = _used(lambda task=task, value=value, nonce=nonce: client.randomize(task, value, nonce=nonce), tape)
+                step |= {"words": used, "report": report.to_json()}
+            except (BudgetExceeded, ValueRefused) as refusal:
+                budget = isinstance(refusal, BudgetExceeded)
+                step |= {"refused": type(refusal).__name__, "says": str(refusal) if budget else "", "words": _hex(tape[:9])}
+            cost = client.lifetime(task)  # type: ignore[arg-type]
+            exact = cost and [cost.reports, cost.values, str(cost.one_report), str(cost.same_changes), cost.any_history]
+            amounts = [str(client.total), str(client.spent), str(client.left)]
+            told.append({**step, "ledger": path.read_text(), "lifetime": exact, "amounts": amounts})
+        return {"name": name, "epsilon": str(epsilon), "words": words, "ledger": begun, "steps": told}
+
+
+def _used(run: Callable[[], object], words: list[int]) -> tuple[object, list[str]]:
+    """What it returns, and the words it used but for the last one, with which Python names a file."""
+    done = replay(run, words)
+    return done.value, _hex(words[: len(words) - done.words_left - 1])
+
+
+def _hex(words: list[int]) -> list[str]:
+    return [f"{word:x}" for word in words]
 
 
 def _cases(task: Task, value: object) -> Iterator[dict[str, object]]:
@@ -139,7 +228,7 @@ def _cases(task: Task, value: object) -> Iterator[dict[str, object]]:
             yield {"value": value, "refused": True}
             return
         used = words[: len(words) - done.words_left]
-        yield {"value": value, "nonce": nonce, "words": [f"{word:x}" for word in used], "report": done.value.to_json()}
+        yield {"value": value, "nonce": nonce, "words": _hex(used), "report": done.value.to_json()}
 
 
 def _tapes(task: Task, value: object) -> Iterator[list[int]]:
@@ -151,12 +240,17 @@ def _tapes(task: Task, value: object) -> Iterator[list[int]]:
     if isinstance(task.protocol, Unary):
         yield from ([*fate, *tape, *plain] for tape in _byte_ties(task.protocol))
         return
+    if isinstance(task.protocol, Laplace):
+        yield from ([*fate, *tape, *plain] for tape in _noise_ties(task.protocol, plain[0]))
+        return
     for between, chance in _coins(task, plain[0]):
         before = [*fate, *between]
         first, second, third = (chance.digits(count)[0] & _ONES for count in (64, 128, 192))
         yield [*before, first, max(second - 1, 0), *plain]
         yield [*before, first, min(second + 1, _ONES), *plain]
         yield [*before, first, second, max(third - 1, 0), *plain]
+        if isinstance(chance.value, Fraction):  # it has 256 digits, and then nothing is left to compare
+            yield [*before, first, second, third, chance.digits(256)[0] & _ONES, *plain]
 
 
 def _fate(task: Task) -> list[int]:
@@ -180,6 +274,9 @@ def _coins(task: Task, seed: int) -> Iterator[tuple[list[int], Chance]]:
         yield [_ONES, 0, 0, 0, 0, 0], Chance(likely(1, 1, protocol.epsilon))  # Duchi's bit
     elif isinstance(protocol, SquareWave):
         yield [], Chance(protocol._window.near)
+    elif isinstance(protocol, Memoised):
+        yield [], Chance(protocol.kept)
+        yield [0, 0], Chance(protocol.fresh)
     elif isinstance(protocol, FrequencyProtocol):
         yield [seed] if isinstance(protocol, Hashing) else [], _coin(protocol)
 
@@ -194,6 +291,39 @@ def _coin(protocol: FrequencyProtocol) -> Chance:
     elif isinstance(protocol, Hashing):
         all_of_them = protocol.buckets
     return Chance(likely(inside, all_of_them - inside, protocol.epsilon))
+
+
+def _noise_ties(protocol: Laplace, seed: int) -> Iterator[list[int]]:
+    """The smallest and the largest uniforms, and those that agree with a chance of the noise in 63, 127 or 191 digits."""
+    scale = protocol.scale
+    yield from ([0], [1, 0], [2], [3], [_ONES], [_ONES - 1])
+    if scale <= 2**26:
+        for m in (1, 2, 7 + int(3 * scale)):
+            yield from _ties(lambda m=m: 2 / _tail(scale, m))
+        return
+    unit, _ = _split(scale)
+    for h in (1, 2**20):
+        yield from _ties(lambda h=h: (-ball(h * unit / scale)).exp())
+    for m in (1, 2, unit // 2, unit):
+        yield from ([seed, *tape] for tape in _ties(lambda m=m: (1 - 2 / _tail(scale, m)) / -(-ball(unit / scale)).expm1()))
+    yield from ([seed, *tape] for tape in ([0], [1], [_ONES]))
+
+
+def _tail(scale: Fraction, m: int) -> arb:
+    return ball(m / scale).exp() + ball((m - 1) / scale).exp()
+
+
+def _ties(chance: Callable[[], arb]) -> Iterator[list[int]]:
+    """Words of a uniform that is on one side of a chance by its last one; the first word has 63 digits and a sign."""
+    counts = [count for count in range(63, 2000, 64) if Chance(chance).digits(count)[0]][:3]
+    if len(counts) < 3:
+        return  # two thousand digits are never drawn
+    zeros = [0] * (counts[0] // 64)
+    first, second, third = (Chance(chance).digits(count)[0] & _ONES for count in counts)
+    for before in ([*zeros, first] if zeros else [2 * first], [1, *zeros[1:], first] if zeros else [2 * first + 1]):
+        yield [*before, max(second - 1, 0)]
+        yield [*before, min(second + 1, _ONES)]
+        yield [*before, second, max(third - 1, 0)]
 
 
 def _byte_ties(protocol: Unary) -> Iterator[list[int]]:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import functools
+import http.client
 import http.server
 import json
+import queue
 import re
 import shutil
 import subprocess
 import threading
+import time
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from fractions import Fraction
 from importlib import resources
 from pathlib import Path
@@ -22,10 +27,10 @@ from reference import statistics
 
 import discreet as dp
 from discreet.balls import precision
-from discreet.errors import ParameterError
+from discreet.errors import BudgetExceeded, ParameterError
 from discreet.local.hashing import Hashing, bucket
 from discreet.local.prefixes import Prefixes
-from discreet.local.task import Task
+from discreet.local.task import Task, canonical
 
 CLIENT = Path(str(resources.files("discreet.local") / "discreet-client.js"))
 HERE = Path(__file__).parent
@@ -53,6 +58,15 @@ def asked(jobs: list[dict[str, object]]) -> list[list[str] | str]:
     return answers
 
 
+def lived(jobs: list[dict[str, object]]) -> list[tuple[list[str], str | None]]:
+    """What a person's client says to the steps of each job, and the ledger after them."""
+    return [(answer["said"], answer["ledger"]) for answer in asked(jobs)]  # type: ignore[call-overload, index]
+
+
+def step(task: Task, value: object, **more: object) -> dict[str, object]:
+    return {"task": task.to_json(), "value": value, **more}
+
+
 # ---- Equal to Python -------------------------------------------------------------------------------------------------------
 
 
@@ -65,7 +79,7 @@ CHECK = """
 const client = require(process.argv[2]);
 require(process.argv[3]);
 const vectors = JSON.parse(require("fs").readFileSync(process.argv[4], "utf8"));
-process.stdout.write(JSON.stringify(globalThis.checkVectors(client, vectors)));
+globalThis.checkVectors(client, vectors).then((result) => process.stdout.write(JSON.stringify(result)));
 """
 
 
@@ -81,7 +95,8 @@ def test_node_makes_the_same_reports_of_the_same_words(tmp_path: Path) -> None:
     vectors = json.loads(make_vectors.FILE.read_text())
     result = checked_in_node(tmp_path, vectors)
     assert result["failures"] == []
-    assert result["checked"] == sum(2 + len(one["cases"]) for one in vectors["vectors"]) + 2 * len(vectors["hashes"])
+    cases = sum(2 + len(one["cases"]) for one in vectors["vectors"]) + 2 * len(vectors["hashes"])
+    assert result["checked"] == cases + sum(1 + len(one["steps"]) for one in vectors["lives"])
 
 
 def test_a_wrong_vector_is_noticed(tmp_path: Path) -> None:
@@ -95,21 +110,39 @@ def test_a_wrong_vector_is_noticed(tmp_path: Path) -> None:
         {**good, "words": good["words"][:-1]},
         {**refused, "value": "red"},
     ]
-    result = checked_in_node(tmp_path, {"vectors": [{**one, "cases": wrong}], "hashes": [[one["task"], "0" * 64]]})
-    assert len(result["failures"]) == len(wrong) + 2  # type: ignore[arg-type]
+    life = vectors["lives"][0]
+    first = life["steps"][1]  # of a repeated task
+    spoilt = [
+        {"report": first["report"].replace('"r":', '"r":1')},
+        {"ledger": first["ledger"].replace('"version":1', '"version":2')},
+        {"lifetime": [1, 1, "1/2", "1", 0.5]},
+        {"amounts": ["31/10", "0", "0"]},
+    ]
+    lives = [{**life, "steps": [life["steps"][0], {**first, **change}]} for change in spoilt]
+    told = {"vectors": [{**one, "cases": wrong}], "hashes": [[one["task"], "0" * 64]]}
+    result = checked_in_node(tmp_path, {**told, "lives": [*lives, {**life, "ledger": "", "steps": []}]})
+    assert len(result["failures"]) == len(wrong) + 2 + len(lives) + 1  # type: ignore[arg-type]
 
 
 def test_the_guide_runs(tmp_path: Path) -> None:
-    """The lines of docs/local.md make a report that Python counts."""
+    """The lines of docs/local.md make reports that Python counts, and a ledger that it reads."""
     guide = (HERE.parents[1] / "docs" / "local.md").read_text()
     lines = re.findall(r"```js\n(.*?)```", guide, flags=re.DOTALL)
-    assert len(lines) == 1
+    assert len(lines) == 2
     hair = dp.local.Frequencies(["dark", "red"], epsilon=1)
+    mood = dp.local.Repeated(["good", "bad"], epsilon=0.5, permanent=2)
     before = f"const discreet = require({json.dumps(str(CLIENT))}); const text = {json.dumps(hair.to_json())};"
-    (tmp_path / "guide.js").write_text(f"{before}\n{lines[0]}\nprocess.stdout.write(body);")
-    collector = hair.collector()
-    collector.add(node(tmp_path / "guide.js"))
-    assert (collector.count, collector.refused) == (1, {})
+    before += f"const moodText = {json.dumps(mood.to_json())}; const kept = new Map();"
+    before += "const localStorage = { getItem: (name) => kept.get(name) ?? null, setItem: (name, text) => kept.set(name, text) };"
+    after = "process.stdout.write(JSON.stringify([body, JSON.stringify(good), kept.get('discreet')]));"
+    (tmp_path / "guide.js").write_text(f"{before}\n(async () => {{\n{''.join(lines)}\n{after}\n}})();")
+    body, good, ledger = json.loads(node(tmp_path / "guide.js").splitlines()[-1])
+    for task, report in ((hair, body), (mood, good)):
+        collector = task.collector()
+        collector.add(report)
+        assert (collector.count, collector.refused) == (1, {})
+    (tmp_path / "me.json").write_text(ledger)
+    assert dp.local.Client(tmp_path / "me.json").spent == 3
 
 
 # ---- Its own generator -----------------------------------------------------------------------------------------------------
@@ -121,11 +154,12 @@ LAWFUL = [
     (dp.local.Frequencies(range(13), epsilon=1, protocol="projective"), 11),
     (dp.local.Frequencies(range(5), epsilon=1, protocol="unary"), 4),
     (dp.local.Frequencies(range(5), epsilon=1, protocol="hashing"), 4),
+    (dp.local.Repeated(range(4), epsilon=1, permanent=2), 3),
 ]
 
 
 def test_reports_have_the_law_that_python_states() -> None:
-    """Six comparisons, each with a false alarm in less than one of 1e7 runs: together below 1e-6."""
+    """Seven comparisons, each with a false alarm in less than one of 1e7 runs: together below 1e-6."""
     answers = asked([{"task": task.to_json(), "value": value, "draws": DRAWS} for task, value in LAWFUL])
     for (task, value), reports in zip(LAWFUL, answers, strict=True):
         assert isinstance(reports, list), reports
@@ -155,11 +189,12 @@ NUMBERED = [
     (dp.local.Mean(0, 15, epsilon=1, step=1, protocol="duchi"), 4),
     (with_protocol(dp.local.Mean(0, 15, epsilon=2, step=1, protocol="hybrid"), grid=12, width=4), 4),
     (dp.local.Distribution(0, 15, epsilon=1, bins=8), 4),
+    (dp.local.Mean(0, 15, epsilon=4, step=1, protocol="laplace"), 4),
 ]
 
 
 def test_reports_about_numbers_and_words_have_the_law_that_python_states() -> None:
-    """Four comparisons, each with a false alarm in less than one of 1e7 runs: together below 1e-6."""
+    """Five comparisons, each with a false alarm in less than one of 1e7 runs: together below 1e-6."""
     words = dp.local.HeavyHitters(epsilon=2, length=3, cells=16)
     jobs = [*NUMBERED, (words, "cab")]
     answers = asked([{"task": task.to_json(), "value": value, "draws": DRAWS} for task, value in jobs])
@@ -168,7 +203,8 @@ def test_reports_about_numbers_and_words_have_the_law_that_python_states() -> No
         collector = task.collector()
         collector.add(reports)
         assert (collector.count, collector.refused) == (DRAWS, {})
-        cells, code = task.protocol.cells, task.codes([value])[0]
+        cells = getattr(task.protocol, "reports", task.protocol.cells)
+        code = task.codes([value])[0]
         seen = np.bincount([json.loads(report)["r"] for report in reports], minlength=cells)
         with precision(100):
             hoped = [task.protocol.likelihood(np.array(row), _code_for(task, row, code)) for row in range(cells)]
@@ -178,6 +214,40 @@ def test_reports_about_numbers_and_words_have_the_law_that_python_states() -> No
 def _code_for(task: Task, row: int, code: np.ndarray) -> int:
     """The code that a report is about: of a word, the cell of the prefix that was drawn."""
     return int(code[row // task.protocol.inner.cells] if isinstance(task.protocol, Prefixes) else code)
+
+
+def test_noise_of_two_words_has_its_law() -> None:
+    """A scale above 2^26 steps. Two comparisons, each with a false alarm in less than one of 1e7 runs."""
+    task = dp.local.Mean(0, 1, epsilon=Fraction(99, 100), step=Fraction(1, 2**26), protocol="laplace")
+    (reports,) = asked([{"task": task.to_json(), "value": 0, "draws": DRAWS}])
+    noise = np.array([json.loads(report)["r"] for report in reports]) - task.protocol.margin
+    scale = float(task.protocol.scale)
+
+    def below(x: int) -> float:  # P(noise <= x); steps are so fine that the real law is the same to 1e-8
+        return float(np.exp(x / scale) / 2 if x < 0 else 1 - np.exp(-x / scale) / 2)
+
+    wide = [int(x * scale) for x in np.linspace(-4, 4, 41)]
+    assert statistics.fit_bins(noise, below, wide) > statistics.ALARM
+    unit = 2**17  # the second word decides what is left of it
+    assert (
+        statistics.chi_square(np.bincount((np.abs(noise) % unit) * 64 // unit, minlength=64), _cut(scale, unit, 64))
+        > statistics.ALARM
+    )
+
+
+def _cut(scale: float, unit: int, bins: int) -> np.ndarray:
+    """How many draws are hoped for in each part of an exponential that is cut off at ``unit``."""
+    edges = -np.expm1(-np.arange(bins + 1) * (unit / bins / scale)) / -np.expm1(-unit / scale)
+    return np.diff(edges) * DRAWS
+
+
+def test_first_reports_of_many_clients_have_the_law_that_python_states() -> None:
+    """Each with a secret of its own. One comparison, with a false alarm in less than one of 1e7 runs."""
+    task, people = dp.local.Repeated(range(4), epsilon=1, permanent=1.5), 4000
+    ((said, _),) = lived([{"epsilon": 2, "steps": [step(task, 2)], "lives": people}])
+    seen = np.bincount([json.loads(report)["r"] for report in said], minlength=4)
+    truth, lie = task.protocol.rates.truth, task.protocol.rates.lie
+    assert statistics.chi_square(seen, np.array([lie, lie, truth, lie]) * people) > statistics.ALARM
 
 
 def test_a_report_at_a_vast_epsilon_is_the_code_that_python_gives() -> None:
@@ -265,6 +335,8 @@ def protocol(name: object, **parameters: object) -> str:
 MEAN = json.loads(dp.local.Mean(0, 15, epsilon=1, protocol="hybrid").to_json())
 SHAPE = json.loads(dp.local.Distribution(0, 15, epsilon=1).to_json())
 WORDS = json.loads(dp.local.HeavyHitters(epsilon=1, length=4, alphabet="abc").to_json())
+NOISY = json.loads(dp.local.Mean(0, 15, epsilon=1, step=1, protocol="laplace").to_json())
+AGAIN = json.loads(dp.local.Repeated(["a", "b"], epsilon=1, permanent=2).to_json())
 BOTH = json.loads(dp.local.Attributes({"a": dp.local.Bit(epsilon=1), "b": dp.local.Mean(0, 1, epsilon=2)}).to_json())
 OPEN = json.loads(dp.local.Frequencies(dp.text(), epsilon=2).to_json())
 
@@ -375,6 +447,19 @@ HOSTILE = {
     "half a sign as attribute": within(BOTH, "tasks", **{"\ud800": BOTH["tasks"]["a"]}),
     "a cheap epsilon": json.dumps({**BOTH, "epsilon": "1"}),
     "a dear epsilon": json.dumps({**BOTH, "epsilon": "3"}),
+    **{f"{steps} steps of noise": within(NOISY, "protocol", steps=steps) for steps in (0, -1, 2**40 + 1, "15", 1.5, True, None)},
+    "noise with a window": within(NOISY, "protocol", width=3),
+    "noise beyond all bounds": json.dumps({**NOISY, "epsilon": f"1/{2**50}"}),
+    **{
+        f"permanent {text!r}": within(AGAIN, "protocol", permanent=text)
+        for text in (2, "1", "1/2", "0", "-2", "4/2", "1001", "2.5", "", None, "1/0", f"1/{10**101}")
+    },
+    "a repeated question by k-ary": json.dumps({**AGAIN, "protocol": {"name": "k-ary"}}),
+    "a repeated question by nothing": json.dumps({**AGAIN, "protocol": None}),
+    "no permanent epsilon": json.dumps({**AGAIN, "protocol": {"name": "memoised"}}),
+    "a memory of more": within(AGAIN, "protocol", rounds=5),
+    "a repeated question of any text": json.dumps({**AGAIN, "domain": OPEN["domain"]}),
+    "frequencies that remember": json.dumps({**GOOD, "protocol": AGAIN["protocol"]}),
 }
 
 
@@ -384,16 +469,21 @@ def test_hostile_tasks_are_refused_in_a_sentence() -> None:
     assert allowed == {}
 
 
-def test_what_only_python_has_is_refused() -> None:
-    """Memory, and Laplace noise: the client says so, and reports nothing; nor does it as one of several attributes."""
-    again = dp.local.Repeated(["a", "b"], epsilon=1, permanent=2)
-    noisy = dp.local.Mean(0, 15, epsilon=1, protocol="laplace")
-    for task, word in ((again, "remembers nothing"), (noisy, "has no Laplace noise")):
-        several = dp.local.Attributes({"bit": dp.local.Bit(epsilon=1), "other": task})
-        for said in asked([{"task": one.to_json(), "value": 1} for one in (task, several)]):
-            assert isinstance(said, str)
-            assert said.startswith("TaskRefused: ")
-            assert word in said
+def test_noise_that_javascript_cannot_count_is_refused() -> None:
+    """Python's reports go up to 2^58. The client makes them up to 2^53, where doubles are exact, and says so of others."""
+    most, more = (
+        dp.local.Mean(0, 1, epsilon=epsilon, step=Fraction(1, 2**40), protocol="laplace")
+        for epsilon in (Fraction(88, 8190), Fraction(88, 8191))
+    )
+    assert (most.protocol.reports, more.protocol.reports) == (2**53 - 2**40 + 1, 2**53 + 1)
+    several = dp.local.Attributes({"bit": dp.local.Bit(epsilon=1), "other": more})
+    fine, *refused = asked([{"task": task.to_json(), "value": 1} for task in (most, more, several)])
+    collector = most.collector()
+    collector.add(fine)
+    assert (collector.count, collector.refused) == (1, {})
+    for said in refused:
+        assert str(said).startswith("TaskRefused: ")
+        assert "more than 2^53 reports" in said
 
 
 @pytest.mark.parametrize("name", HOSTILE)
@@ -414,53 +504,286 @@ def test_any_value_has_a_report_or_a_refusal() -> None:
             assert all(isinstance(answer, list) and json.loads(answer[0])["r"] in (0, 1, 2) for answer in answers), answers
 
 
+# ---- A person's ledger -------------------------------------------------------------------------------------------------------
+
+BIT = dp.local.Bit(epsilon=0.1)
+MOOD = dp.local.Repeated(["good", "bad", "so so"], 0.5, permanent=1)
+
+
+def test_a_ledger_of_python_goes_on_in_javascript_and_back(tmp_path: Path) -> None:
+    """What was spent, what was remembered and the secret are the same on both sides; nothing is paid for twice."""
+    path = tmp_path / "me.json"
+    python = dp.local.Client(path, epsilon=3)
+    python.randomize(MOOD, "good")
+    python.randomize(BIT, True)
+    steps = [step(MOOD, "good"), step(MOOD, "bad", nonce=True), step(BIT, False)]
+    ((said, ledger),) = lived([{"ledger": path.read_text(), "steps": steps}])
+    for task, reports in ((MOOD, said[:2]), (BIT, said[2:])):
+        collector = task.collector()
+        collector.add(reports)
+        assert (collector.count, collector.refused) == (len(reports), {})
+    assert ledger is not None
+    path.write_text(ledger)
+    assert (python.spent, python.left) == (Fraction(22, 10), Fraction(8, 10))
+    cost = python.lifetime(MOOD)
+    assert cost is not None
+    assert (cost.reports, cost.values) == (3, 2)
+    python.randomize(MOOD, "bad")  # which JavaScript has paid for
+    assert python.spent == Fraction(22, 10)
+    with pytest.raises(BudgetExceeded) as refusal:
+        python.randomize(MOOD, "so so")
+    ((said, after),) = lived([{"ledger": path.read_text(), "epsilon": "3", "steps": [step(MOOD, "so so"), step(BIT, 1)]}])
+    assert said[0] == f"BudgetExceeded: {refusal.value}"
+    assert after is not None
+    path.write_text(after)
+    assert python.spent == Fraction(23, 10)
+
+
+def test_what_is_refused_costs_nothing_and_calls_at_once_wait_for_each_other() -> None:
+    refused = [step(BIT, "yes"), step(BIT, [True, False]), step(MOOD, "else"), step(MOOD, None)]
+    refused += [{"task": {"hash": BIT.hash, "epsilon": "0"}, "value": True}]
+    job = {"epsilon": 1, "together": True, "steps": [*refused, *[step(BIT, True)] * 15]}
+    ((said, ledger),) = lived([job])
+    assert [text.split(":")[0] for text in said[:5]] == [*["ValueRefused"] * 4, "TaskRefused"]
+    assert "one person" in said[1]
+    assert [text.startswith("BudgetExceeded: ") for text in said[5:]] == [False] * 10 + [True] * 5
+    assert ledger is not None
+    assert json.loads(ledger)["spent"] == {BIT.hash: "1"}
+
+
+def test_a_total_is_read_as_it_was_written() -> None:
+    good: dict[object, str] = {
+        1: "1",
+        0.1: "1/10",
+        2.5: "5/2",
+        "1/3": "1/3",
+        "4/2": "2",
+        "0.25": "1/4",
+        1e-7: "1/10000000",
+        1e21: str(10**21),
+    }
+    for (_, ledger), total in zip(lived([{"epsilon": one, "steps": []} for one in good]), good.values(), strict=True):
+        assert json.loads(ledger or "")["total"] == total
+    for said, ledger in lived(
+        [{"epsilon": one, "steps": []} for one in (0, -1, "", "nan", "1/0", "0/5", None, True, [1], "1e9999", "x")]
+    ):
+        assert ledger is None
+        assert said[0].startswith("ParameterError: epsilon must be a number above 0")
+
+
+def test_a_ledger_is_begun_once_and_its_total_is_fixed(tmp_path: Path) -> None:
+    dp.local.Client(tmp_path / "me.json", epsilon=2)
+    ledger = (tmp_path / "me.json").read_text()
+    jobs: list[dict[str, object]] = [
+        {"epsilon": 2},
+        {},
+        {"epsilon": 3},
+        {"name": "other"},
+        {"name": 5},
+        {"name": "\ud800"},
+        {"fault": "none"},
+    ]
+    said = [said for said, _ in lived([{"ledger": ledger, "steps": [], **job} for job in jobs])]
+    assert said[:2] == [[], []]
+    assert all(text.startswith("ParameterError: ") for (text,) in said[2:])
+    assert ["fixed" in text for (text,) in said[2:]] == [True, False, False, False, False]
+    assert "epsilon: 4" in said[3][0]
+
+
+def test_a_damaged_or_foreign_ledger_is_refused_and_never_begun_anew(tmp_path: Path) -> None:
+    path = tmp_path / "me.json"
+    client = dp.local.Client(path, epsilon=2)
+    client.randomize(MOOD, "good")
+    client.randomize(BIT, True)
+    good = path.read_text()
+    facts, other = json.loads(good), "0" * 64
+
+    def damaged(**changes: object) -> str:
+        return canonical({**facts, **changes})
+
+    (marks,) = facts["seen"].values()
+    bad = {
+        "nothing": "",
+        "half": good[:-20],
+        "a list": "[]",
+        "deep": "[" * 100_000,
+        "other spaces": json.dumps(facts),
+        "a field twice": good[:-1] + ',"version":1}',
+        "a task": BIT.to_json(),
+        **{f"version {version!r}": damaged(version=version) for version in (0, 2, "1", True, None)},
+        "another thing": damaged(discreet="ledger"),
+        **{f"a total of {total!r}": damaged(total=total) for total in ("0", "-1", 2, "2.0", "2/1", "", None)},
+        **{f"the secret {secret!r}": damaged(secret=secret) for secret in ("", "ab", "g" * 64, [other], "A" * 64, None)},
+        **{f"spent {spent!r}": damaged(spent={**facts["spent"], BIT.hash: spent}) for spent in ("-1", "", 0, "0.1", None)},
+        "spent on no task": damaged(spent={**facts["spent"], "x": "1"}, reports={**facts["reports"], "x": 1}),
+        "spent on nothing": damaged(spent={}),
+        "spent in a list": damaged(spent=[]),
+        **{
+            f"{count!r} reports": damaged(reports={**facts["reports"], BIT.hash: count})
+            for count in (0, -1, 1.5, "1", 2**60, None)
+        },
+        "reports of a task more": damaged(reports={**facts["reports"], other: 1}),
+        "marks of a task more": damaged(seen={**facts["seen"], other: marks}),
+        "marks of nothing": damaged(seen=None),
+        **{
+            f"marks {said!r}": damaged(seen={MOOD.hash: said})
+            for said in (marks * 2, ["x"], [marks], "x", [1], ["f" * 32, "0" * 32])
+        },
+        "a field more": damaged(extra=1),
+        "a field less": canonical({name: fact for name, fact in facts.items() if name != "seen"}),
+    }
+    jobs = [{"ledger": text, "epsilon": 2, "steps": [step(BIT, True)]} for text in bad.values()]
+    ((fine, _), *answers) = lived([{"ledger": good, "epsilon": 2, "steps": [step(BIT, True)]}, *jobs])
+    assert fine[0].startswith('{"v":1,')
+    for (name, text), (said, left) in zip(bad.items(), answers, strict=True):
+        assert said == ["LedgerRefused: The client's ledger is missing or damaged; nothing is reported without it."], name
+        assert left == text
+
+
+def test_nothing_leaves_when_the_storage_fails(tmp_path: Path) -> None:
+    dp.local.Client(tmp_path / "me.json", epsilon=2)
+    ledger = (tmp_path / "me.json").read_text()
+    for fault in ("full", "closed", "forgetful", "late"):
+        ((said, left),) = lived([{"ledger": ledger, "fault": fault, "steps": [step(BIT, True)]}])
+        assert len(said) == 1
+        assert said[0].startswith("LedgerRefused: The client's ledger ")
+        assert left == ledger
+    assert "QuotaExceededError" in lived([{"ledger": ledger, "fault": "full", "steps": [step(BIT, True)]}])[0][0][0]
+
+
 # ---- A real browser ----------------------------------------------------------------------------------------------------------
 
-PAGE = """<!doctype html><meta charset="utf-8"><title>vectors</title><p id="said">nothing</p>
+PAGE = """<!doctype html><meta charset="utf-8"><title>vectors</title>
 <script src="discreet-client.js"></script>
 <script>const classic = discreet; delete globalThis.discreet;</script>
 <script src="check_vectors.js"></script>
 <script type="module">
 import "./discreet-client.js";
-const vectors = JSON.parse(VECTORS);
-const results = [classic, globalThis.discreet].map((client) => checkVectors(client, vectors));
+const vectors = await (await fetch("vectors.json")).json();
+const results = [await checkVectors(classic, vectors), await checkVectors(globalThis.discreet, vectors)];
 const task = globalThis.discreet.readTask(vectors.vectors[2].task);
 const drawn = new Set(Array.from({ length: 500 }, () => task.randomize("red").r));
 const different = classic !== globalThis.discreet;
-document.getElementById("said").textContent = JSON.stringify({ results, drawn: [...drawn].sort(), different });
+await fetch("/said", { method: "POST", body: JSON.stringify({ results, drawn: [...drawn].sort(), different }) });
+</script>
+"""
+
+TAB = """<!doctype html><meta charset="utf-8"><title>a person's tab</title>
+<script src="discreet-client.js"></script>
+<script type="module">
+const [bit, mood] = (await (await fetch("tasks.json")).json()).map((text) => discreet.readTask(text));
+const say = (facts) => fetch("/said", { method: "POST", body: JSON.stringify({ tab: location.search, ...facts }) });
+if (location.hash) {
+  const me = await discreet.openClient({ storage: localStorage });
+  await me.randomize(mood, "good");
+  await say({ left: `${me.left}`, values: me.lifetime(mood).values, ledger: localStorage.getItem("discreet") });
+} else {
+  await fetch("/together", { method: "POST", body: "" });
+  const me = await discreet.openClient({ storage: localStorage, epsilon: "4" });
+  await me.randomize(mood, "good");
+  let sent = 0;
+  try {
+    for (; sent < 60; sent += 1) await me.randomize(bit, true);
+  } catch (error) {
+    if (error.name !== "BudgetExceeded") await say({ error: `${error}` });
+  }
+  await say({ sent, left: `${me.left}` });
+  if (location.search === "?first") {
+    location.hash = "again";
+    location.reload();
+  }
+}
 </script>
 """
 FLAGS = (
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"),
-    *("--disable-component-update", "--disable-sync", "--disable-dev-shm-usage"),
+    *("--disable-component-update", "--disable-sync", "--disable-dev-shm-usage", "--remote-debugging-port=0"),
 )
 
 
-class Quiet(http.server.SimpleHTTPRequestHandler):
+class Site(http.server.SimpleHTTPRequestHandler):
+    """Files of a folder, and an ear for what the pages say."""
+
+    said: queue.Queue[dict[str, object]]
+    together: threading.Barrier
+
     def log_message(self, format: str, *words: object) -> None:
         pass
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        if self.path == "/together":
+            self.together.wait(timeout=50)
+        else:
+            self.said.put(json.loads(body))
+        self.send_response(200)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+
+@contextmanager
+def browser(tmp_path: Path, files: dict[str, str], pages: list[str]) -> Iterator[queue.Queue[dict[str, object]]]:
+    """A browser with these pages open, each in a tab of its own."""
+    chromium = program("chromium", "chromium-browser", "google-chrome")
+    site, profile = tmp_path / "site", tmp_path / "profile"
+    site.mkdir()
+    shutil.copy(CLIENT, site)
+    for name, text in files.items():
+        (site / name).write_text(text)
+    ear: queue.Queue[dict[str, object]] = queue.Queue()
+    handler = type("Handler", (Site,), {"said": ear, "together": threading.Barrier(2)})
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(handler, directory=str(site))) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        command = [chromium, *FLAGS, f"--user-data-dir={profile}", "about:blank"]
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as running:
+            try:
+                for page in pages:
+                    opened = http.client.HTTPConnection("127.0.0.1", _port(profile / "DevToolsActivePort"), timeout=30)
+                    opened.request("PUT", f"/json/new?http://127.0.0.1:{server.server_port}/{page}")
+                    assert opened.getresponse().status == 200
+                    opened.close()
+                yield ear
+            finally:
+                running.terminate()
+                running.wait(timeout=30)
+                server.shutdown()
+
+
+def _port(file: Path) -> int:
+    """Where the browser listens, once it does."""
+    for _ in range(600):
+        if file.exists() and (lines := file.read_text().split()):
+            return int(lines[0])
+        time.sleep(0.05)
+    raise AssertionError("Chromium did not start.")
 
 
 def test_a_browser_makes_the_same_reports(tmp_path: Path) -> None:
     """As a classic script and as a module; and with the browser's own generator, every report of four (each is missing from
     500 draws with a probability below 1e-30)."""
-    chromium = program("chromium", "chromium-browser", "google-chrome")
-    site = tmp_path / "site"
-    site.mkdir()
-    for file in (CLIENT, HERE / "check_vectors.js"):
-        shutil.copy(file, site)
-    text = make_vectors.FILE.read_text()
-    (site / "index.html").write_text(PAGE.replace("VECTORS", json.dumps(text).replace("<", "\\u003c")))
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(site))) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        address = f"http://127.0.0.1:{server.server_port}/index.html"
-        command = [chromium, *FLAGS, f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom", address]
-        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
-        server.shutdown()
-    found = re.search(r'<p id="said">(.*?)</p>', done.stdout, flags=re.DOTALL)
-    assert found, done.stdout[-2000:] + done.stderr[-2000:]
-    said = json.loads(found[1])
-    assert [result["failures"] for result in said["results"]] == [[], []]
-    assert all(result["checked"] > 800 for result in said["results"])
+    files = {path.name: path.read_text() for path in (HERE / "check_vectors.js", make_vectors.FILE)}
+    with browser(tmp_path, {"index.html": PAGE, **files}, ["index.html"]) as ear:
+        said = ear.get(timeout=60)
+    results: list[dict[str, object]] = said["results"]  # type: ignore[assignment]
+    assert [result["failures"] for result in results] == [[], []]
+    assert all(result["checked"] > 1800 for result in results)  # type: ignore[operator]
     assert said["drawn"] == [0, 1, 2, 3]
     assert said["different"]
+
+
+def test_tabs_of_a_browser_share_one_ledger_that_lasts(tmp_path: Path) -> None:
+    """Two tabs spend as fast as they can: 60 reports of epsilon 1/20 fit after the mood's 1, and not one more leaves. A page that
+    is loaded again finds the ledger, and its memory; Python reads it."""
+    tasks = [dp.local.Bit(epsilon=0.05), MOOD]
+    files = {"tab.html": TAB, "tasks.json": json.dumps([task.to_json() for task in tasks])}
+    with browser(tmp_path, files, ["tab.html?first", "tab.html?second"]) as ear:
+        one, two, again = sorted((ear.get(timeout=60) for _ in range(3)), key=lambda said: "ledger" in said)
+    assert one["sent"] + two["sent"] == 60, (one, two)  # type: ignore[operator]
+    assert {one["tab"], two["tab"]} == {"?first", "?second"}
+    assert (again["left"], again["values"]) == ("0", 1)
+    (tmp_path / "me.json").write_text(str(again["ledger"]))
+    client = dp.local.Client(tmp_path / "me.json")
+    assert client.left == 0
+    cost = client.lifetime(MOOD)
+    assert cost is not None
+    assert cost.reports == 3

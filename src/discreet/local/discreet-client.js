@@ -2,7 +2,7 @@
  * The client of discreet's local privacy, for browsers and Node: one file, no dependencies.
  *
  * It reads the JSON of a task, as task.to_json() wrote it in Python, and randomises one person's answer before it leaves the
- * device. It knows frequencies, bits, means (not by Laplace noise), distributions, heavy hitters and attributes of these:
+ * device. It knows every kind of task that Python has:
  *
  *     <script src="discreet-client.js"></script>                                    a classic script, or
  *     import "./discreet-client.js"                                                 a module: both set globalThis.discreet
@@ -12,11 +12,16 @@
  *     const report = task.randomize("red");                                         each call costs the person task.epsilon
  *     await fetch("/reports", { method: "POST", body: JSON.stringify(report) });
  *
+ * A person's own ledger adds up what all reports cost, refuses what is too much, and remembers the lies of repeated tasks:
+ *
+ *     const me = await discreet.openClient({ storage: localStorage, epsilon: 4 });  epsilon: the most that a lifetime may cost
+ *     const report = await me.randomize(task, "red");                               paid for before it leaves
+ *
  * The guarantee is Python's: for any two answers of one person, a report is at most e^epsilon times likelier for the one than for
  * the other. Coins are exact: 64 random bits are compared with the binary digits of the probability, which are computed in whole
  * numbers as far as they are needed. Random bits come from crypto.getRandomValues and from nowhere else. Given the same random
- * words, this file and Python make the same report. Arithmetic on large integers takes time that depends on the numbers: do not
- * let a stranger time a client to the microsecond.
+ * words, this file and Python make the same report, and write the same ledger. Arithmetic on large integers takes time that
+ * depends on the numbers: do not let a stranger time a client to the microsecond.
  */
 (function (root, make) {
   "use strict";
@@ -90,16 +95,23 @@
   }
 
   /** floor(p 2^count) for an irrational p, whose bounds rise with the precision until they agree; remembered. */
-  function digitsOf(epsilon, floors) {
+  function agreed(bounds) {
     const known = new Map();
     return function digits(count) {
       for (let bits = BigInt(count) + 64n; !known.has(count); bits *= 2n) {
-        const [low, high, work] = exponential(epsilon.num, epsilon.den, bits);
-        const [one, other] = [floors(low, work, BigInt(count)), floors(high, work, BigInt(count))];
+        const [one, other] = bounds(bits, BigInt(count));
         if (one === other) known.set(count, one);
       }
       return known.get(count);
     };
+  }
+
+  /** The digits of a p that grows or falls with e^epsilon. */
+  function digitsOf(epsilon, floors) {
+    return agreed(function (bits, count) {
+      const [low, high, work] = exponential(epsilon.num, epsilon.den, bits);
+      return [floors(low, work, count), floors(high, work, count)];
+    });
   }
 
   /** The chance inside e^epsilon / (inside e^epsilon + outside) of one of the likely reports. */
@@ -118,6 +130,13 @@
     return digitsOf({ num, den: 2n * den }, (e, work, count) => ((e - (1n << work)) << count) / e);
   }
 
+  /** The digits of whole / 2^size; `ended` says that all which follow are 0. */
+  function binary(whole, size) {
+    const digits = (count) => (count < size ? whole >> BigInt(size - count) : whole << BigInt(count - size));
+    digits.ended = (count) => digits(count) << BigInt(size) === whole << BigInt(count);
+    return digits;
+  }
+
   /** Coins that are true with the probability whose digits these are: uniform digits are compared with them until they differ. */
   function coins(digits, count) {
     return words(count).map((first) => {
@@ -125,6 +144,7 @@
       for (let known = 64; known < PATIENCE; known += 64) {
         const bound = digits(known);
         if (drawn !== bound) return drawn < bound;
+        if (digits.ended?.(known)) return false;
         drawn = (drawn << 64n) | word();
       }
       throw refusal("EntropyError", "Two thousand random bits did not settle one coin; the generator cannot be working.");
@@ -148,6 +168,108 @@
   }
 
   const uniform = (below) => uniforms(below, 1)[0];
+
+  // ---- Discrete Laplace noise: P(x) proportional to e^(-|x| / t), for a rational scale t ---------------------------------
+  //
+  // |X| >= m has the chance 2 / (e^((m - 1) / t) + e^(m / t)) for m >= 1. So a uniform U, whose binary digits are drawn as they
+  // are needed, is compared with such chances; the interval where U is known to lie must be on one side of each, as a whole.
+  // Floats only guess with which m to begin. Python reads the same digits of the same U (its noise/exponential.py), so its |X|
+  // is the same. (With a chance below 2^-40 it reads 64 digits more, or less, to be sure; then what follows differs.)
+
+  /** What decide(cell, known) makes of a U in [cell, cell + 1] / 2^known: 63 digits first, and 64 more while that is null. */
+  function settled(first, decide) {
+    let cell = first >> 1n; // the last digit is for a sign
+    for (let known = 63n; known < PATIENCE; known += 64n) {
+      const found = decide(cell, known);
+      if (found !== null) return found;
+      cell = (cell << 64n) | word();
+    }
+    throw refusal("EntropyError", "Two thousand random bits did not settle one draw; the generator cannot be working.");
+  }
+
+  /** The largest m >= 0 up to which this holds, sought from a guess on; null where it cannot be known yet. */
+  function largest(guess, holds) {
+    const known = (m) => (m > 0n ? holds(m) : true);
+    let found = BigInt(Math.max(Math.floor(guess), 0));
+    let here = known(found);
+    for (; here === false; here = known(found)) found -= 1n;
+    for (; here; found += 1n) {
+      here = holds(found + 1n);
+      if (here === false) return found;
+    }
+    return null;
+  }
+
+  /** Whether numbers between low and high are at most a bound: all, none, or (null) perhaps some. */
+  const within = (low, high, bound) => (high <= bound ? true : low > bound ? false : null);
+
+  /** Bounds of e^((m - 1) / t) + e^(m / t), times 2^work. */
+  function tail(m, { num, den }, bits) {
+    const [low, high, work] = exponential(den, num, bits);
+    const one = 1n << work;
+    const [less, more] = m > 1n ? exponential((m - 1n) * den, num, bits) : [one, one];
+    return [(less * (low + one)) >> work, ((more * (high + one)) >> work) + 1n, work];
+  }
+
+  /** ln(cell / 2^known), as a float. */
+  function logarithm(cell, known) {
+    const cut = Math.max(cell.toString(2).length - 64, 0);
+    return Math.log(Number(cell >> BigInt(cut))) + (cut - Number(known)) * Math.LN2;
+  }
+
+  function discreteLaplace(scale) {
+    const draw = scale.num <= scale.den << 26n ? shortNoise(scale) : longNoise(scale);
+    return function () {
+      const [size, negative] = draw();
+      return negative ? -size : size;
+    };
+  }
+
+  /** For t up to 2^26: |X| is the largest m with U (e^((m - 1) / t) + e^(m / t)) <= 2. */
+  function shortNoise(scale) {
+    const t = nearest(scale);
+    const shift = t * (Math.LN2 - Math.log1p(Math.exp(-1 / t)));
+    return function () {
+      const first = word();
+      const size = settled(first, function (cell, known) {
+        if (cell === 0n) return null; // U may be as small as can be
+        return largest(shift - t * logarithm(cell, known), function (m) {
+          const [low, high, work] = tail(m, scale, known + 64n);
+          return within(cell * low, (cell + 1n) * high, 2n << (known + work));
+        });
+      });
+      return [size, first & 1n];
+    };
+  }
+
+  /** For larger t: |X| = unit H + m, where H is geometric (the largest h with U e^(h unit / t) <= 1) and, with another uniform W,
+   *  m is the largest with (1 - W + W e^(-unit / t)) (e^((m - 1) / t) + e^(m / t)) <= 2. */
+  function longNoise(scale) {
+    const unit = 1n << BigInt(((scale.num / scale.den).toString(2).length >> 1) + 4);
+    const coarse = { num: scale.num, den: scale.den * unit }; // t / unit
+    const [t, steps] = [nearest(scale), nearest(coarse)];
+    return function () {
+      const high = settled(word(), function (cell, known) {
+        if (cell === 0n || cell + 1n === 1n << known) return null; // as above; and Python is not sure of h = 0 next to U = 1
+        return largest(-steps * logarithm(cell, known), function (h) {
+          const [low, high, work] = exponential(h * coarse.den, coarse.num, known + 64n);
+          return within(cell * low, (cell + 1n) * high, 1n << (known + work));
+        });
+      });
+      const second = word();
+      const rest = settled(second, function (cell, known) {
+        const part = Number(cell >> (known - 63n)) * 2 ** -63; // W, as a float
+        const [less, more, work] = exponential(coarse.den, coarse.num, known + 64n); // e^(unit / t)
+        const first = (w, power) => (((1n << known) - w) << work) + (w << (2n * work)) / power; // the first factor
+        const [short, long] = [first(cell + 1n, more), first(cell, less) + 1n];
+        return largest(0.5 - t * Math.log1p(part * Math.expm1(-1 / steps)), function (m) {
+          const [low, high] = tail(m, scale, known + 64n);
+          return within(short * low, long * high, 2n << (known + 2n * work));
+        });
+      });
+      return [unit * high + rest, second & 1n];
+    };
+  }
 
   // ---- Protocols: a number of a value becomes a report ------------------------------------------------------------------
 
@@ -300,6 +422,91 @@
     ["hashing", [hashing, ["buckets"]]],
   ]);
 
+  // ---- Repeated tasks: a permanent lie about every value, and a fresh one about the permanent one in every report --------
+
+  /** k-ary randomized response twice. The permanent response is drawn from here, or comes from a person's secret. */
+  function memoised(size, epsilon, permanent) {
+    const others = BigInt(size - 1);
+    const kept = likely(1, size - 1, permanent)(256); // of 2^256: rounded down, towards privacy
+    const fresh = agreed(function (bits, count) {
+      const { once, always, one, top } = powers(others, epsilon, permanent, bits);
+      if (always[0] <= one) return [0n, 1n]; // not precise enough for anything
+      const floors = (e, p) => (top(e, p) << count) / ((e + others * one) * (p - one));
+      return [floors(once[0], always[1]), floors(once[1], always[0])]; // it grows with epsilon, and falls with the permanent one
+    });
+
+    function respond(code, chance) {
+      const honest = coin(chance);
+      const other = except(uniform(size - 1), code);
+      return honest ? code : other;
+    }
+
+    /** The permanent response: always the same for one secret and task, and stored nowhere. */
+    function permanentCode(secret, task, code) {
+      const digits = (purpose, round) => BigInt(`0x${hmac(secret, `discreet permanent|${task}|${code}|${purpose}|${round}`)}`);
+      if (digits("keep", 0) < kept) return code;
+      const fitting = (1n << 256n) - ((1n << 256n) % others);
+      let drawn = digits("other", 0);
+      for (let round = 1; drawn >= fitting; round += 1) drawn = digits("other", round); // so that all are equally likely
+      return except(Number(drawn % others), code);
+    }
+
+    return {
+      draw: (code) => respond(respond(code, binary(kept, 256)), fresh),
+      again: (code) => respond(code, fresh),
+      permanentCode,
+      permanent,
+      freshEpsilon: () => freshEpsilon(others, epsilon, permanent),
+    };
+  }
+
+  // With e = e^epsilon, p = e^permanent and k values, a report is the permanent response with the chance
+  // top / ((e + k - 1) (p - 1)), and tells ln(top / (p - e)) about it, for top = e p + (k - 1) (e - 1) - e. So both responses
+  // together cost just epsilon.
+
+  /** Bounds of e and of p, all times `one`, and top, times its square. */
+  function powers(others, epsilon, permanent, bits) {
+    const [low, high, work] = exponential(epsilon.num, epsilon.den, bits);
+    const [lower, higher] = exponential(permanent.num, permanent.den, bits);
+    const one = 1n << work;
+    return { once: [low, high], always: [lower, higher], one, top: (e, p) => e * p + ((others * (e - one) - e) << work) };
+  }
+
+  /** What one report tells about the permanent response, rounded up. */
+  function freshEpsilon(others, epsilon, permanent) {
+    let bits = 128n;
+    return smallest(function ({ num, den }) {
+      if (num > den << 14n) return true; // more than any fractions that can be read make of it
+      for (; ; bits *= 2n) {
+        const { once, always, top } = powers(others, epsilon, permanent, bits);
+        const [low, high] = exponential(num, den, bits);
+        if (low * (always[0] - once[1]) >= top(once[1], always[1])) return true;
+        if (high * (always[1] - once[0]) < top(once[0], always[0])) return false;
+      }
+    });
+  }
+
+  /** The smallest double above 0 that fits, where all larger ones fit as well. Doubles are in the order of their bits. */
+  function smallest(fits) {
+    let [low, high] = [1n, 0x7fefffffffffffffn];
+    while (low < high) {
+      const middle = (low + high) >> 1n;
+      if (fits(exactly(asDouble(middle)))) high = middle;
+      else low = middle + 1n;
+    }
+    return asDouble(low);
+  }
+
+  const asDouble = (bits) => new Float64Array(BigUint64Array.of(bits).buffer)[0];
+
+  /** A double above 0 as a fraction. */
+  function exactly(double) {
+    const bits = new BigUint64Array(Float64Array.of(double).buffer)[0];
+    const [power, digits] = [bits >> 52n, bits & ((1n << 52n) - 1n)];
+    const [num, shift] = power > 0n ? [digits | (1n << 52n), power - 1075n] : [digits, -1074n];
+    return shift < 0n ? { num, den: 1n << -shift } : { num: num << shift, den: 1n };
+  }
+
   // ---- Protocols for numbers: a place on a grid becomes a report --------------------------------------------------------
 
   /** code / steps * last, rounded up or down at random so that the mean is exact. */
@@ -339,8 +546,18 @@
     };
   }
 
-  function laplace() {
-    throw strange("it has no Laplace noise; ask for the mean by duchi or hybrid, which also err less");
+  function laplace(epsilon, { steps }) {
+    demand(steps >= 1 && steps <= 2 ** 40, "there are 1 to 2^40 steps between the bounds");
+    const scale = { num: BigInt(steps) * epsilon.den, den: epsilon.num };
+    const margin = (44n * scale.num + scale.den - 1n) / scale.den; // beyond it, noise has a chance below 2^-63, and is cut off
+    const last = BigInt(steps) + 2n * margin;
+    const few = last < BigInt(2 ** 53);
+    demand(few, "its Laplace noise has more than 2^53 reports, and JavaScript counts no further; duchi and hybrid have few");
+    const noise = discreteLaplace(scale);
+    return function (code) {
+      const noisy = BigInt(code) + margin + noise();
+      return Number(noisy < 0n ? 0n : noisy > last ? last : noisy);
+    };
   }
 
   function squareWave(epsilon, { bins, arm }) {
@@ -562,6 +779,7 @@
     ["distribution", [["protocol", "scale"], readDistribution]],
     ["heavy hitters", [["cells", "most", "protocol", "words"], readHeavyHitters]],
     ["attributes", [["tasks"], readAttributes]],
+    ["repeated", [["domain", "protocol"], readRepeated]],
   ]);
   const COMMON = ["discreet", "epsilon", "kind", "period", "question", "version"];
 
@@ -590,6 +808,17 @@
     return { settle, draw: prefixes(spelling.length, cells, epsilon, protocol) };
   }
 
+  /** Without a client, a report remembers nothing: both responses are drawn, and it costs epsilon each time. */
+  function readRepeated({ domain: described, protocol }, epsilon) {
+    const domain = readDomain(described);
+    demand(domain.size > 0, "a repeated question has a closed domain");
+    demand(hasFields(protocol, ["name", "permanent"]) && protocol.name === "memoised", "its protocol is unknown");
+    const permanent = readEpsilon(protocol.permanent);
+    demand(isLess(epsilon, permanent), "its permanent epsilon is not above epsilon");
+    const memory = memoised(domain.size, epsilon, permanent);
+    return { settle: settler(domain, described.missing), draw: memory.draw, memory };
+  }
+
   /** Every answer is read and randomised, then all but the one of a drawn task are forgotten. */
   function readAttributes({ tasks }, epsilon) {
     demand(isObject(tasks) && Object.keys(tasks).every(isText), "attributes are tasks by name");
@@ -600,7 +829,7 @@
       demand(!isObject(tasks[name].domain) || !("text" in tasks[name].domain), "attributes have closed domains");
       return readParts(tasks[name]);
     });
-    const dearest = members.map((member) => member.epsilon).reduce((a, b) => (a.num * b.den < b.num * a.den ? b : a));
+    const dearest = members.map((member) => member.epsilon).reduce((a, b) => (isLess(a, b) ? b : a));
     demand(dearest.num === epsilon.num && dearest.den === epsilon.den, "epsilon is not the largest of the attributes'");
     return {
       settle(value) {
@@ -621,7 +850,6 @@
   function readParts(facts) {
     demand(isObject(facts) && facts.discreet === "local task", "it is no task of local privacy");
     demand(facts.version === VERSION, `it reads version ${VERSION} only`);
-    demand(facts.kind !== "repeated", "repeated questions need the memory of Python's client, and this one remembers nothing");
     demand(KINDS.has(facts.kind), `it randomises for the kinds ${[...KINDS.keys()].join(", ")} only`);
     const [names, read] = KINDS.get(facts.kind);
     demand(hasFields(facts, [...COMMON, ...names]), "it has other fields than a task");
@@ -638,18 +866,27 @@
     } catch {
       throw strange("it is not JSON");
     }
-    const { settle, draw } = readParts(facts);
+    const parts = readParts(facts);
     const hash = sha256(canonical(facts));
 
     /** One report for one person's answer; a nonce is a random mark by which a collector finds duplicates. */
     function randomize(value, { nonce = false } = {}) {
-      const report = { v: VERSION, task: hash, r: draw(settle(value)) };
-      if (nonce) report.nonce = words(2).map(littleEndian).join("");
-      return report;
+      return reportOf(hash, parts.draw(parts.settle(value)), nonce);
     }
 
     const { kind, question, period, epsilon } = facts;
-    return Object.freeze({ hash, kind, question, period, epsilon, protocol: facts.protocol?.name ?? "one of", randomize });
+    const protocol = facts.protocol?.name ?? "one of";
+    const task = Object.freeze({ hash, kind, question, period, epsilon, protocol, randomize });
+    PARTS.set(task, parts);
+    return task;
+  }
+
+  const PARTS = new WeakMap(); // of every task that was read here: a client believes no other object about a price
+
+  function reportOf(task, r, nonce) {
+    const report = { v: VERSION, task, r };
+    if (nonce) report.nonce = hexadecimal(words(2));
+    return report;
   }
 
   function readProtocol(facts, known, ...given) {
@@ -661,15 +898,32 @@
   }
 
   /** A fraction as Python writes it: in lowest terms, and no denominator of 1. */
-  function readFraction(text, name) {
-    const parts = typeof text === "string" && text.length <= 2000 ? /^(0|-?[1-9][0-9]*)(?:\/([1-9][0-9]*))?$/.exec(text) : null;
+  function readFraction(text, name, longest = 2000) {
+    const short = typeof text === "string" && text.length <= longest;
+    const parts = short ? /^(0|-?[1-9][0-9]*)(?:\/([1-9][0-9]*))?$/.exec(text) : null;
     demand(parts !== null && parts[2] !== "1", `${name} is not a fraction`);
     const [num, den] = [BigInt(parts[1]), BigInt(parts[2] ?? 1)];
-    let [a, b] = [num < 0n ? -num : num, den];
-    while (b > 0n) [a, b] = [b, a % b];
-    demand(a === 1n || (num === 0n && den === 1n), `${name} is not in lowest terms`);
+    demand(common(num, den) === 1n, `${name} is not in lowest terms`);
     return { num, den };
   }
+
+  /** The greatest common divisor, for den > 0. */
+  function common(num, den) {
+    let [a, b] = [num < 0n ? -num : num, den];
+    while (b > 0n) [a, b] = [b, a % b];
+    return a;
+  }
+
+  const isLess = (a, b) => a.num * b.den < b.num * a.den;
+
+  function reduced({ num, den }) {
+    const by = common(num, den);
+    return { num: num / by, den: den / by };
+  }
+
+  const plus = (a, b) => reduced({ num: a.num * b.den + b.num * a.den, den: a.den * b.den });
+
+  const written = ({ num, den }) => (den === 1n ? `${num}` : `${num}/${den}`);
 
   function readEpsilon(text) {
     const epsilon = readFraction(text, "epsilon");
@@ -691,8 +945,250 @@
     return Object.keys(value).map((key) => [padded(key), key]).sort(([a], [b]) => (a < b ? -1 : 1)).map(([, key]) => key);
   }
 
-  function littleEndian(number) {
-    return number.toString(16).padStart(16, "0").match(/../g).reverse().join("");
+  /** Words as they lie in memory, lowest byte first. */
+  function hexadecimal(numbers) {
+    return numbers.map((number) => number.toString(16).padStart(16, "0").match(/../g).reverse().join("")).join("");
+  }
+
+  // ---- A person's ledger: one small JSON text, the same as Python's client writes to a file ------------------------------
+  //
+  // Epsilons add, over all tasks and periods, as exact fractions; there is no reset. The ledger has a secret, from which
+  // permanent responses come, and keyed marks by which it knows how many different values of a repeated task were reported; no
+  // value is in it. Who can read the storage (any script of the page's origin) can test guesses against those marks.
+
+  const LEDGER_VERSION = 1;
+  const LEDGER = ["discreet", "reports", "secret", "seen", "spent", "total", "version"];
+  const ZERO = { num: 0n, den: 1n };
+  const [LOOKS, PAUSE] = [200, 25]; // for what another page wrote, and milliseconds between them
+
+  const isHex = (value, length) => typeof value === "string" && value.length === length && /^[0-9a-f]*$/.test(value);
+
+  /** The ledger of this text, or a refusal: a damaged one is never begun anew. */
+  function readLedger(text) {
+    try {
+      const life = JSON.parse(text);
+      if (canonical(life) === text && isLedger(life)) return life;
+    } catch {
+      // what is no JSON, or no fraction, is damaged like the rest
+    }
+    throw refusal("LedgerRefused", "The client's ledger is missing or damaged; nothing is reported without it.");
+  }
+
+  function isLedger(life) {
+    if (!hasFields(life, LEDGER) || life.discreet !== "local client" || life.version !== LEDGER_VERSION) return false;
+    if (readAmount(life.total).num <= 0n || !isHex(life.secret, 64)) return false;
+    const { spent, reports, seen } = life;
+    const fits = (facts, fit) => isObject(facts) && Object.entries(facts).every(([task, fact]) => isHex(task, 64) && fit(fact));
+    return (
+      fits(spent, (amount) => readAmount(amount).num >= 0n) &&
+      fits(reports, (count) => Number.isSafeInteger(count) && count > 0) &&
+      fits(seen, (marks) => Array.isArray(marks) && marks.every((one, i) => isHex(one, 32) && (i === 0 || marks[i - 1] < one))) &&
+      hasFields(reports, Object.keys(spent)) &&
+      Object.keys(seen).every((task) => Object.hasOwn(spent, task))
+    );
+  }
+
+  const readAmount = (text) => readFraction(text, "an amount", 9000); // as long as Python can write
+
+  const spentOf = (life) => Object.values(life.spent).map(readAmount).reduce(plus, ZERO);
+
+  const reportsOf = (life) => Object.values(life.reports).reduce((sum, count) => sum + count, 0);
+
+  /** The ledger after one more report, or a refusal. */
+  function paid(life, task, price, seen) {
+    const [spent, total] = [spentOf(life), readAmount(life.total)];
+    if (isLess(total, plus(spent, price))) throw exceeded(price, spent, reduced(minus(total, spent)));
+    const before = life.spent[task] ?? "0";
+    const after = {
+      ...life,
+      spent: { ...life.spent, [task]: written(plus(readAmount(before), price)) },
+      reports: { ...life.reports, [task]: (life.reports[task] ?? 0) + 1 },
+    };
+    if (seen !== null) after.seen = { ...life.seen, [task]: seen };
+    return after;
+  }
+
+  function exceeded(requested, spent, left) {
+    const shown = (amount) => Number(nearest(amount).toPrecision(12));
+    const amounts = `epsilon ${shown(requested)} requested, ${shown(spent)} spent, ${shown(left)} left`;
+    const error = refusal("BudgetExceeded", `This would exceed the budget: ${amounts}. Ask for less, or stop here.`);
+    return Object.assign(error, { requested: amountOf(requested), spent: amountOf(spent), left: amountOf(left) });
+  }
+
+  /** An exact fraction for the page: num and den are BigInt, its text is "3/2", and as a number it is rounded. */
+  function amountOf(fraction) {
+    const [text, near] = [written(fraction), nearest(fraction)];
+    return Object.freeze({ ...fraction, toString: () => text, toJSON: () => text, valueOf: () => near });
+  }
+
+  /** What somebody wrote for epsilon: 0.1 is 1/10, and "1/3" is exact. */
+  function readTotal(value) {
+    const text = ["number", "bigint", "string"].includes(typeof value) ? String(value) : "";
+    const parts = text.length <= 2000 ? /^([0-9]+)(?:\.([0-9]+))?(?:e([+-]?[0-9]{1,3})|\/([0-9]+))?$/.exec(text) : null;
+    const [, whole, places = "", power = "0", den = "1"] = parts ?? ["", "0"];
+    const shift = BigInt(power) - BigInt(places.length);
+    const num = BigInt(whole + places) * 10n ** (shift > 0n ? shift : 0n);
+    const under = BigInt(den) * 10n ** (shift < 0n ? -shift : 0n);
+    if (num > 0n && under > 0n) return reduced({ num, den: under });
+    const instead = "the most that all reports of a lifetime may cost, such as 4";
+    throw refusal("ParameterError", `epsilon must be a number above 0, or a fraction such as "1/3"; write ${instead}.`);
+  }
+
+  const queues = new Map();
+
+  /** Run alone: among all pages of this origin where there are Web Locks, and among the calls of this page where not. */
+  function alone(name, run) {
+    const locks = root.navigator?.locks;
+    if (locks) return locks.request(`discreet ledger ${name}`, run);
+    const mine = (queues.get(name) ?? Promise.resolve()).then(run);
+    queues.set(name, mine.catch(() => {}));
+    return mine;
+  }
+
+  /** Where a ledger is kept.
+   *
+   *  Browsers show what one tab writes to another one a moment later, and a lock may arrive before that: without more, two tabs
+   *  lose some of each other's payments. So from its writing on, and as long as it lives, a page holds a second lock, whose name
+   *  says how many reports the ledger has had; and whoever reads next waits until they see as many. */
+  function keeper(storage, name) {
+    const locks = root.navigator?.locks;
+    const sign = `discreet paid ${JSON.stringify(name)} `;
+    let release = () => {};
+
+    /** The ledger as this page sees it, null where there is none. */
+    function see() {
+      let text;
+      try {
+        text = storage.getItem(name) ?? null;
+      } catch (problem) {
+        throw refusal("LedgerRefused", `The client's ledger cannot be read (${problem?.name}); nothing is reported without it.`);
+      }
+      return text === null ? null : readLedger(text);
+    }
+
+    async function read() {
+      const held = locks ? (await locks.query()).held.filter((lock) => lock.name.startsWith(sign)) : [];
+      const latest = Math.max(-1, ...held.map((lock) => Number(lock.name.slice(sign.length))));
+      for (let look = 0; look < LOOKS; look += 1) {
+        const life = see();
+        if ((life === null ? -1 : reportsOf(life)) >= latest) return life;
+        await new Promise((resume) => root.setTimeout(resume, PAUSE));
+      }
+      const instead = "nothing was reported. Close the other pages, or choose another name for this ledger.";
+      throw refusal("LedgerRefused", `Another page has written a ledger that this one cannot see; ${instead}`);
+    }
+
+    async function write(life) {
+      const text = canonical(life);
+      let problem = "it was not kept";
+      try {
+        storage.setItem(name, text);
+        if (storage.getItem(name) === text) problem = "";
+      } catch (error) {
+        problem = `${error?.name}`;
+      }
+      if (problem) throw refusal("LedgerRefused", `The client's ledger cannot be written (${problem}); nothing was reported.`);
+      if (!locks) return;
+      const before = release;
+      release = await new Promise(function (held, failed) {
+        locks.request(sign + reportsOf(life), { mode: "shared" }, () => new Promise(held)).catch(failed);
+      });
+      before();
+    }
+
+    return { see, read, write };
+  }
+
+  /** A person's client. Its total is fixed when its ledger begins; leave out epsilon afterwards. */
+  async function openClient({ storage, epsilon, name = "discreet" } = {}) {
+    if (typeof storage?.getItem !== "function" || typeof storage?.setItem !== "function" || !isText(name)) {
+      const instead = "openClient({ storage: localStorage, epsilon: 4 })";
+      throw refusal("ParameterError", `A client keeps its ledger in a storage, under a name that is a text; write ${instead}.`);
+    }
+    const total = epsilon === undefined ? null : readTotal(epsilon);
+    const ledger = keeper(storage, name);
+    await alone(name, async function () {
+      const life = await ledger.read();
+      if (life === null && total === null) {
+        const instead = "write openClient({ storage, epsilon: 4 }) to begin one.";
+        throw refusal("ParameterError", `There is no ledger of this client yet; ${instead}`);
+      }
+      if (life === null) {
+        const secret = hexadecimal(words(4));
+        const facts = { discreet: "local client", version: LEDGER_VERSION, total: written(total), secret };
+        await ledger.write({ ...facts, spent: {}, reports: {}, seen: {} });
+      } else if (total !== null && written(total) !== life.total) {
+        throw refusal("ParameterError", "This client's total was fixed when its ledger began; leave out epsilon.");
+      }
+    });
+
+    const now = (life = ledger.see()) => life ?? readLedger(""); // refuses one that has gone
+
+    /** One report of this person, paid for before it leaves.
+     *
+     *  A task costs its epsilon every time. A repeated task costs its permanent epsilon for every value that it has not seen
+     *  before, and nothing for the others. */
+    async function randomize(task, value, { nonce = false } = {}) {
+      const { settle, draw, epsilon: price, memory } = partsOf(task);
+      if (Array.isArray(value)) throw refusal("ValueRefused", "A client reports for one person: give one value, not many.");
+      return alone(name, async function () {
+        const life = now(await ledger.read());
+        const code = settle(value);
+        if (!memory) {
+          const report = reportOf(task.hash, draw(code), nonce);
+          await ledger.write(paid(life, task.hash, price, null));
+          return report;
+        }
+        const secret = bytesFrom(life.secret);
+        const seen = new Set(life.seen[task.hash]);
+        const known = seen.size;
+        seen.add(hmac(secret, `discreet seen|${task.hash}|${code}`).slice(0, 32));
+        const report = reportOf(task.hash, memory.again(memory.permanentCode(secret, task.hash, code)), nonce);
+        const marks = [...seen].sort(); // in an order that tells no history
+        await ledger.write(paid(life, task.hash, seen.size > known ? memory.permanent : ZERO, marks));
+        return report;
+      });
+    }
+
+    /** What a repeated task has cost this person so far; null before the first report. */
+    function lifetime(task) {
+      const { epsilon: price, memory } = partsOf(task);
+      const life = now();
+      if (!memory || !Object.hasOwn(life.seen, task.hash)) return null;
+      const [reports, values] = [life.reports[task.hash], life.seen[task.hash].length];
+      const fresh = exactly(memory.freshEpsilon());
+      const any = { num: fresh.num * BigInt(reports), den: fresh.den };
+      const different = { num: memory.permanent.num * BigInt(Math.min(values, reports)), den: memory.permanent.den };
+      const same = reduced(isLess(any, different) ? any : different);
+      return Object.freeze({
+        reports,
+        values,
+        oneReport: amountOf(price),
+        sameChanges: amountOf(same), // among histories that change at the same times
+        anyHistory: smallest((double) => !isLess(double, any)), // against any other history; rounded up
+      });
+    }
+
+    return Object.freeze({
+      randomize,
+      lifetime,
+      get total() {
+        return amountOf(readAmount(now().total));
+      },
+      get spent() {
+        return amountOf(spentOf(now()));
+      },
+      get left() {
+        const life = now();
+        return amountOf(reduced(minus(readAmount(life.total), spentOf(life))));
+      },
+    });
+  }
+
+  function partsOf(task) {
+    const parts = PARTS.get(task);
+    if (parts !== undefined) return parts;
+    throw refusal("TaskRefused", "This is not a task that was read here; give what discreet.readTask returned.");
   }
 
   // ---- SHA-256 (FIPS 180-4); the browser's own is for secure pages only, and cannot be waited for here -------------------
@@ -713,8 +1209,19 @@
     return Number(root & 0xffffffffn);
   }
 
-  function sha256(text) {
-    const bytes = new TextEncoder().encode(text);
+  const sha256 = (text) => digest(new TextEncoder().encode(text));
+
+  /** HMAC-SHA256 (RFC 2104) of a text under a key of at most 64 bytes. */
+  function hmac(key, text) {
+    const padded = (byte) => Array.from({ length: 64 }, (_, i) => (key[i] ?? 0) ^ byte);
+    const inner = digest(Uint8Array.from([...padded(0x36), ...new TextEncoder().encode(text)]));
+    return digest(Uint8Array.from([...padded(0x5c), ...bytesFrom(inner)]));
+  }
+
+  const bytesFrom = (digits) => digits.match(/../g).map((byte) => parseInt(byte, 16));
+
+  /** The SHA-256 of bytes, as 64 hexadecimal digits. */
+  function digest(bytes) {
     const blocks = new Uint8Array(Math.ceil((bytes.length + 9) / 64) * 64);
     blocks.set(bytes);
     blocks[bytes.length] = 0x80;
@@ -743,5 +1250,5 @@
     return [...state].map((x) => x.toString(16).padStart(8, "0")).join("");
   }
 
-  return Object.freeze({ readTask, version: VERSION });
+  return Object.freeze({ readTask, openClient, version: VERSION });
 });

@@ -92,7 +92,7 @@ def test_budget_and_history(discreet: Run, people: str, capsys: pytest.CaptureFi
 
 
 def test_a_restored_ledger_must_be_adopted(discreet: Run, people: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert discreet("budget", people) == 0
+    assert discreet("query", people, "SELECT count(*) AS n FROM data", "--epsilon", "0.1") == 0
     shutil.copy("people.ledger", "old")
     assert discreet("query", people, WARDS, "--epsilon", "1") == 0
     shutil.copy("old", "people.ledger")
@@ -101,12 +101,25 @@ def test_a_restored_ledger_must_be_adopted(discreet: Run, people: str, capsys: p
     assert discreet("query", people, WARDS, "--epsilon", "1") == 2
     assert "discreet ledger adopt" in capsys.readouterr().err
     assert discreet("ledger", "adopt", "people.ledger") == 0
-    assert "Adopted people.ledger: epsilon 0 of 2 spent" in capsys.readouterr().out
+    assert "Adopted people.ledger: epsilon 0.1 of 2 spent" in capsys.readouterr().out
     assert discreet("query", people, WARDS, "--epsilon", "1") == 0
     assert discreet("ledger", "adopt", "missing.ledger") == 2
 
 
-@pytest.mark.parametrize("command", ["init", "preview", "query", "budget", "ledger adopt"])
+def test_a_deleted_ledger_is_begun_anew_on_purpose_only(discreet: Run, people: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert discreet("budget", people) == discreet("preview", people, WARDS, "--epsilon", "1") == 0
+    assert not Path("people.ledger").exists()
+    assert discreet("query", people, WARDS, "--epsilon", "1") == 0
+    assert discreet("ledger", "forget", "people.ledger") == 2
+    Path("people.ledger").unlink()
+    capsys.readouterr()
+    assert discreet("query", people, WARDS, "--epsilon", "1") == discreet("budget", people) == 2
+    assert "discreet ledger forget" in capsys.readouterr().err
+    assert discreet("ledger", "forget", "people.ledger") == 0
+    assert discreet("query", people, WARDS, "--epsilon", "1") == 0
+
+
+@pytest.mark.parametrize("command", ["init", "preview", "query", "budget", "ledger adopt", "ledger forget"])
 def test_help_has_an_example(command: str, discreet: Run, capsys: pytest.CaptureFixture[str]) -> None:
     assert discreet(*command.split(), "--help") == 0
     said = capsys.readouterr().out

@@ -12,7 +12,7 @@ import pytest
 from curator.hospital import COLUMNS, curator, table
 
 import discreet as dp
-from discreet.errors import BudgetExceeded, DiscreetError, EngineError, ParameterError
+from discreet.errors import BudgetExceeded, DiscreetError, EngineError, LedgerRefused, ParameterError
 
 COUNT = "SELECT drug_use, count(*) AS n FROM data GROUP BY drug_use"
 
@@ -270,3 +270,91 @@ def test_engine_failures_say_nothing_of_the_data(tmp_path: Path, monkeypatch: py
         hospital.sql("SELECT count(*) AS n FROM data", epsilon=0.5)
     assert hospital.budget.spent.epsilon == 0.6  # data was touched: nothing is refunded
     assert [entry.state for entry in hospital.history()] == ["answered", "reserved"]
+
+
+def test_only_a_condition_chooses_rows(tmp_path: Path) -> None:
+    """A text or number in its place would be cast row by row, and the one that cannot be would tell of its row."""
+    hospital = curator(tmp_path)
+    for strange in ("CASE WHEN ward = 'eye' THEN 'boom' ELSE 'true' END", "age", "'true'", "admitted"):
+        for begin in (hospital, hospital.where("age > 1")):
+            with pytest.raises(ParameterError, match="condition|truth values"):
+                begin.where(strange).agg(n=dp.count()).release(epsilon=0.1)
+    assert hospital.history() == ()
+
+
+FILE = {"unit": dp.rows(), "columns": {"age": dp.integer(0, 120)}}
+
+
+def test_terms_are_free_to_change_until_the_first_question(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"age": [1, 2]}), tmp_path / "people.parquet")
+    for epsilon in (1, 3):
+        people = dp.Curator(tmp_path / "people.parquet", **FILE, budget=dp.Budget(epsilon=epsilon))
+        assert people.preview("SELECT count(*) AS n FROM data", epsilon=0.5).lines[0].error == 6
+        assert (people.budget.total.epsilon, people.history()) == (epsilon, ())
+    assert not (tmp_path / "people.ledger").exists()
+    with pytest.raises(BudgetExceeded):
+        people.sql("SELECT count(*) AS n FROM data", epsilon=4)
+    again = dp.Curator(tmp_path / "people.parquet", **FILE, budget=dp.Budget(epsilon=4))
+    again.sql("SELECT count(*) AS n FROM data", epsilon=4)
+    with pytest.raises(LedgerRefused, match="fixed by the first question"):
+        dp.Curator(tmp_path / "people.parquet", **FILE, budget=dp.Budget(epsilon=3))
+    with pytest.raises(LedgerRefused, match="fixed by the first question"):
+        people.sql("SELECT avg(age) AS a FROM data", epsilon=1)
+
+
+def test_costs_of_rows_and_of_persons_are_never_added_up(tmp_path: Path) -> None:
+    curator(tmp_path, unit=dp.person("patient", rows=1, groups=1)).sql(COUNT, epsilon=0.1)
+    for unit in (dp.rows(), dp.person("patient", rows=1, groups=1, neighbours="replace")):
+        with pytest.raises(LedgerRefused, match="every person by patient .add-remove., and not every"):
+            curator(tmp_path, unit=unit)
+    assert curator(tmp_path, unit=dp.person("patient", rows=2, groups=1)).sql(COUNT, epsilon=0.1).repeated is False
+
+
+def test_previews_and_budgets_need_no_file(tmp_path: Path) -> None:
+    place = tmp_path / "people.parquet"
+    people = dp.Curator(place, **FILE, budget=dp.Budget(epsilon=1))
+    assert people.preview("SELECT count(*) AS n FROM data", epsilon=0.5).lines[0].error == 6
+    assert people.budget.remaining.epsilon == 1
+    with pytest.raises(ParameterError, match="There is no file"):
+        people.sql("SELECT count(*) AS n FROM data", epsilon=0.5)
+    assert not (tmp_path / "people.ledger").exists()
+    pq.write_table(pa.table({"age": [1, 2]}), place)
+    assert isinstance(people.sql("SELECT count(*) AS n FROM data", epsilon=0.5).value, int)
+
+
+def test_one_file_has_one_ledger_however_it_is_spelled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "linked").symlink_to(tmp_path / "data")
+    pq.write_table(pa.table({"age": [1, 2]}), tmp_path / "data" / "people.parquet")
+    (tmp_path / "alias.parquet").symlink_to(tmp_path / "data" / "people.parquet")
+    monkeypatch.chdir(tmp_path / "data")
+    answers = [
+        dp.Curator(spelling, **FILE, budget=dp.Budget(epsilon=1)).sql("SELECT count(*) AS n FROM data", epsilon=0.5)
+        for spelling in ("people.parquet", "../linked/people.parquet", str(tmp_path / "alias.parquet"))
+    ]
+    assert [answer.repeated for answer in answers] == [False, True, True]
+    assert len({answer.value for answer in answers}) == 1
+
+
+def test_a_pattern_has_one_ledger_however_many_files_there_are(tmp_path: Path) -> None:
+    (tmp_path / "2025").mkdir()
+    for number, name in enumerate(("a", "b")):
+        pq.write_table(pa.table({"age": [1, 2]}), tmp_path / "2025" / f"{name}.parquet")
+        people = dp.Curator(tmp_path / "*" / "*.parquet", **FILE, budget=dp.Budget(epsilon=1))
+        people.sql("SELECT count(*) AS n FROM data", epsilon=0.1)
+        assert len(people.history()) == number + 1
+    assert (tmp_path / "discreet.ledger").exists()
+
+
+def test_a_batch_takes_built_questions_too(tmp_path: Path) -> None:
+    hospital = curator(tmp_path)
+    built = hospital.group_by("drug_use").agg(n=dp.count())
+    first = hospital.batch([built, "SELECT avg(age) AS a FROM data"], epsilon=0.5)
+    again = hospital.batch([COUNT, hospital.agg(a=dp.mean("age"))], epsilon=0.5)
+    assert [answer.repeated for answer in again] == [True, True]
+    assert [answer.rows() for answer in again] == [answer.rows() for answer in first]
+    assert hospital.preview_batch([built, built], epsilon=0.5).cost == "epsilon=0.5"
+    with pytest.raises(ParameterError, match="another curator"):
+        curator(tmp_path).batch([built], epsilon=0.5)
+    with pytest.raises(ParameterError, match="list of questions"):
+        hospital.batch(built, epsilon=0.5)  # type: ignore[arg-type]

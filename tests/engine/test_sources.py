@@ -42,7 +42,6 @@ def test_frames_are_opened(make: object) -> None:
     source = open_source(make(TABLE))  # type: ignore[operator]
     assert source.names == ("Age", "word")
     assert source.raw == {"Age": "BIGINT", "word": "VARCHAR"}
-    assert source.origin is None
     assert total(source) == 6
 
 
@@ -50,9 +49,11 @@ def test_files_are_opened(tmp_path: Path) -> None:
     for name in ("one.parquet", "two.parquet"):
         pq.write_table(TABLE, tmp_path / name)
     one = open_source(str(tmp_path / "one.parquet"))
-    assert (one.names, one.origin, total(one)) == (("Age", "word"), tmp_path / "one.parquet", 6)
+    assert (one.names, one.files, total(one)) == (("Age", "word"), (tmp_path / "one.parquet",), 6)
     both = open_source(tmp_path / "*.parquet")
-    assert (both.origin, total(both)) == (tmp_path, 12)
+    assert (len(both.files), total(both)) == (2, 12)
+    (tmp_path / "three.parquet").symlink_to(tmp_path / "one.parquet")
+    assert open_source(str(tmp_path / "*.parquet")).files == both.files  # a link is no second table
     held = database(tmp_path / "x.duckdb", "people")
     assert total(open_source(held)) == 6
     assert open_source(held, table="people").raw == {"Age": "BIGINT", "word": "VARCHAR"}

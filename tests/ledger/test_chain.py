@@ -32,6 +32,12 @@ def entries(count: int) -> list[Facts]:
     return facts
 
 
+def known(facts: list[Facts]) -> Chain:
+    chain = Chain()
+    chain.extend(chained(facts))
+    return chain
+
+
 def test_ten_thousand_entries_are_verified_in_less_than_a_second() -> None:
     records, chain = chained(entries(10_000)), Chain()
     begin = time.perf_counter()
@@ -65,7 +71,8 @@ def test_every_change_is_seen(at: int) -> None:
 BROKEN: list[list[Facts]] = [
     [{"kind": "reserved"}],
     [{"kind": "answered", "reservation": 0}],
-    [opening(Budget(epsilon=1)), opening(Budget(epsilon=1))],
+    [opening(Budget(epsilon=1)), opening(Budget(epsilon=1))],  # another id
+    [*entries(1), opening(Budget(epsilon=1), before=known(entries(1)[:1]))],
     [opening(Budget(epsilon=1)), {"kind": "refunded"}],
     [opening(Budget(epsilon=1)), {"kind": "answered", "reservation": 1, "answer": "x"}],
     [*entries(1), {"kind": "answered", "time": "t", "reservation": 1, "answer": "x"}],

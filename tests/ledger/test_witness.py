@@ -14,7 +14,7 @@ import pytest
 from contract.refusals import refused
 
 from discreet.errors import LedgerRefused
-from discreet.ledger import Ledger, adopt, witness
+from discreet.ledger import Ledger, adopt, forget, witness
 from discreet.ledger.entry import canonical, seal
 from discreet.privacy import pure
 from discreet.privacy.budget import Budget
@@ -86,10 +86,20 @@ def test_an_older_copy_is_refused_by_those_who_had_not_seen_the_newer(ledger: Le
 
 def test_a_deleted_ledger_is_not_made_anew(ledger: Ledger, path: Path) -> None:
     path.unlink()
-    refused(lambda: Ledger.open(path, BUDGET), LedgerRefused, "is missing", "discreet ledger adopt")
+    refused(lambda: Ledger.open(path, BUDGET), LedgerRefused, "is missing", f"discreet ledger forget {path}")
     refused(lambda: ask(ledger), LedgerRefused)
     refused(lambda: adopt(path), LedgerRefused, "no ledger")
     assert not path.exists()
+
+
+def test_a_deleted_ledger_is_made_anew_where_its_owner_says_so(ledger: Ledger, path: Path) -> None:
+    refused(lambda: forget(path), LedgerRefused, "is there", "move it away")
+    kept = path.rename(path.with_name("kept"))
+    forget(path)
+    refused(lambda: forget(path), LedgerRefused, "Nobody remembers")
+    assert Ledger.open(path, BUDGET).history() == ()
+    refused(lambda: ask(ledger), LedgerRefused, "was exchanged")
+    assert len(adopt(kept).history()) == 1
 
 
 def test_an_emptied_ledger_is_not_made_anew(ledger: Ledger, path: Path) -> None:
@@ -210,10 +220,37 @@ def test_a_witness_that_cannot_be_written_stops_answers(ledger: Ledger, path: Pa
 
 def test_other_budgets_are_refused(ledger: Ledger, path: Path) -> None:
     other = Budget(epsilon=2, delta=1e-6)
-    refused(lambda: Ledger.open(path, other), LedgerRefused, "(epsilon 1)", "(epsilon 2, delta 1e-06)", "fixed when")
+    refused(lambda: Ledger.open(path, other), LedgerRefused, "(epsilon 1)", "(epsilon 2, delta 1e-06)", "fixed by")
     hair = Budget(epsilon=1 + Fraction(1, 10**9))
-    refused(lambda: Ledger.open(path, hair), LedgerRefused, "fixed when")
+    refused(lambda: Ledger.open(path, hair), LedgerRefused, "fixed by")
     assert Ledger.open(path, Budget(epsilon=1.0)).budget == ledger.budget
+
+
+def test_other_units_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "persons"
+    ask(Ledger.open(path, BUDGET, "every person"))
+    refused(lambda: Ledger.open(path, BUDGET, "every row"), LedgerRefused, "every person, and not every row", "another ledger")
+    assert len(Ledger.open(path, BUDGET, "every person").history()) == 1
+
+
+def test_terms_change_until_something_is_paid_for(tmp_path: Path) -> None:
+    path = tmp_path / "new"
+    first = Ledger.open(path, BUDGET, "every row")
+    second = Ledger.open(path, Budget(epsilon=3), "every person")
+    assert (second.account.total.epsilon, second.salt) == (3, first.salt)
+    ask(second)
+    refused(lambda: ask(first), LedgerRefused, "(epsilon 3)", "(epsilon 1)")
+    refused(lambda: Ledger.open(path, Budget(epsilon=3), "every row"), LedgerRefused, "every person")
+    assert len(Ledger.open(path).history()) == len(second.history()) == 1
+
+
+def test_nobody_pays_under_terms_that_were_changed_meanwhile(tmp_path: Path) -> None:
+    """The last to write says the terms, as long as nothing is paid for: then the others are refused."""
+    path = tmp_path / "new"
+    first, second = Ledger.open(path, BUDGET, "every row"), Ledger.open(path, BUDGET, "every person")
+    ask(first)
+    refused(lambda: ask(second), LedgerRefused, "every row, and not every person")
+    assert first.account.spent.epsilon == 0.1
 
 
 @pytest.mark.parametrize("content", [b"hello", b"x" * 5000, b"SQLite format 3\0" + b"\0" * 500])

@@ -24,7 +24,7 @@ import numpy as np
 
 from discreet.auditor.likeness import shape
 from discreet.ledger import ledger as ledgers
-from discreet.ledger.chain import opening
+from discreet.ledger.chain import Chain, opening
 from discreet.ledger.entry import Facts
 from discreet.mechanisms import RandomizedResponse
 from discreet.mechanisms.recording import Release, recorded, recorder
@@ -160,8 +160,8 @@ def _ledgers_watched() -> Iterator[None]:
     """Ledgers that tell the watcher of this thread, if it has one."""
     reserve, commit = ledgers.Ledger.reserve, ledgers.Ledger.commit
 
-    def watched_opening(budget: Budget) -> Facts:
-        facts, watcher = opening(budget), _watcher()
+    def watched_opening(budget: Budget, unit: str = "", before: Chain | None = None) -> Facts:
+        facts, watcher = opening(budget, unit, before), _watcher()
         if watcher is not None:
             wanted = watcher.expected()
             facts |= {"salt": wanted.salt} if isinstance(wanted, Opened) else {}

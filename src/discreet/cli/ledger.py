@@ -32,3 +32,20 @@ def adopt(path: Annotated[Path, typer.Argument(help="The ledger, such as hospita
 
     ledger = trust(path)
     typer.echo(f"Adopted {path}: {ledger.account}.")
+
+
+@app.command()
+def forget(path: Annotated[Path, typer.Argument(help="Where the ledger was.", show_default=False)]) -> None:
+    """Let a new ledger be made where one was deleted.
+
+    What the deleted one had answered stays answered, and nobody counts it any more: together with a new budget, the people in
+    the table may pay more than either. Put the old ledger back wherever you can.
+
+    Example:
+
+      discreet ledger forget hospital.ledger
+    """
+    from discreet.ledger import forget as let_go
+
+    let_go(path)
+    typer.echo(f"Forgotten: the next question begins a new ledger at {path}.")

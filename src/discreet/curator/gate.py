@@ -43,17 +43,17 @@ class Engine(Protocol):
     def count(self, plan: Plan, groups: Groups, salt: str) -> Found: ...
 
 
-def ask(priced: Priced, ledger: Ledger, engine: Callable[[], Engine], data: Callable[[], str]) -> list[Answer]:
+def ask(priced: Priced, ledger: Ledger, engine: Callable[[], Engine], data: Callable[[bytes], str]) -> list[Answer]:
     """Answers to questions that are paid for together, or the stored ones.
 
-    ``engine`` and ``data`` (the data's fingerprint) are opened when they are needed, after everything that can be refused was.
+    ``engine`` and ``data`` (its fingerprint under a key) are opened when they are needed, after everything that can be refused.
     """
     plans, asked, amount = priced.plans, priced.asked, priced.amount
     costs = [plan.privacy for plan in plans if plan.privacy is not None]
     if not costs:
         return [_finished(_released(plan, None, ledger.salt), plan, "nothing", ledger.account) for plan in plans]
     digest = hashlib.sha256("\n".join(plan.digest for plan in plans).encode()).hexdigest()
-    fingerprint = data()
+    fingerprint = data(ledger.salt)
     stored = _stored(ledger, digest, fingerprint, amount)
     if stored is not None:
         return [

@@ -6,12 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from discreet.curator.answer import Answer
+from discreet.errors import ParameterError
+from discreet.mechanisms.values import Number
 from discreet.plan.accuracy import Accuracy
 from discreet.plan.builder import Asked, Draft
 from discreet.plan.expressions import Value
 from discreet.plan.preview import Preview
 from discreet.plan.query import Query
 from discreet.plan.terms import Terms
+from discreet.schema.table import Schema
 
 __all__ = ["Question"]
 
@@ -19,7 +22,7 @@ Release = Callable[[Sequence[Query], Terms], list[Answer]]
 Offer = Callable[[Sequence[Query], Terms], Preview]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Question:
     """Built verb by verb, then previewed or released."""
 
@@ -56,19 +59,37 @@ class Question:
         return self._with(self._draft.limit(rows))
 
     def preview(
-        self, *, epsilon: object = None, rho: object = None, delta: object = None, accuracy: Accuracy | None = None
+        self,
+        *,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        delta: Number | None = None,
+        accuracy: Accuracy | None = None,
     ) -> Preview:
         """What ``release`` would cost and how far off it would be: free, and without looking at the data."""
         return self._offer([self._draft.finished()], Terms(epsilon, rho, delta, accuracy))
 
     def release(
-        self, *, epsilon: object = None, rho: object = None, delta: object = None, accuracy: Accuracy | None = None
+        self,
+        *,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        delta: Number | None = None,
+        accuracy: Accuracy | None = None,
     ) -> Answer:
         """The noisy answer; paid for first, free when asked again."""
         return self._release([self._draft.finished()], Terms(epsilon, rho, delta, accuracy))[0]
 
+    def query(self, schema: Schema) -> Query:
+        """What is asked, of a table with these public facts; a question belongs to the curator that began it."""
+        if self._draft.schema is not schema:
+            raise ParameterError("This question was begun by another curator; begin it with the one that is to answer it.")
+        return self._draft.finished()
+
     def __str__(self) -> str:
         return str(self._draft.query)
+
+    __repr__ = __str__
 
     def _with(self, draft: Draft) -> Question:
         return Question(draft, self._release, self._offer)

@@ -27,6 +27,7 @@ class Chain:
 
     id: str = ""
     salt: bytes = b""
+    unit: str = ""
     hashes: list[bytes] = field(default_factory=list)
     answers: dict[int, int] = field(default_factory=dict)  # reservation -> its answer
     unanswered: set[int] = field(default_factory=set)
@@ -57,12 +58,15 @@ class Chain:
 
     def _remember(self, number: int, facts: Facts) -> None:
         kind = facts["kind"]
-        if kind == "opened" and number == 0:
+        if kind == "opened" and not self.asked:
             if facts["version"] != _VERSION:
                 raise LedgerRefused(
                     f"This ledger has version {facts['version']}, and this discreet reads {_VERSION}; update discreet."
                 )
-            self.id, self.salt, self._account = str(facts["id"]), bytes.fromhex(str(facts["salt"])), str(facts["account"])
+            known = (str(facts["id"]), bytes.fromhex(str(facts["salt"])))
+            if number and known != (self.id, self.salt):
+                raise ValueError
+            (self.id, self.salt), self.unit, self._account = known, str(facts["unit"]), str(facts["account"])
         elif kind == "reserved" and number > 0:
             self._account = str(facts["account"])
             self.asked.setdefault((str(facts["plan"]), str(facts["data"])), []).append(number)
@@ -80,9 +84,14 @@ class Chain:
             raise LedgerRefused(_broken(record.number))
 
 
-def opening(budget: Budget) -> Facts:
-    """The first record of a new ledger. The account is kept with it: what was promised never depends on later versions."""
-    facts: Facts = {"kind": "opened", "version": _VERSION, "time": now(), "account": budget.open().to_json()}
+def opening(budget: Budget, unit: str = "", before: Chain | None = None) -> Facts:
+    """The first record of a new ledger, or new terms for one from which nothing was paid.
+
+    The account is kept with it: what was promised never depends on later versions.
+    """
+    facts: Facts = {"kind": "opened", "version": _VERSION, "time": now(), "account": budget.open().to_json(), "unit": unit}
+    if before is not None:
+        return facts | {"id": before.id, "salt": before.salt.hex()}
     return facts | {"id": secrets.token_hex(16), "salt": secrets.token_hex(32)}
 
 

@@ -3,7 +3,7 @@
 A ledger is a list of records, each a canonical JSON text, numbered from 0. The hash of a record is SHA-256 of the hash before it
 and its own text, so whoever knows one hash knows every record up to it. There are three kinds:
 
-* record 0, ``opened``: the ledger's id, its salt, its budget;
+* ``opened``, record 0, and again while nothing was paid for: the ledger's id, its salt, its budget, who is protected;
 * ``reserved``: a question that was paid for, and the account after it. It counts as spent for ever, answered or not;
 * ``answered``: the answer of an earlier reservation, noise included.
 """

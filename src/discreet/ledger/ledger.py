@@ -19,12 +19,13 @@ from discreet.errors import LedgerRefused, ParameterError
 from discreet.ledger import sqlite, witness
 from discreet.ledger.chain import Chain, entry_of, opening
 from discreet.ledger.entry import START, Entry, Facts, Record, canonical, now, seal
+from discreet.ledger.place import distrust, real
 from discreet.ledger.witness import Witness
 from discreet.privacy import Privacy
 from discreet.privacy.account import Account
 from discreet.privacy.budget import Budget
 
-__all__ = ["Ledger", "adopt"]
+__all__ = ["Ledger"]
 
 
 class Ledger:
@@ -44,18 +45,20 @@ class Ledger:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._chain = Chain()
+        self._terms: tuple[Budget, str] | None = None  # those it was opened with
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str], budget: Budget | None = None) -> Ledger:
+    def open(cls, path: str | os.PathLike[str], budget: Budget | None = None, unit: str = "") -> Ledger:
         """The ledger at a path, checked from end to end; a new one where there was never any.
 
-        Without a budget only an existing one is opened.
+        Without a budget only an existing one is opened. ``unit`` says who is protected: costs for different ones do not add up.
+        Budget and unit are fixed by the first question that is paid for.
         """
-        self = cls(_real(path))
+        self = cls(real(path))
         known = witness.read(self.path)
         if not self.path.exists():
             if known is not None:
-                raise LedgerRefused(_distrust(self.path, "is missing, but there was one"))
+                raise LedgerRefused(distrust(self.path, "is missing, but there was one"))
             if budget is None:
                 raise LedgerRefused(f"There is no ledger at {self.path}; give a budget to start one.")
             sqlite.create_file(self.path)
@@ -64,25 +67,29 @@ class Ledger:
             known = witness.read(self.path)  # again, now that nobody else can write it
             if sqlite.is_empty(database):
                 if known is not None:
-                    raise LedgerRefused(_distrust(self.path, "is empty, but once was not"))
+                    raise LedgerRefused(distrust(self.path, "is empty, but once was not"))
                 if budget is None:
                     raise LedgerRefused(f"The ledger at {self.path} is empty; give a budget to start one.")
                 sqlite.create_table(database)
-                self._append(database, opening(budget))
+                self._append(database, opening(budget, unit))
                 database.execute("BEGIN IMMEDIATE")
             self._follow(database)
             if known is not None:
                 self._contains(known)
-            elif self._chain.head > 0:  # a ledger without entries has nothing to lose: its maker crashed
-                raise LedgerRefused(_distrust(self.path, "has entries, but this machine and user never saw it"))
-            if budget is not None and budget != self.budget:
-                raise LedgerRefused(
-                    f"The ledger {self.path} has the budget ({self.budget}), not ({budget}). "
-                    "A budget is fixed when the ledger is made; open it with its own, or name another ledger for other data."
-                )
+            elif self._chain.asked:  # a ledger without entries has nothing to lose: its maker crashed
+                raise LedgerRefused(distrust(self.path, "has entries, but this machine and user never saw it"))
+            if budget is not None:
+                self._terms = (budget, unit)
+                self._agree(database)
             if known is None or known.number < self._chain.head:
                 self._write_witness()
         return self
+
+    @staticmethod
+    def begun(path: str | os.PathLike[str]) -> bool:
+        """Whether there is a ledger at a path, or was one."""
+        place = Path(os.path.realpath(path))
+        return place.exists() or witness.read(place) is not None
 
     @property
     def salt(self) -> bytes:
@@ -105,7 +112,7 @@ class Ledger:
         with self._reading() as (database, _):
             stored = {record.number: record for record in sqlite.records(database, self.path, 0)}
             if len(stored) != len(self._chain.hashes):
-                raise LedgerRefused(_distrust(self.path, "has lost records while it was open"))
+                raise LedgerRefused(distrust(self.path, "has lost records while it was open"))
             return self._entries(stored, sorted(self._chain.answers.keys() | self._chain.unanswered))
 
     def find(self, plan: str, data: str) -> tuple[Entry, ...]:
@@ -144,6 +151,26 @@ class Ledger:
             self._bear_witness(database)
             return self._chain.account
 
+    def _agree(self, database: sqlite3.Connection) -> None:
+        """Hold the ledger to our terms: change them where nothing was paid for under others, else refuse."""
+        if self._terms is None or self._terms == (self.budget, self._chain.unit):
+            return
+        budget, unit = self._terms
+        if not self._chain.asked:
+            self._append(database, opening(budget, unit, self._chain))
+            database.execute("BEGIN IMMEDIATE")
+            self._follow(database)
+        elif budget != self.budget:
+            raise LedgerRefused(
+                f"The ledger {self.path} has the budget ({self.budget}), not ({budget}). A budget is fixed by the first question "
+                "that is paid for; open it with its own, or name another ledger for other data."
+            )
+        else:
+            raise LedgerRefused(
+                f"The ledger {self.path} adds up what it costs {self._chain.unit}, and not {unit}, which is another guarantee. "
+                "Open it with its own unit, or name another ledger for other data."
+            )
+
     # Transactions.
 
     @contextmanager
@@ -161,6 +188,7 @@ class Ledger:
             database.execute("BEGIN IMMEDIATE")
             self._follow(database)
             self._contains(self._known())
+            self._agree(database)
             yield database
 
     def _append(self, database: sqlite3.Connection, facts: Facts) -> int:
@@ -176,7 +204,7 @@ class Ledger:
         news = sqlite.records(database, self.path, max(chain.head, 0))
         if chain.hashes:
             if not news or news[0].number != chain.head or news[0].hash != chain.hashes[-1]:
-                raise LedgerRefused(_distrust(self.path, "was exchanged or rolled back while it was open"))
+                raise LedgerRefused(distrust(self.path, "was exchanged or rolled back while it was open"))
             chain.check(news.pop(0))
         chain.extend(news)
         if not chain.hashes:
@@ -185,23 +213,28 @@ class Ledger:
     def _known(self) -> Witness:
         known = witness.read(self.path)
         if known is None:
-            raise LedgerRefused(_distrust(self.path, "has lost its witness"))
+            raise LedgerRefused(distrust(self.path, "has lost its witness"))
         return known
 
     def _contains(self, known: Witness) -> None:
         chain = self._chain
         if known.ledger != chain.id:
-            raise LedgerRefused(_distrust(self.path, "is not the one that was here before"))
+            raise LedgerRefused(distrust(self.path, "is not the one that was here before"))
         if known.number > chain.head:
-            raise LedgerRefused(_distrust(self.path, f"ends at record {chain.head}, but record {known.number} was seen"))
+            raise LedgerRefused(distrust(self.path, f"ends at record {chain.head}, but record {known.number} was seen"))
         if known.hash != chain.hashes[known.number]:
-            raise LedgerRefused(_distrust(self.path, "has records that differ from those seen before"))
+            raise LedgerRefused(distrust(self.path, "has records that differ from those seen before"))
 
     def _bear_witness(self, database: sqlite3.Connection) -> None:
         """Write the witness under the ledger's write lock: whoever writes it last has seen the most."""
         if not database.in_transaction:
             database.execute("BEGIN IMMEDIATE")
             self._follow(database)
+        self._write_witness()
+
+    def vouch_for(self, database: sqlite3.Connection) -> None:
+        """Check the chain from end to end, and make this ledger the one that was seen here."""
+        self._follow(database)
         self._write_witness()
 
     def _write_witness(self) -> None:
@@ -212,38 +245,3 @@ class Ledger:
             self._chain.check(record)
         answers = {number: stored[self._chain.answers[number]] for number in numbers if number in self._chain.answers}
         return tuple(entry_of(stored[number], answers.get(number)) for number in numbers)
-
-
-def adopt(path: str | os.PathLike[str]) -> Ledger:
-    """Trust a ledger that was moved, copied or restored: check its chain, and make it the one that this machine has seen.
-
-    If it is an older copy, what was spent since is forgotten, and the budget no longer bounds what was let out.
-    """
-    ledger = Ledger(_real(path))
-    if not ledger.path.exists():
-        raise LedgerRefused(f"There is no ledger at {ledger.path} to adopt; name the file.")
-    with sqlite.connect(ledger.path) as database:
-        database.execute("BEGIN IMMEDIATE")
-        if sqlite.is_empty(database):
-            raise LedgerRefused(f"The file {ledger.path} is empty and no ledger; restore a copy, then adopt it.")
-        ledger._follow(database)
-        ledger._write_witness()
-    return ledger
-
-
-def _real(path: str | os.PathLike[str]) -> Path:
-    real = Path(os.path.realpath(path))
-    if real.is_dir() or not real.parent.is_dir():
-        raise LedgerRefused(f"A ledger is a file in a folder that exists, which {real} is not; name such a file.")
-    if not os.access(real.parent, os.W_OK) or (real.exists() and not os.access(real, os.W_OK)):
-        raise LedgerRefused(
-            f"The ledger {real} cannot be written, so nothing is answered; make the file and its folder writable."
-        )
-    return real
-
-
-def _distrust(path: Path, what: str) -> str:
-    return (
-        f"The ledger {path.name} {what}, so nobody knows how much was spent. "
-        f"Put the latest copy back, or, if you are sure that this is it, run: discreet ledger adopt {path}."
-    )

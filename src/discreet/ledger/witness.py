@@ -19,7 +19,7 @@ from pathlib import Path
 
 from discreet.errors import LedgerRefused
 
-__all__ = ["Witness", "read", "sync_folder", "write"]
+__all__ = ["Witness", "read", "remove", "sync_folder", "write"]
 
 
 @dataclass(frozen=True)
@@ -81,6 +81,19 @@ def write(ledger: Path, witness: Witness) -> None:
             f"The witness of {ledger.name} at {path} cannot be written ({_reason(problem)}), so nothing is answered; "
             "what was reserved counts as spent. Make room or mend the permissions, then ask again."
         ) from None
+
+
+def remove(ledger: Path) -> bool:
+    """Forget a ledger; whether there was a witness of it."""
+    path = place(ledger)
+    try:
+        path.unlink()
+        sync_folder(path.parent)
+    except FileNotFoundError:
+        return False
+    except OSError as problem:
+        raise LedgerRefused(f"The witness at {path} cannot be removed ({_reason(problem)}); mend that first.") from None
+    return True
 
 
 def sync_folder(folder: Path) -> None:

@@ -69,10 +69,12 @@ def share_of(budget: Budget, *, epsilon: object = None, rho: object = None, delt
     """What a question may cost, in the budget's own currency."""
     if budget.kind == "concentrated":
         if epsilon is not None or rho is None:
-            raise ParameterError("This budget is a rho (zero-concentrated privacy); ask with rho=, for example rho=0.01.")
+            raise ParameterError("This budget is a rho (zero-concentrated privacy); ask with a rho, for example rho=0.01.")
         return Share(None, positive("rho", rho, "a number such as 0.01"), _delta(budget, delta))
-    if rho is not None or epsilon is None:
-        raise ParameterError("What may this question cost? Write epsilon=, for example epsilon=0.5.")
+    if rho is not None:
+        raise ParameterError("This budget is an epsilon, not a rho; ask with an epsilon, for example epsilon=0.5.")
+    if epsilon is None:
+        raise ParameterError("What may this question cost? Write an epsilon, for example epsilon=0.5.")
     amount = positive("epsilon", epsilon, "a number such as 0.5")
     if budget.kind == "pure":
         if delta is not None:
@@ -110,6 +112,9 @@ def _frame(query: Query, schema: Schema, keys: Keys) -> Frame:
 
 
 def _check(query: Query, schema: Schema) -> None:
+    """Whatever made the query, this holds before it is priced; the engine relies on it."""
+    if query.where is not None and infer(query.where, facts_of(schema)).kind != "boolean":
+        raise ParameterError("Rows are chosen by a condition that is true or false; write for example age >= 18.")
     for output in query.outputs:
         if isinstance(output.aggregate, Distinct) and isinstance(schema.unit, Rows):
             raise ParameterError("Here every row is a person (unit=rows()); write count(*).")

@@ -33,6 +33,11 @@ class Rows:
                 'write rows(neighbours="replace", size=1000).'
             )
 
+    @property
+    def protected(self) -> str:
+        """Who is protected, and from which change: costs add up only where this is the same."""
+        return f"every row ({self.neighbours})"
+
 
 @dataclass(frozen=True)
 class Person:
@@ -51,6 +56,11 @@ class Person:
             if whole(name, getattr(self, name)) > 2**19:
                 raise ParameterError(f"{name} must be at most 2^19: a person who counts for more hides behind no noise.")
         _check(self.neighbours, self.size)
+
+    @property
+    def protected(self) -> str:
+        """As above; how much a person may count for is each question's own affair."""
+        return f"every person by {self.id} ({self.neighbours})"
 
 
 Unit = Rows | Person

@@ -21,7 +21,12 @@ from discreet.errors import ParameterError
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["Source", "open_source", "quoted"]
+__all__ = ["NoFile", "Source", "open_source", "quoted"]
+
+
+class NoFile(ParameterError):
+    """There is no such file, or none that this user may read: questions wait for it, previews need not."""
+
 
 _TAKEN = "a path to .parquet, .csv, .tsv or .duckdb files, an Arrow table, or a pandas or polars frame"
 
@@ -31,13 +36,11 @@ class Source:
     """A table that can be attached to a session.
 
     ``names`` are all its columns; ``raw`` has the DuckDB type of those that were asked for. ``query`` is SQL that reads a file,
-    and ``frame`` an Arrow table that is registered instead. ``origin`` is the file beside which a ledger goes, of several files
-    their folder.
+    and ``frame`` an Arrow table that is registered instead.
     """
 
     names: tuple[str, ...]
     raw: Mapping[str, str]
-    origin: Path | None = None
     files: tuple[Path, ...] = ()
     query: str | None = None
     database: Path | None = None
@@ -106,23 +109,22 @@ def _open_files(path: object, table: str | None, wanted: tuple[str, ...] | None)
     if len(kinds) > 1 or None in kinds:
         raise ParameterError(f"{_shown(path)} is not a table this can read; give {_TAKEN}, all files of one kind.")
     kind = kinds.pop()
-    origin = files[0] if len(files) == 1 else files[0].parent
     if kind == "database":
         return _open_database(files, table, wanted)
     if table is not None:
         raise ParameterError("table= names a table of a DuckDB file, and this source is none; leave it out.")
     if kind == "parquet":
-        return _open_parquet(files, origin, wanted)
+        return _open_parquet(files, wanted)
     from discreet.engine.duckdb.csv_source import csv_names, csv_query
 
     names, delimiter = csv_names(files)
     _distinct(names)
     chosen = _chosen(wanted, names)
     query = csv_query(files, names, delimiter, chosen)
-    return Source(names, dict.fromkeys(chosen, "VARCHAR"), origin, files, query, lines=True)
+    return Source(names, dict.fromkeys(chosen, "VARCHAR"), files, query, lines=True)
 
 
-def _open_parquet(files: tuple[Path, ...], origin: Path, wanted: tuple[str, ...] | None) -> Source:
+def _open_parquet(files: tuple[Path, ...], wanted: tuple[str, ...] | None) -> Source:
     first, *others = _types([f"SELECT * FROM {_parquet((file,))}" for file in files])
     if any(other != first for other in others):
         raise ParameterError("The files have not the same columns with the same types; write them all with one schema.")
@@ -131,7 +133,7 @@ def _open_parquet(files: tuple[Path, ...], origin: Path, wanted: tuple[str, ...]
         raise ParameterError("Two columns of the table differ in the case of their letters only; rename one.")
     chosen = _chosen(wanted, names)
     query = f"SELECT {', '.join(quoted(name) for name in chosen)} FROM {_parquet(files)}"
-    return Source(names, {name: first[name] for name in chosen}, origin, files, query)
+    return Source(names, {name: first[name] for name in chosen}, files, query)
 
 
 def _parquet(files: Iterable[Path]) -> str:
@@ -159,21 +161,21 @@ def _open_database(files: tuple[Path, ...], table: str | None, wanted: tuple[str
     # A column may have been made with a collation under which texts that differ are equal: here they never are.
     plain = [f'{quoted(name)} COLLATE "binary" AS {quoted(name)}' if raw[name] == "VARCHAR" else quoted(name) for name in chosen]
     query = f"SELECT {', '.join(plain)} FROM {_FILE}.{place}"
-    return Source(tuple(raw), {column: raw[column] for column in chosen}, files[0], files, query, files[0])
+    return Source(tuple(raw), {column: raw[column] for column in chosen}, files, query, files[0])
 
 
 def _files(path: object) -> tuple[Path, ...]:
     if not isinstance(path, str) or not path or "\0" in path:
         raise ParameterError(f"A path must be a text; give {_TAKEN}.")
     found = [path] if os.path.exists(path) else sorted(glob.glob(path, recursive=True))
-    files = tuple(sorted(Path(file).absolute() for file in found if not os.path.isdir(file)))
+    files = tuple(sorted({Path(os.path.realpath(file)) for file in found if not os.path.isdir(file)}))
     if not files:
-        raise ParameterError(f"There is no file at {_shown(path)}; give {_TAKEN}.")
+        raise NoFile(f"There is no file at {_shown(path)}; give {_TAKEN}.")
     for file in files:
         if any(sign in str(file) for sign in "*?["):
             raise ParameterError(f"{_shown(str(file))} has a sign of a pattern (*, ? or [) in its own name; rename it.")
         if not os.access(file, os.R_OK):
-            raise ParameterError(f"{_shown(str(file))} may not be read by this user.")
+            raise NoFile(f"{_shown(str(file))} may not be read by this user.")
     return files
 
 

@@ -277,7 +277,7 @@ def test_only_a_condition_chooses_rows(tmp_path: Path) -> None:
     hospital = curator(tmp_path)
     for strange in ("CASE WHEN ward = 'eye' THEN 'boom' ELSE 'true' END", "age", "'true'", "admitted"):
         for begin in (hospital, hospital.where("age > 1")):
-            with pytest.raises(ParameterError, match="condition|truth values"):
+            with pytest.raises(ParameterError, match=r"condition|truth values"):
                 begin.where(strange).agg(n=dp.count()).release(epsilon=0.1)
     assert hospital.history() == ()
 
@@ -305,7 +305,7 @@ def test_terms_are_free_to_change_until_the_first_question(tmp_path: Path) -> No
 def test_costs_of_rows_and_of_persons_are_never_added_up(tmp_path: Path) -> None:
     curator(tmp_path, unit=dp.person("patient", rows=1, groups=1)).sql(COUNT, epsilon=0.1)
     for unit in (dp.rows(), dp.person("patient", rows=1, groups=1, neighbours="replace")):
-        with pytest.raises(LedgerRefused, match="every person by patient .add-remove., and not every"):
+        with pytest.raises(LedgerRefused, match=r"every person by patient .add-remove., and not every"):
             curator(tmp_path, unit=unit)
     assert curator(tmp_path, unit=dp.person("patient", rows=2, groups=1)).sql(COUNT, epsilon=0.1).repeated is False
 

@@ -2,12 +2,13 @@
 
 Types that the engine would read with an error, or by looking at other rows first, are rewritten here: dictionaries are spelled
 out, a text that is not UTF-8 and a moment beyond the engine's calendar are missing, and a pandas column of mixed Python objects
-becomes text, object by object.
+becomes text, object by object. Durations, times of day, lists and other things made of parts are missing in whatever holds them.
 """
 
 from __future__ import annotations
 
 import datetime
+import math
 import sys
 import uuid
 from collections.abc import Iterator
@@ -29,6 +30,7 @@ __all__ = ["arrow_of", "contents", "names_of"]
 
 _LEVELS = 40  # decimals are spelled out up to so many digits
 _LONG = 2**63 - 1
+_FIRST = -9_223_372_022_400_000_000  # microseconds: the first moment of the engine's calendar
 
 
 def names_of(source: object) -> tuple[str, ...] | None:
@@ -125,6 +127,8 @@ def _as_text(value: object) -> str | None:
         return "true" if value else "false"
     if isinstance(value, int):
         return str(value) if abs(value) < 10**4000 else "inf" if value > 0 else "-inf"
+    if isinstance(value, complex):  # one of them makes all numbers of its column such
+        value = value.real if value.imag == 0 else math.nan
     if isinstance(value, float):
         whole = value.is_integer() and abs(value) < 2**63
         return None if value != value else str(int(value)) if whole else repr(value)
@@ -137,7 +141,7 @@ def _as_text(value: object) -> str | None:
             return bytes(value).decode()
         except UnicodeDecodeError:
             return None
-    return str(value) if isinstance(value, uuid.UUID | datetime.time) else None
+    return str(value) if isinstance(value, uuid.UUID) else None
 
 
 def _encodes(text: str) -> bool:
@@ -191,8 +195,10 @@ def _safe(array: _Array) -> _Array:
     if types.is_decimal256(kind):
         text = array.cast(pyarrow.large_string())
         return compute.utf8_rtrim(compute.utf8_rtrim(text, "0"), ".") if kind.scale > 0 else text
-    if types.is_timestamp(kind) and kind.unit != "us":
+    if types.is_timestamp(kind):
         return _microseconds(array, kind)
+    if types.is_nested(kind) or types.is_duration(kind) or types.is_time(kind) or types.is_interval(kind):
+        return pyarrow.nulls(len(array), pyarrow.large_string())
     if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
         try:
             array.validate(full=True)
@@ -213,7 +219,9 @@ def _microseconds(array: _Array, kind: pyarrow.TimestampType) -> _Array:
         above = compute.greater(compute.multiply(toward_zero, 1000), units)
         micros = compute.subtract(toward_zero, above.cast(pyarrow.int64()))
     else:
-        times = {"s": 10**6, "ms": 10**3}[kind.unit]
-        near = compute.and_(compute.less(units, _LONG // times), compute.greater(units, -_LONG // times))
+        times = {"s": 10**6, "ms": 10**3, "us": 1}[kind.unit]
+        near = compute.and_(compute.less(units, _LONG // times), compute.greater_equal(units, -(-_FIRST // times)))
+        if kind.unit == "us" and compute.all(near, min_count=0).as_py():
+            return array
         micros = compute.multiply(compute.if_else(near, units, pyarrow.scalar(None, pyarrow.int64())), times)
     return micros.cast(pyarrow.timestamp("us", kind.tz))

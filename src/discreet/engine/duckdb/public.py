@@ -11,7 +11,8 @@ from fractions import Fraction
 from math import ceil, floor
 from typing import TYPE_CHECKING, Any
 
-from discreet.engine.duckdb.sources import Source, open_source, quoted
+from discreet.engine.duckdb.raw_columns import quoted
+from discreet.engine.duckdb.sources import Source, open_source
 from discreet.errors import ParameterError
 from discreet.schema.columns import Boolean, Category, Column, Date, Integer, Kind, Number, Text
 

@@ -21,7 +21,8 @@ import duckdb
 import numpy as np
 
 from discreet.engine.duckdb.cleaning import text_literal
-from discreet.engine.duckdb.sources import Source, quoted
+from discreet.engine.duckdb.raw_columns import quoted
+from discreet.engine.duckdb.sources import Source
 from discreet.errors import EngineError
 
 if TYPE_CHECKING:

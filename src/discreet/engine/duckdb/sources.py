@@ -16,12 +16,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from discreet.engine.duckdb.cleaning import text_literal
+from discreet.engine.duckdb.raw_columns import quoted, raw_type, read_sql
 from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["NoFile", "Source", "open_source", "quoted"]
+__all__ = ["NoFile", "Source", "open_source"]
 
 
 class NoFile(ParameterError):
@@ -98,11 +99,6 @@ def open_source(source: object, *, table: str | None = None, columns: Iterable[s
     return Source(names, _types(["SELECT * FROM given"], frame)[0], frame=frame)
 
 
-def quoted(name: str) -> str:
-    """A name as a SQL identifier."""
-    return '"' + name.replace('"', '""') + '"'
-
-
 def _open_files(path: object, table: str | None, wanted: tuple[str, ...] | None) -> Source:
     files = _files(path)
     kinds = {_kind(file) for file in files}
@@ -132,8 +128,8 @@ def _open_parquet(files: tuple[Path, ...], wanted: tuple[str, ...] | None) -> So
     if not set(names) <= set(_written(files[0])):  # DuckDB renames columns that differ in case only
         raise ParameterError("Two columns of the table differ in the case of their letters only; rename one.")
     chosen = _chosen(wanted, names)
-    query = f"SELECT {', '.join(quoted(name) for name in chosen)} FROM {_parquet(files)}"
-    return Source(names, {name: first[name] for name in chosen}, files, query)
+    query = f"SELECT {', '.join(read_sql(name, first[name]) for name in chosen)} FROM {_parquet(files)}"
+    return Source(names, {name: raw_type(first[name]) for name in chosen}, files, query)
 
 
 def _parquet(files: Iterable[Path]) -> str:
@@ -158,10 +154,8 @@ def _open_database(files: tuple[Path, ...], table: str | None, wanted: tuple[str
     except duckdb.Error:
         raise ParameterError(f"{files[0]} cannot be opened as a DuckDB database; close programs that write to it.") from None
     chosen = _chosen(wanted, tuple(raw))
-    # A column may have been made with a collation under which texts that differ are equal: here they never are.
-    plain = [f'{quoted(name)} COLLATE "binary" AS {quoted(name)}' if raw[name] == "VARCHAR" else quoted(name) for name in chosen]
-    query = f"SELECT {', '.join(plain)} FROM {_FILE}.{place}"
-    return Source(tuple(raw), {column: raw[column] for column in chosen}, files, query, files[0])
+    query = f"SELECT {', '.join(read_sql(name, raw[name]) for name in chosen)} FROM {_FILE}.{place}"
+    return Source(tuple(raw), {column: raw_type(raw[column]) for column in chosen}, files, query, files[0])
 
 
 def _files(path: object) -> tuple[Path, ...]:

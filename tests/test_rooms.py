@@ -28,7 +28,7 @@ MAY_IMPORT = {
     "ledger": {"errors", "exact", "privacy"},
     "curator": {"errors", "exact", "schema", "privacy", "mechanisms", "plan", "engine", "ledger"},
     "local": {"errors", "exact", "balls", "tables", "schema", "noise", "privacy", "mechanisms"},
-    "auditor": {"errors", "exact", "schema", "noise", "privacy", "mechanisms", "plan", "engine", "ledger", "curator"},
+    "auditor": {"errors", "exact", "tables", "schema", "noise", "privacy", "mechanisms", "plan", "engine", "ledger", "curator"},
     "cli": {"auditor", "errors", "schema", "privacy", "mechanisms", "plan", "ledger", "local", "curator", "(top)"},
     "pytest_plugin": {"auditor", "errors"},
     "(top)": {"auditor", "errors", "schema", "privacy", "mechanisms", "plan", "curator", "local"},

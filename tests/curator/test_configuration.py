@@ -38,6 +38,9 @@ admitted = { type = "date", lower = 2020-01-01, upper = 2026-12-31 }
 note = { type = "text", missing = "" }
 smoker = { type = "boolean" }
 "blood group" = { type = "text" }
+ordered = { type = "date", lower = 2020-01-01, upper = 2026-12-31, format = "%d.%m.%Y" }
+amount = { type = "number", lower = 0, upper = 50, step = 0.5, decimal = "," }
+pieces = { type = "integer", lower = 0, upper = 5000, decimal = "," }
 [public.regions]
 source = "regions.csv"
 """
@@ -66,6 +69,9 @@ def test_everything_it_can_say(tmp_path: Path) -> None:
             "note": text(missing=""),
             "smoker": boolean(),
             "blood group": text(),
+            "ordered": date("2020-01-01", "2026-12-31", format="%d.%m.%Y"),
+            "amount": number(0, 50, step=Fraction(1, 2), decimal=","),
+            "pieces": integer(0, 5000, decimal=","),
         },
         "public": {"regions": str(tmp_path / "regions.csv")},
     }
@@ -129,6 +135,9 @@ MISTAKES = {
     "nested list": ("[1, 2, 3]", "[[1], [2]]", "[columns] grade: A category is a list"),
     "day": ("lower = 2020-01-01", "lower = 2020", "[columns] admitted: lower must be a day"),
     "moment": ("lower = 2020-01-01", "lower = 2020-01-01T10:00:00", "[columns] admitted: lower must be a day"),
+    "format": ('"%d.%m.%Y"', '"%d.%m.%y"', "[columns] ordered: format=%d.%m.%y has years of two digits"),
+    "a number for a format": ('"%d.%m.%Y"', "7", "[columns] ordered: format=7 is no text"),
+    "decimal": ('step = 0.5, decimal = ","', 'step = 0.5, decimal = ";"', "[columns] amount: decimal=; must be"),
     "missing": ('missing = ""', "missing = 7", "[columns] note: What a missing text becomes"),
     "public key": ('source = "regions.csv"', 'sorce = "regions.csv"', "[public.regions] has an unknown key sorce"),
     "public is no table": ('[public.regions]\nsource = "regions.csv"', '[public]\nregions = "regions.csv"', "[public] regions"),

@@ -25,6 +25,9 @@ COLUMNS: dict[str, Column] = {
     "smokes": boolean(),
     "day": date("2019-06-01", "2021-02-28"),
     "city": text(),
+    "price": number(0, 2000, step=0.5, decimal=","),
+    "grouped": integer(-5000, 5000, missing=7),
+    "ordered": date("2019-06-01", "2021-02-28", format="%d.%m.%Y"),
 }
 CELLS: dict[str, list[Any]] = {
     "age": [0, 5, 17, 18, 64, 120, 121, -3, 2**63 - 1, None],
@@ -36,6 +39,9 @@ CELLS: dict[str, list[Any]] = {
     "smokes": [True, False, None],
     "day": [datetime.date(2019, 1, 1), datetime.date(2019, 12, 31), datetime.date(2020, 2, 29), datetime.date(2031, 1, 1), None],
     "city": ["a", "b", "", "Köln", "a/1:b", None],
+    "price": ["12,50", "1.100,5", "1.125", "12.5", "1,100.50", "1'000", "-,5", "inf", "NaN", "9" * 400, "x", "", None],
+    "grouped": ["1,100", "-4 000", "1,10", "0,100", "1,100.5", "9,007,199,254,740,993", "true", "", None],
+    "ordered": ["31.12.2019", "29.2.2020", "29.02.2021", "01.01.0000", "01.01.20", "2020-01-01", "infinity", " 1.3.2020\t", None],
     "id": ["p", "q", "r", "r ", "s/0", "", None, "x" * 300, "1", "1.0"],
 }
 TYPES = {
@@ -48,6 +54,9 @@ TYPES = {
     "smokes": pa.bool_(),
     "day": pa.date32(),
     "city": pa.string(),
+    "price": pa.string(),
+    "grouped": pa.string(),
+    "ordered": pa.string(),
     "id": pa.string(),
 }
 UNITS: dict[str, Unit] = {

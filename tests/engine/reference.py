@@ -18,6 +18,8 @@ _NUMBER = re.compile(
 )
 _DAY = re.compile(r"(\d{1,6})-(\d{1,2})-(\d{1,2})([ T]\d{1,2}:\d\d(:\d\d(\.\d{1,9})?)?(Z| ?[+-]\d\d(:\d\d)?)?)?", re.ASCII)
 _SPACE = " \t\n\v\f\r"
+_MONTHS = ["january", "february", "march", "april", "may", "june", "july"]
+_MONTHS += ["august", "september", "october", "november", "december"]
 
 
 def reference_clean(column: Column, value: Cell) -> int | str | bool | datetime.date | None:
@@ -38,19 +40,40 @@ def reference_id(value: Cell) -> str | None:
     return _text(value) or None
 
 
+def _spelled(text: str, decimal: str) -> str:
+    """A written number in the plain spelling; a text that is none stays as it is, or becomes a text that is no number."""
+    found = re.fullmatch(r"([+-]?)([^eE]*)([eE][+-]?\d+)?", text.strip(_SPACE), re.ASCII | re.DOTALL)
+    if found is not None:
+        whole, point, part = found[2].partition(decimal)
+        end = f".{part}{found[3] or ''}" if point else found[3] or ""
+        if not part or _digits(part):
+            for sign in (*" '\u2019\u00a0\u202f", "," if decimal == "." else "."):
+                first, *others = whole.split(sign)
+                threes = bool(others) and all(_digits(group) and len(group) == 3 for group in others)
+                if threes and _digits(first) and len(first) <= 3 and first[0] != "0":
+                    return found[1] + first + "".join(others) + end
+            if decimal == "," and (_digits(whole) or (not whole and part)):
+                return found[1] + whole + end
+    return "no number" if decimal == "," and "." in text else text
+
+
+def _digits(text: str) -> bool:
+    return text.isascii() and text.isdigit()
+
+
 def _cleaned(column: Column, value: Cell) -> int | str | bool | datetime.date | None:
     if isinstance(column, Integer):
-        whole = _whole(value)
+        whole = _whole(_spelled(value, column.decimal) if isinstance(value, str) else value)
         return None if whole is None else int(min(max(whole, column.lower), column.upper))
     if isinstance(column, Number):
-        return _on_grid(_number(value), column)
+        return _on_grid(_number(_spelled(value, column.decimal) if isinstance(value, str) else value), column)
     if isinstance(column, Category) and column.kind == "number":
         whole = _whole(value)
         return None if whole is None or isinstance(whole, float) else whole
     if isinstance(column, Boolean):
         return _truth(value)
     if isinstance(column, Date):
-        return _day(value, column)
+        return _written_day(value, column) if column.format and isinstance(value, str) else _day(value, column)
     return _text(value)
 
 
@@ -132,6 +155,40 @@ def _day(value: Cell, column: Date) -> datetime.date | None:
     else:
         return None
     return min(max(day, column.lower), column.upper)
+
+
+def _written_day(text: str, column: Date) -> datetime.date | None:
+    """A day in the declared format: a small parser of its own, from left to right."""
+    format, left, found = column.format or "", text.strip(_SPACE), dict.fromkeys("HMS", 0)
+    place, before = 0, ""
+    while place < len(format):
+        if format[place] != "%":
+            if not left.startswith(format[place]):
+                return None
+            left, place, before = left[1:], place + 1, ""
+            continue
+        code, after = format[place + 1], format[place + 2 : place + 4]
+        if code in "bB":
+            names = [name[:3] if code == "b" else name for name in _MONTHS]
+            month = next((i for i, name in enumerate(names) if left[: len(name)].lower() == name), None)
+            if month is None:
+                return None
+            found["m"], left = month + 1, left[len(names[month]) :]
+        else:
+            close = before in tuple("dmYHMS") or (after[:1] == "%" and after[1:] in tuple("dmYHMS"))
+            shape = r"\d{4}" if code == "Y" else r"\d{2}" if close else r"\d{1,2}"
+            digits = re.match(shape, left, re.ASCII)
+            if digits is None:
+                return None
+            found[code], left = int(digits[0]), left[digits.end() :]
+        place, before = place + 2, code
+    if left or found["H"] > 23 or found["M"] > 59 or found["S"] > 59:
+        return None
+    try:
+        day = datetime.date(found["Y"] or 2000, found["m"], found["d"])
+    except ValueError:
+        return None
+    return min(max(day, column.lower), column.upper) if found["Y"] else column.lower
 
 
 def _text(value: Cell) -> str | None:

@@ -34,6 +34,8 @@ QUESTIONS = {
     "years": "SELECT year(day) AS y, count(*) AS n, sum(days(day, DATE '2020-01-01')) AS s FROM data WHERE age >= 18 GROUP BY y",
     "bins": "SELECT bin(debt, 0, 1, 100, 20000) AS k, count(debt) AS n, sum(debt / 7) AS s FROM data GROUP BY k",
     "tenths": "SELECT least(age, 9) * 0.1 AS k, count(*) AS n, mode(least(age, 9) * 0.1) AS c FROM data GROUP BY k",
+    "written": "SELECT year(ordered) AS y, count(price) AS n, sum(price) AS p, avg(grouped) AS g, median(price) AS m "
+    "FROM data WHERE ordered < DATE '2021-01-01' OR price > 10 GROUP BY y",
     "case": "SELECT CASE WHEN age < 18 THEN 'young' WHEN drug = 'yes' THEN 'user' ELSE 'other' END AS k, avg(debt) AS m "
     "FROM data WHERE NOT (city = 'b') GROUP BY k",
 }
@@ -75,8 +77,8 @@ def test_every_way_in_counts_alike(way: str, tmp_path: Path) -> None:
     """Text cells of a CSV mean what typed cells mean; NaN is a missing number either way."""
     held = [row for row in hostile(120, seed=5) if row["drug"] != "yes\0"]
     path = tmp_path / f"table.{way}"
-    for unit in (UNITS["rows"], UNITS["person"]):
-        plan = planned(QUESTIONS["sums"], COLUMNS, unit, RHO)
+    for unit, question in (("rows", "sums"), ("person", "sums"), ("rows", "written")):
+        plan = planned(QUESTIONS[question], COLUMNS, UNITS[unit], RHO)
         frame = table(plan, held, TYPES)
         if way == "parquet":
             parquet.write_table(frame, path, row_group_size=7)
@@ -110,7 +112,8 @@ def test_one_person_with_a_hundred_thousand_rows(share: Any) -> None:
         "SELECT count(*) AS n, sum(big) AS b, avg(debt) AS m, median(age) AS q FROM data", COLUMNS, UNITS["person"], share
     )
     cells = {"age": 7, "debt": 10_000.0, "share": None, "big": 2**63 - 1, "drug": "no", "code": 1, "smokes": None, "day": None}
-    frame = pa.table({name: pa.repeat(pa.scalar((cells | {"city": "a", "id": "p"})[name], TYPES[name]), size) for name in TYPES})
+    cells |= {"city": "a", "id": "p"}
+    frame = pa.table({name: pa.repeat(pa.scalar(cells.get(name), kind), size) for name, kind in TYPES.items()})
     found = {str(statistic): held for statistic, held in count(plan, frame).items()}
     assert 2**63 * 2 * (1 - 2**-38) < found["sum(big)"][0] <= (2**63 - 1) * 2
     assert 2 * 2**15 - 1 <= found["count(*)"][0] <= 2 * 2**15

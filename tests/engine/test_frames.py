@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from discreet.engine.duckdb.frames import arrow_of, names_of
+from discreet.engine.duckdb.mixed import unmarked
 from discreet.engine.duckdb.session import RELATION, Session
 from discreet.engine.duckdb.sources import open_source
 
@@ -30,7 +31,7 @@ class Spy:
 
 def objects(*values: object) -> list[object]:
     frame = pd.DataFrame({"x": pd.Series(list(values), dtype=object)})
-    return list(arrow_of(frame, ("x",)).column("x").to_pylist())
+    return list(unmarked(arrow_of(frame, ("x",))).column("x").to_pylist())
 
 
 def test_objects_become_the_texts_of_their_typed_likeness() -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import stat
+import sys
 import threading
 import traceback
 from collections.abc import Iterator
@@ -213,3 +215,16 @@ def test_two_sessions_read_one_database(tmp_path: Path) -> None:
             assert session.fetch(f"SELECT x FROM {RELATION}").column("x").to_pylist() == [7]
             with pytest.raises(EngineError):
                 session.fetch('DELETE FROM "discreet raw file".t')
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of the terminal are POSIX")
+@pytest.mark.parametrize("verb", ["fetch", "columns", "stream"])
+def test_whoever_presses_ctrl_c_stops_everything(verb: str, session: Session) -> None:
+    """A refusal could be caught by a loop that goes on with the next question."""
+    endless = "SELECT sum(a.range * b.range)::DOUBLE AS s FROM range(10000000) a, range(100000) b"
+    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        list(getattr(session, verb)(endless, {}))
+    timer.join()
+    assert session.columns("SELECT 1 AS one", {}) == {"one": [1]}

@@ -104,7 +104,8 @@ def test_a_condition_lists_open_keys(where: str, values: object) -> None:
     assert ask(f"SELECT city, count(*) FROM data WHERE {where} GROUP BY city").keys[0].values == values
 
 
-def test_a_declared_list_stays_whole() -> None:
+def test_the_text_of_a_query_keeps_a_declared_list_whole() -> None:
+    """Which of its keys are left is decided where groups are listed."""
     assert ask("SELECT drug_use, count(*) FROM data WHERE drug_use = 'yes' GROUP BY drug_use").keys[0].values is None
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["run"]
 
+INTERRUPTED = 130
 _PATIENCE = 0.5  # seconds before a bar appears
 _KEPT = " and ask again: the answer is kept, and free"
 
@@ -50,8 +51,12 @@ def run(
     """
     place = Output.checked(format, output, plot)
     text, goal = sql_of(sql), accuracy_of(accuracy)
-    with opened(configuration) as curator, _progress(curator):
-        answer = curator.sql(text, epsilon=epsilon, rho=rho, delta=delta, accuracy=goal)
+    try:
+        with opened(configuration) as curator, _progress(curator):
+            answer = curator.sql(text, epsilon=epsilon, rho=rho, delta=delta, accuracy=goal)
+    except KeyboardInterrupt:
+        typer.echo("Interrupted. If it was being counted, the question is paid for: discreet budget --history says so.", err=True)
+        raise typer.Exit(INTERRUPTED) from None
     texts = {
         Format.table: lambda: f"{answer}\n",
         Format.csv: lambda: as_csv(_columns(answer)),

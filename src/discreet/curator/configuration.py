@@ -39,11 +39,11 @@ _HUGE = 400  # digits before or after the point
 
 # For every type of column: what makes it, and what it must and may say.
 _TYPES: dict[str, tuple[Callable[..., Column], tuple[str, ...], tuple[str, ...]]] = {
-    "integer": (kinds.integer, ("lower", "upper"), ("missing",)),
-    "number": (kinds.number, ("lower", "upper"), ("step", "missing")),
+    "integer": (kinds.integer, ("lower", "upper"), ("missing", "decimal")),
+    "number": (kinds.number, ("lower", "upper"), ("step", "missing", "decimal")),
     "category": (kinds.category, ("values",), ("missing",)),
     "boolean": (kinds.boolean, (), ("missing",)),
-    "date": (kinds.date, ("lower", "upper"), ("missing",)),
+    "date": (kinds.date, ("lower", "upper"), ("missing", "format")),
     "text": (kinds.text, (), ("missing",)),
 }
 

@@ -152,9 +152,9 @@ class Curator:
         """Begin a question with a group for every combination of these."""
         return self._question().group_by(*of, keys=keys, **named)
 
-    def agg(self, **outputs: Asked) -> Question:
+    def agg(self, *unnamed: object, **outputs: Asked) -> Question:
         """Begin a question about the whole table."""
-        return self._question().agg(**outputs)
+        return self._question().agg(*unnamed, **outputs)
 
     def choose(self, candidates: Sequence[Value], *, score: str) -> Question:
         """Begin a choice of the candidate with the largest sum of ``score``, an expression over columns and ``candidate``."""

@@ -38,9 +38,9 @@ class Question:
         """One group for every combination of these; ``keys`` lists the values of a column that has no declared list."""
         return self._with(self._draft.group_by(*of, keys=keys, **named))
 
-    def agg(self, **outputs: Asked) -> Question:
+    def agg(self, *unnamed: object, **outputs: Asked) -> Question:
         """What to ask for, by the name of the answer's column."""
-        return self._with(self._draft.agg(**outputs))
+        return self._with(self._draft.agg(*unnamed, **outputs))
 
     def choose(self, candidates: Sequence[Value], *, score: str) -> Question:
         """The candidate with the largest sum of ``score``, an expression over the columns and ``candidate``."""

@@ -60,7 +60,8 @@ def _call(call: Call, inside: list[str], dialect: Dialect) -> str:
 def _bin(call: Call, columns: Mapping[str, str], bind: Bind, dialect: Dialect) -> str:
     value = write(call.arguments[0], columns, bind, dialect)
     edges = [argument.value for argument in call.arguments[1:] if isinstance(argument, Literal)]
-    names = labels(edges)
+    assert all(isinstance(edge, (int, float, Fraction)) for edge in edges)
+    names = labels(edges)  # type: ignore[arg-type]
     if len(value) * len(edges) > _LONGEST:
         raise ParameterError("This expression is too deeply nested to be written for the engine; use fewer bins.")
     text = f"CASE WHEN {value} < {_constant(edges[0], bind, dialect)} THEN NULL"

@@ -10,25 +10,17 @@ from fractions import Fraction
 from sqlglot import exp
 
 from discreet.errors import ParameterError
-from discreet.plan.evaluate import infer, listing
+from discreet.plan.evaluate import infer
 from discreet.plan.expressions import Call, Expression, Literal
 from discreet.plan.query import Aggregate, Best, Count, Distinct, Mean, Mode, Quantile, Sum, Variance
+from discreet.plan.requirements import check_needs, plain
 from discreet.plan.scalars import scalar
 from discreet.plan.scope import Scope
 from discreet.plan.tree import name_of, only, refusal
+from discreet.plan.unanswered import unanswered
 from discreet.schema.units import Person
 
 __all__ = ["aggregate", "derived_name"]
-
-_SINGLE = "would show the value of a single person"
-_REFUSED = {
-    "Min": f"min {_SINGLE}; write quantile(x, 0.01)",
-    "Max": f"max {_SINGLE}; write quantile(x, 0.99)",
-    "ApproxDistinct": "distinct values are not counted; write GROUP BY with count(*)",
-    "PercentileDisc": "write quantile(x, 0.5)",
-    "quantile_disc": "write quantile(x, 0.5)",
-}
-_LISTS = "values of single persons are not shown; write GROUP BY with count(*), or mode(x) for the most common of declared values"
 
 _SIMPLE: Mapping[object, str] = {
     exp.Sum: "sum",
@@ -50,12 +42,7 @@ _SHARED = (exp.Quantile, exp.PercentileCont, exp.ApproxQuantile)
 def aggregate(node: object, scope: Scope) -> Aggregate:
     """The aggregate that a node means, with types and bounds checked."""
     found = _read(node, scope)
-    if isinstance(found, (Sum, Mean, Variance, Quantile)):
-        _bounded(found, scope)
-    elif isinstance(found, Mode) and listing(found.of, scope.facts) is None:
-        raise ParameterError(f"{found} needs a declared list of values; declare a category, or a coarser step.")
-    elif isinstance(found, Count) and found.of is not None:
-        infer(found.of, scope.facts)
+    check_needs(found, scope.facts)
     return found
 
 
@@ -75,7 +62,7 @@ def _read(node: object, scope: Scope) -> Aggregate:
         return Quantile(_argument(node.this, scope), _share(share, scope))
     known = _SIMPLE.get(name or type(node))
     if known is None:
-        raise refusal(node, _REFUSED.get(name or type(node).__name__, _LISTS))
+        raise unanswered(node, scope)
     only(node, "this", "expressions" if name else "this")
     arguments = node.args.get("expressions") or [] if name else [node.this]
     if len(arguments) != 1:
@@ -171,15 +158,6 @@ def _share(node: object, scope: Scope) -> Fraction:
     )
 
 
-def _bounded(found: Sum | Mean | Variance | Quantile, scope: Scope) -> None:
-    facts = infer(found.of, scope.facts)
-    if facts.kind != "number":
-        other = "count(*) FILTER (WHERE ...)" if facts.kind == "boolean" else "count(*) or mode(x)"
-        raise ParameterError(f"{found} needs numbers, not {facts.kind} values; write {other}.")
-    if facts.lower is None or facts.upper is None:
-        raise ParameterError(f"Nothing bounds {found.of}; write least(greatest({found.of}, 0), 100) with bounds that suit it.")
-
-
 def derived_name(found: Aggregate | Expression) -> str:
     """The name of a column that was given none.
 
@@ -189,8 +167,6 @@ def derived_name(found: Aggregate | Expression) -> str:
     """
     if isinstance(found, Distinct):
         return "count_persons"
-    text = str(found)
-    if isinstance(found, Quantile) and found.share == Fraction(1, 2):
-        text = f"median {found.of}"
+    text = str(found) if isinstance(found, Expression) else plain(found)
     words = re.findall(r"\w+", text.replace("var_pop", "var").replace("stddev_pop", "stddev"))
     return "_".join(words)[:60] or "key"

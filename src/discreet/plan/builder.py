@@ -8,14 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from typing import Literal
 
 from discreet.errors import ParameterError
 from discreet.exact import probability, whole
-from discreet.plan.expressions import Call, Expression, Value, columns_of
+from discreet.plan.categories import check_words, words_of
+from discreet.plan.expressions import Call, Expression, Value, columns_of, conjuncts
+from discreet.plan.expressions import Literal as Constant
+from discreet.plan.facts import facts_of_column
 from discreet.plan.query import Aggregate, Best, Count, Distinct, Key, Mean, Mode, Order, Output, Quantile, Query, Sum, Variance
+from discreet.plan.requirements import check_needs
 from discreet.plan.sql import parse_expression
+from discreet.plan.values import plain_values
 from discreet.schema.table import Schema
 
 __all__ = ["Asked", "Draft", "count", "mean", "median", "most_common", "persons", "quantile", "stddev", "sum", "variance"]
@@ -37,6 +41,8 @@ class Asked:
             return Distinct()
         if self.of is None:
             return Count()
+        if isinstance(self.of, str) and self.of.strip() == "*":
+            raise ParameterError("A star stands for no expression; write count() for the number of rows.")
         of = parse_expression(self.of, schema)
         if self.kind == "quantile":
             return Quantile(of, probability("share", self.extra, zero=False, hint="0.5 for the median"))
@@ -101,42 +107,44 @@ class Draft:
 
     def where(self, condition: str) -> Draft:
         """Only rows for which this holds; repeated, all must hold."""
-        new = parse_expression(condition, self.schema)
-        old = self.query.where
-        return self._with(where=new if old is None else Call("and", (old, new)))
+        parts = (*conjuncts(self.query.where), *conjuncts(parse_expression(condition, self.schema)))
+        return self._with(where=parts[0] if len(parts) == 1 else Call("and", parts))  # as SQL connects them
 
     def group_by(self, *of: str, keys: Mapping[str, Sequence[Value]] | None = None, **named: str) -> Draft:
         """One group for every combination of these; ``keys`` lists the values of a column that has no declared list."""
+        _check_names(of)
+        _check_mapping(keys, next(iter((*of, *named)), "city"))
         listed = dict(keys or {})
         new = []
         for name, text in [*((text, text) for text in of), *named.items()]:
             values = listed.pop(name, None)
-            if values is not None and not values:
-                raise ParameterError(f"keys= lists no value of {name}; list at least one, or leave it out.")
-            new.append(Key(name, parse_expression(text, self.schema), None if values is None else tuple(dict.fromkeys(values))))
+            key = parse_expression(text, self.schema)
+            new.append(Key(name, key, None if values is None else _listed(name, key, values, self.schema)))
         if listed:
             raise ParameterError(
                 f"keys= lists values of {', '.join(listed)}, which is not grouped by; write group_by(name, keys=...)."
             )
         return self._with(keys=(*self.query.keys, *new))
 
-    def agg(self, **outputs: Asked) -> Draft:
+    def agg(self, *unnamed: object, **outputs: Asked) -> Draft:
         """What to ask for, by the name of the answer's column."""
+        if unnamed:
+            raise ParameterError(
+                'Every aggregate needs a name, that of the answer\'s column; write agg(n=count(), debt=mean("debt")).'
+            )
         for name, asked in outputs.items():
             if not isinstance(asked, Asked):
                 raise ParameterError(f'{name} must be an aggregate such as count() or mean("debt"), not {type(asked).__name__}.')
         new = tuple(Output(name, asked.aggregate(self.schema)) for name, asked in outputs.items())
+        for output in new:
+            check_needs(output.aggregate, {name: facts_of_column(column) for name, column in self.schema.columns.items()})
         return self._with(outputs=(*self.query.outputs, *new))
 
     def choose(self, candidates: Sequence[Value], score: str, name: str = "best") -> Draft:
         """The candidate with the largest sum of ``score``, an expression over the columns and ``candidate``."""
-        if isinstance(candidates, (str, bytes)) or not isinstance(candidates, Sequence) or not candidates:
-            raise ParameterError(
-                "Candidates are a list in an order of its own, from public knowledge; write choose([...], score=...)."
-            )
-        exact = tuple(Fraction(repr(c)) if isinstance(c, float) else c for c in candidates)
+        listed = plain_values("Candidates", candidates, "choose([200, 500], score=...)")
         parsed = parse_expression(score, self.schema, names=("candidate",))
-        return self._with(outputs=(*self.query.outputs, Output(name, Best(exact, parsed))))
+        return self._with(outputs=(*self.query.outputs, Output(name, Best(listed, parsed))))
 
     def having(self, condition: str) -> Draft:
         """Only rows of the noisy result for which this holds."""
@@ -144,6 +152,12 @@ class Draft:
 
     def order_by(self, of: str, *, descending: bool = False) -> Draft:
         """Sort the noisy result."""
+        words = of.split() if isinstance(of, str) else []
+        if len(words) > 1 and words[-1].lower() in ("asc", "desc"):
+            down = ", descending=True" if words[-1].lower() == "desc" else ""
+            raise ParameterError(
+                f"{words[-1]} is no part of an expression; write order_by({_quoted(' '.join(words[:-1]))}{down})."
+            )
         return self._with(order=(*self.query.order, Order(self._result(of), descending)))
 
     def limit(self, rows: int) -> Draft:
@@ -152,11 +166,8 @@ class Draft:
 
     def finished(self) -> Query:
         """The question, complete."""
-        names = self._names()
         if not self.query.outputs:
             raise ParameterError("Nothing is asked for yet; write agg(n=count()).")
-        if len(set(names)) < len(names):
-            raise ParameterError("Two columns of the answer have the same name; name them apart.")
         return self.query
 
     def _result(self, text: str) -> Expression:
@@ -175,3 +186,25 @@ class Draft:
 
     def _with(self, **changes: object) -> Draft:
         return Draft(self.schema, replace(self.query, **changes))  # type: ignore[arg-type]
+
+
+def _quoted(name: object) -> str:
+    return f'"{str(name)[:60]}"'
+
+
+def _check_names(of: Sequence[object]) -> None:
+    for one in of:
+        if isinstance(one, (list, tuple)):
+            raise ParameterError(f"group_by takes names and not a list; write group_by({', '.join(map(_quoted, one))}).")
+
+
+def _check_mapping(keys: object, name: object) -> None:
+    if keys is not None and not isinstance(keys, Mapping):
+        raise ParameterError(f"keys= says of which column it lists the values; write keys={{{_quoted(name)}: [...]}}.")
+
+
+def _listed(name: str, key: Expression, values: object, schema: Schema) -> tuple[Value, ...]:
+    """The values of a key that the asker lists."""
+    found = plain_values(f"The listed keys of {name}", values, f"keys={{{_quoted(name)}: [...]}}")
+    check_words((key, *map(Constant, found)), words_of(schema.columns))
+    return found

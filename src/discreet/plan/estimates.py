@@ -99,7 +99,8 @@ def variance(
     if not root:
         return Estimate(best, error, lower, upper)
     deviation = np.sqrt(best)
-    return Estimate(deviation, error / np.maximum(2 * deviation, 1e-12), np.sqrt(lower), np.sqrt(upper))
+    steep = np.sqrt(error)  # near 0 the root is steeper than any line: its error is that of the root itself
+    return Estimate(deviation, error / np.maximum(2 * deviation, np.maximum(steep, 1e-300)), np.sqrt(lower), np.sqrt(upper))
 
 
 def quantile(chosen: Mapping[int, Reals], cells: Cells, upper_bound: float) -> Estimate:
@@ -111,7 +112,7 @@ def quantile(chosen: Mapping[int, Reals], cells: Cells, upper_bound: float) -> E
 
     middle = chosen[0]
     lower, upper = at(np.minimum(chosen[-1], middle) - rounded), at(np.maximum(chosen[1], middle) + rounded)
-    return Estimate(at(middle), (upper - lower) / (2 * 1.96), lower, upper)
+    return Estimate(at(middle), None, lower, upper)  # how far values lie apart is not known, so neither is a standard error
 
 
 def choice(chosen: Reals, values: Sequence[Value]) -> Estimate:

@@ -18,12 +18,12 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from discreet.errors import ParameterError
-from discreet.plan.expressions import Call, Column, Expression, Literal, Value, columns_of, size
+from discreet.plan.expressions import Call, Column, Expression, Literal, Value, columns_of, nodes, size
 from discreet.plan.facts import Facts
 from discreet.plan.operation import LARGE, NOTHING
 from discreet.plan.operations import OPERATIONS, Operation
 
-__all__ = ["MOST_ROWS", "evaluate", "infer", "listing"]
+__all__ = ["MOST_ROWS", "agreed", "evaluate", "infer", "listing", "on_grid"]
 
 _MOST_STEPS = 2**22  # a few seconds of work
 MOST_ROWS = 2**16  # rows on which an expression is evaluated to list its values
@@ -71,12 +71,30 @@ def listing(expression: Expression, facts: Mapping[str, Facts]) -> tuple[Value, 
         if many is None or many * math.prod(map(len, choices)) > MOST_ROWS:
             return None
         choices.append((facts[name].listed() or ()) + ((None,) if facts[name].nullable else ()))
+    if not agreed(expression, facts):
+        return None
     count = math.prod(map(len, choices))
     if count > MOST_ROWS or count * size(expression, _MOST_STEPS) > _MOST_STEPS:
         return None
     values = {evaluate(expression, dict(zip(names, row, strict=True))) for row in itertools.product(*choices)}
-    exact = {_on_grid(value, found.step) for value in values if value is not None}
+    exact = {on_grid(value, found.step) for value in values if value is not None}
     return tuple(sorted(exact))  # type: ignore[type-var]
+
+
+def agreed(expression: Expression, facts: Mapping[str, Facts]) -> bool:
+    """Whether every engine gives an expression the same value: about the case of letters beyond ASCII they differ."""
+    if size(expression, _MOST_STEPS) > _MOST_STEPS:
+        return False
+    if not any(isinstance(one, Call) and one.name in ("lower", "upper") for one in nodes(expression)):
+        return True
+    texts = [one.value for one in nodes(expression) if isinstance(one, Literal) and isinstance(one.value, str)]
+    for name in columns_of(expression):
+        if facts[name].kind == "text":
+            listed = facts[name].values
+            if listed is None:
+                return False
+            texts += [value for value in listed if isinstance(value, str)]
+    return all(text.isascii() for text in texts)
 
 
 def _operation(call: Call) -> Operation:
@@ -111,7 +129,8 @@ def _facts_of(value: Value) -> Facts:
     return Facts("number", False, exact, exact, abs(exact) or Fraction(1), (shown,))
 
 
-def _on_grid(value: Value, step: Fraction | None) -> Value:
+def on_grid(value: Value, step: Fraction | None) -> Value:
+    """The multiple of a step that is nearest to a calculated number."""
     if step is None or not isinstance(value, float):
         return value
     exact = round(Fraction(value) / step) * step

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-__all__ = ["Call", "Column", "Expression", "Literal", "Value", "columns_of", "quoted", "size", "substitute"]
+__all__ = ["Call", "Column", "Expression", "Literal", "Value", "columns_of", "conjuncts", "nodes", "quoted", "size", "substitute"]
 
 Value = int | float | Fraction | str | bool | datetime.date | None
 
@@ -115,6 +115,14 @@ def _decimal(value: Fraction) -> str:
     return f"{'-' if value < 0 else ''}{digits[: len(digits) - places]}.{digits[len(digits) - places :]}"
 
 
+def nodes(expression: Expression) -> Iterator[Expression]:
+    """The expression and all that it is made of."""
+    yield expression
+    if isinstance(expression, Call):
+        for argument in expression.arguments:
+            yield from nodes(argument)
+
+
 def columns_of(expression: Expression) -> Iterator[str]:
     """The names of all columns in an expression, with repetitions."""
     if isinstance(expression, Column):
@@ -122,6 +130,13 @@ def columns_of(expression: Expression) -> Iterator[str]:
     elif isinstance(expression, Call):
         for argument in expression.arguments:
             yield from columns_of(argument)
+
+
+def conjuncts(condition: Expression | None) -> tuple[Expression, ...]:
+    """The conditions that must all hold for this one to hold: what AND connects, however it was nested."""
+    if isinstance(condition, Call) and condition.name == "and":
+        return tuple(one for argument in condition.arguments for one in conjuncts(argument))
+    return () if condition is None else (condition,)
 
 
 def size(expression: Expression, most: int) -> int:

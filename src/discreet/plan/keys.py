@@ -1,4 +1,9 @@
-"""The groups of a question: listed in advance from public facts, or open, and then chosen privately."""
+"""The groups of a question: listed in advance from public facts, or open, and then chosen privately.
+
+A declared list is cut down to the keys that WHERE leaves possible: every other group would be empty whatever the data, and its
+number nothing but noise. Only the question's text and public facts decide that, so neighbouring tables have the same groups, and
+sensitivities are those of the groups that are left.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +13,19 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 from discreet.errors import ParameterError
-from discreet.plan.evaluate import infer, listing
-from discreet.plan.expressions import Value
+from discreet.plan.evaluate import agreed, evaluate, infer, listing, on_grid
+from discreet.plan.expressions import Expression, Value, columns_of, conjuncts, size
 from discreet.plan.facts import MOST_KEYS, Facts
 from discreet.plan.operation import LARGE
 from discreet.plan.query import Key, Query
 from discreet.schema.columns import Kind
 
 __all__ = ["Keys", "keys_of"]
+
+_MOST_STEPS = 2**20  # a second of work
 
 
 @dataclass(frozen=True)
@@ -47,7 +55,10 @@ def keys_of(query: Query, facts: Mapping[str, Facts]) -> Keys:
     listings: list[tuple[Value, ...]] = []
     is_open = False
     for key in query.keys:
-        listed = listing(key.of, facts) if key.values is None else _given(key, key.values, infer(key.of, facts).kind)
+        if key.values is not None:
+            listings.append(_apart(_given(key, key.values, infer(key.of, facts).kind)))
+            continue
+        listed = listing(key.of, facts)
         if listed is None:
             known = infer(key.of, facts)
             if known.kind != "text":
@@ -57,7 +68,7 @@ def keys_of(query: Query, facts: Mapping[str, Facts]) -> Keys:
                 )
             is_open = True
         else:
-            listings.append(_apart(listed))
+            listings.append(_apart(_possible(key.of, listed, query.where, facts)))
     if is_open:
         return Keys(query.keys, None)
     found = Keys(query.keys, tuple(listings))
@@ -82,6 +93,47 @@ def _apart(listed: tuple[Value, ...]) -> tuple[Value, ...]:
     """Every key once. Engines compare numbers as doubles, and a row that is equal to two keys would be counted twice."""
     apart: dict[Value, Value] = {}
     for value in listed:
-        number = isinstance(value, (int, float, Fraction)) and not isinstance(value, bool)
-        apart.setdefault(float(value) if number else value, value)  # type: ignore[arg-type]
+        apart.setdefault(_compared(value), value)
     return tuple(apart.values())
+
+
+def _compared(value: Value) -> Value:
+    number = isinstance(value, (int, float, Fraction)) and not isinstance(value, bool)
+    return float(value) if number else value  # type: ignore[arg-type]
+
+
+def _possible(
+    of: Expression, listed: tuple[Value, ...], where: Expression | None, facts: Mapping[str, Facts]
+) -> tuple[Value, ...]:
+    """The keys that a row can have for which all conditions on the key's own columns hold; the others are no row's key."""
+    known = {name: facts[name] for name in columns_of(of)}
+    tests = [test for test in conjuncts(where) if {*columns_of(test)} and {*columns_of(test)} <= {*known}]
+    tests = [test for test in tests if agreed(test, known)]
+    reached = _reached(of, tuple(tests), tuple(known.items())) if tests else None
+    if reached is None:
+        return listed
+    left = tuple(value for value in listed if _compared(value) in reached)
+    if not left:
+        raise ParameterError(
+            f"No key of {of} satisfies WHERE, so that every group is empty; write a condition that some can meet."
+        )
+    return left
+
+
+@lru_cache(maxsize=8)
+def _reached(of: Expression, tests: tuple[Expression, ...], known: tuple[tuple[str, Facts], ...]) -> frozenset[Value] | None:
+    """What an expression is on all rows that pass the tests; None where the rows are unknown or too many to try.
+
+    Tests are tried as the engine tries them, on the values of columns and not on the key, which may have been rounded.
+    """
+    choices = [facts.listed() for _, facts in known]
+    rows = [(*listed, None) for listed in choices if listed is not None]  # a missing value can make a key too
+    steps = size(of, _MOST_STEPS) + sum(size(test, _MOST_STEPS) for test in tests)
+    if None in choices or steps * math.prod(map(len, rows)) > _MOST_STEPS:
+        return None
+    step, found = infer(of, dict(known)).step, set()
+    for values in itertools.product(*rows):
+        row = {name: value for (name, _), value in zip(known, values, strict=True)}
+        if all(evaluate(test, row) is True for test in tests):
+            found.add(_compared(on_grid(evaluate(of, row), step)))
+    return frozenset(found)

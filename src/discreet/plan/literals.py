@@ -9,6 +9,7 @@ from fractions import Fraction
 from sqlglot import exp
 
 from discreet.errors import ParameterError
+from discreet.plan.categories import check_words
 from discreet.plan.expressions import Call, Expression, Literal, size
 from discreet.plan.scope import Scope
 from discreet.plan.tree import only
@@ -17,11 +18,14 @@ __all__ = ["compared", "constant", "day", "is_text", "repeated"]
 
 _SMALL = 50  # nodes
 _DIGITS = 50
-_COMPARISONS = ("=", "<>", "<", "<=", ">", ">=", "in", "days")
+_EQUALITIES = ("=", "<>", "in")
+_COMPARISONS = (*_EQUALITIES, "<", "<=", ">", ">=", "days")
 
 
 def compared(name: str, arguments: list[Expression], scope: Scope) -> Expression:
-    """A call; where a date meets a text literal, that literal is a date too."""
+    """A call; where a date meets a text literal, that literal is a date too; where a category does, it is one of its words."""
+    if name in _EQUALITIES:
+        check_words(arguments, scope.words)
     if name in _COMPARISONS and any(map(is_text, arguments)):
         others = [one for one in arguments if not is_text(one)]
         if any(scope.kind(one) == "date" for one in others):

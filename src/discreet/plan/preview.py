@@ -1,7 +1,8 @@
 """What a question would cost and how far off its answers would be: from public facts alone, for free, without any data.
 
-Errors are half-widths of 95 % intervals. That of a sum is exact. That of a mean depends on how many rows a group has, which is
-private: it is stated for the declared size, spread evenly over the groups, or else for 1,000 rows.
+Errors are half-widths of 95 % intervals. That of a sum is exact. That of a mean or variance depends on how many rows a group
+has, which is private: it is stated for the declared size, spread evenly over the groups, or else for 1,000 rows; and on the mean
+and variance themselves: it is the largest there can be.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from discreet.schema.units import Person, Rows
 __all__ = ["Preview", "PreviewLine", "preview_lines"]
 
 _TYPICAL = 1000
+_TRIED = 21  # means, and variances, at which an error is tried
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,7 @@ def _line(plan: Plan, name: str, behind: Sequence[Part]) -> PreviewLine:
     if isinstance(statistic, Ranked) and isinstance(first.mechanism, QuantileMechanism):
         weight = 1 << CELL_BITS if isinstance(plan.schema.unit, Person) else 1
         rows = math.ceil(first.mechanism.error(candidates=statistic.cells.count) / weight)
-        return PreviewLine(name, how, None, f"within {rows:,} rows of the quantile, and an interval of values in the answer")
+        return PreviewLine(name, how, None, f"within {rows:,} rows of the quantile")
     if isinstance(statistic, Commonest) and isinstance(first.mechanism, Selection):
         weight = 1 << CELL_BITS if isinstance(plan.schema.unit, Person) else 1
         rows = math.ceil(first.mechanism.error(candidates=statistic.cells.count) / weight)
@@ -104,7 +106,7 @@ def _line(plan: Plan, name: str, behind: Sequence[Part]) -> PreviewLine:
         size = _group_size(plan)
         error = _ratio_error(aggregate, behind, float(size), root=isinstance(aggregate, Variance) and aggregate.root)
         of = "for the whole table" if not plan.query.keys and _public_size(plan) else f"for {size:,} rows"
-        return PreviewLine(name, how, error, f"± {error:,.4g} {of}")
+        return PreviewLine(name, how, error, f"± {error:,.4g} at most, {of}")
     if isinstance(aggregate, Sum) and len(behind) == 2:
         value = behind[1].statistic
         assert isinstance(value, Measure)
@@ -117,20 +119,25 @@ def _line(plan: Plan, name: str, behind: Sequence[Part]) -> PreviewLine:
 
 
 def _ratio_error(aggregate: Mean | Variance, behind: Sequence[Part], size: float, *, root: bool) -> float:
-    """The half-width for a group of this many rows with a mean in the middle of the range, the sum around which is 0."""
+    """The largest half-width that a group of this many rows can have, whatever its mean and variance are."""
     spreads = [spread_of(part) for part in behind]
-    count, zero = np.full(1, size), np.zeros(1)
     value = behind[1].statistic
     assert isinstance(value, Measure)
+    low, high = float(value.low * value.step), float(value.high * value.step)
+    means = np.linspace(low, high, _TRIED)
     if isinstance(aggregate, Mean):
-        found = estimates.mean(count, zero, spreads[0], spreads[1], value)
+        found = estimates.mean(np.full_like(means, size), size * means, spreads[0], spreads[1], value)
     else:
         square = behind[2].statistic
         assert isinstance(square, Measure)
-        found = estimates.variance((count, zero, zero), (spreads[0], spreads[1], spreads[2]), square, root=root)
+        shares, means = (grid.ravel() for grid in np.meshgrid(np.linspace(0, 1, _TRIED) ** 3, means))  # roots are steep near 0
+        variances = shares * (high - means) * (means - low)
+        squares = size * (variances + means**2 - float(square.lift * square.step**2))
+        sums = (np.full_like(means, size), size * means, squares)
+        found = estimates.variance(sums, (spreads[0], spreads[1], spreads[2]), square, root=root)
     assert found.lower is not None
     assert found.upper is not None
-    return float(found.upper[0] - found.lower[0]) / 2
+    return float(np.max(found.upper - found.lower)) / 2
 
 
 def _public_size(plan: Plan) -> int | None:

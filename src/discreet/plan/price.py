@@ -13,16 +13,16 @@ from functools import cached_property
 
 from discreet.errors import ParameterError
 from discreet.exact import positive
+from discreet.plan.check import check
 from discreet.plan.evaluate import infer
 from discreet.plan.facts import Facts, facts_of_column
 from discreet.plan.keys import Keys, keys_of
 from discreet.plan.measures import Statistic, statistics
 from discreet.plan.parts import Frame, Part, Share, key_part, parts_of, public
-from discreet.plan.query import Best, Distinct, Query
+from discreet.plan.query import Query
 from discreet.privacy import Privacy
 from discreet.privacy.budget import Budget
 from discreet.schema.table import Schema
-from discreet.schema.units import Rows
 
 __all__ = ["Plan", "facts_of", "price", "share_of"]
 
@@ -85,8 +85,8 @@ def share_of(budget: Budget, *, epsilon: object = None, rho: object = None, delt
 
 def price(query: Query, schema: Schema, share: Share) -> Plan:
     """Split a cost over what a question needs, and calibrate every mechanism to its part."""
-    _check(query, schema)
     facts = facts_of(schema)
+    check(query, schema, facts)
     keys = keys_of(query, facts)
     frame = _frame(query, schema, keys)
     behind = statistics(query.outputs, lambda of: infer(of, facts), keys.size or 2**10)
@@ -109,19 +109,6 @@ def price(query: Query, schema: Schema, share: Share) -> Plan:
 def _frame(query: Query, schema: Schema, keys: Keys) -> Frame:
     whole_table = query.where is None and not query.keys and all(join.keep for join in query.joins)
     return Frame(schema.unit, keys.size, whole_table)
-
-
-def _check(query: Query, schema: Schema) -> None:
-    """Whatever made the query, this holds before it is priced; the engine relies on it."""
-    if query.where is not None and infer(query.where, facts_of(schema)).kind != "boolean":
-        raise ParameterError("Rows are chosen by a condition that is true or false; write for example age >= 18.")
-    for output in query.outputs:
-        if isinstance(output.aggregate, Distinct) and isinstance(schema.unit, Rows):
-            raise ParameterError("Here every row is a person (unit=rows()); write count(*).")
-        if isinstance(output.aggregate, Best) and query.keys:
-            raise ParameterError(
-                "A best candidate is chosen for the whole table; leave out GROUP BY, or use WHERE for one group."
-            )
 
 
 def _delta(budget: Budget, delta: object) -> Fraction:

@@ -8,10 +8,10 @@ from sqlglot import exp
 
 from discreet.errors import ParameterError
 from discreet.plan.aggregates import aggregate
+from discreet.plan.check import facts_of_result
 from discreet.plan.evaluate import infer
-from discreet.plan.expressions import Column, Expression, columns_of
-from discreet.plan.facts import Facts
-from discreet.plan.query import Key, Mode, Order, Output
+from discreet.plan.expressions import Column, Expression, columns_of, quoted
+from discreet.plan.query import Key, Order, Output, Query
 from discreet.plan.scalars import is_aggregate, scalar
 from discreet.plan.scope import Scope
 from discreet.plan.tree import name_of, only, refusal
@@ -21,16 +21,14 @@ __all__ = ["condition", "limit", "order", "results"]
 
 def results(scope: Scope, keys: Sequence[Key], outputs: Sequence[Output]) -> Scope:
     """The scope after noise: names of keys and outputs; what is selected may also be repeated in full."""
-    facts = {key.name: infer(key.of, scope.facts) for key in keys}
-    for output in outputs:
-        kind = infer(output.aggregate.of, scope.facts).kind if isinstance(output.aggregate, Mode) else "number"
-        facts[output.name] = Facts(kind)
+    facts = facts_of_result(Query(tuple(outputs), keys=tuple(keys)), scope.facts)
+    own = {key.name: scope.words[key.of.name] for key in keys if isinstance(key.of, Column) and key.of.name in scope.words}
 
     def named(node: exp.Expression) -> Expression | None:
         if node.args.get("table") is not None or not isinstance(node.this, exp.Identifier):
             return None
-        name, quoted = name_of(node.this)
-        found = [known for known in facts if known == name or (not quoted and known.lower() == name.lower())]
+        name, exact = name_of(node.this)
+        found = [known for known in facts if known == name or (not exact and known.lower() == name.lower())]
         return Column(found[0]) if found else None
 
     def repeated(node: object) -> Expression | None:
@@ -52,14 +50,14 @@ def results(scope: Scope, keys: Sequence[Key], outputs: Sequence[Output]) -> Sco
             if found is None:
                 raise ParameterError(
                     f"HAVING and ORDER BY see the columns of the result, {', '.join(facts)}, and not {str(node.name)[:60]}; "
-                    "put a condition on rows into WHERE."
+                    f"put a condition on rows into WHERE{scope.in_quotes(str(node.name), bool(node.this.args.get('quoted')))}."
                 )
             return found
         if isinstance(node, (exp.Func, exp.Binary)) and not isinstance(node, exp.Connector):
             return repeated(node)
         return None
 
-    return Scope(scope.schema, {}, facts, special=special)
+    return Scope(scope.schema, {}, facts, special=special, words=own)
 
 
 def condition(node: object, scope: Scope, otherwise: str) -> Expression | None:
@@ -87,6 +85,8 @@ def order(node: object, scope: Scope, selected: Sequence[str]) -> tuple[Order, .
 def _ordered(node: exp.Expression, scope: Scope, selected: Sequence[str]) -> Order:
     if not isinstance(node, exp.Ordered):
         raise refusal(node)
+    if isinstance(node.this, exp.Var) and str(node.this.this).upper() == "ALL":
+        raise ParameterError(f"ORDER BY ALL is not answered; name the columns: ORDER BY {', '.join(map(quoted, selected))}.")
     if node.args.get("nulls_first"):
         raise refusal(node, "NULLS FIRST is not answered; missing keys come last")
     only(node, "this", "desc")

@@ -54,7 +54,10 @@ _CALLS: dict[type[exp.Expression], tuple[str, tuple[str, ...], tuple[str, ...]]]
     exp.DayOfWeekIso: ("weekday", ("this",), ()),
     exp.DayOfYear: ("dayofyear", ("this",), ()),
 }
-_STRANGERS = ("mean", "std", "stdev", "var", "list", "arg_min", "arg_max", "quantile_disc", "product", "histogram", "choose")
+# Aggregates that sqlglot does not know.
+_STRANGERS: tuple[str, ...] = ("mean", "std", "stdev", "var", "list", "arg_min", "arg_max", "quantile_disc", "product")
+_STRANGERS += ("histogram", "choose", "fsum", "sumkahan", "kahan_sum", "favg")
+_STRANGERS += ("reservoir_quantile", "mad", "kurtosis_pop", "sem", "geomean", "entropy")
 
 
 def is_aggregate(node: object) -> bool:
@@ -83,7 +86,8 @@ def scalar(node: object, scope: Scope, depth: int = 0) -> Expression:
         return FORMS[kind](node, lambda part: scalar(part, scope, depth + 1), scope)
     if is_aggregate(node):
         raise refusal(
-            node, "An aggregate stands alone in the SELECT list; select each AS a name, and combine the noisy results afterwards"
+            node,
+            "An aggregate stands alone in the SELECT list, or in agg(); name it, and use the name in HAVING or afterwards",
         )
     raise refusal(node, otherwise=KNOWN)
 

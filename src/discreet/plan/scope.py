@@ -7,8 +7,9 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 from discreet.errors import ParameterError
+from discreet.plan.categories import words_of
 from discreet.plan.evaluate import infer
-from discreet.plan.expressions import Column, Expression, columns_of
+from discreet.plan.expressions import Column, Expression, Literal, columns_of
 from discreet.plan.facts import Facts, facts_of_column
 from discreet.schema.table import Schema
 from discreet.schema.units import Person
@@ -21,6 +22,7 @@ class Scope:
     """The tables in sight, by the names they go by, and facts about all columns in sight.
 
     ``free``: names allowed though nothing is known of them. ``special`` may read a node in its own way before anybody else does.
+    ``words``: the declared values of columns that are categories of words.
     """
 
     schema: Schema
@@ -28,6 +30,7 @@ class Scope:
     facts: Mapping[str, Facts]
     free: Collection[str] = ()
     special: Callable[[object], Expression | None] = field(default=lambda _: None)
+    words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def column(self, name: str, table: str | None, quoted: bool) -> Expression:
         """The column that is meant; unknown ones are refused with the names there are, nearest first."""
@@ -40,7 +43,13 @@ class Scope:
             found = self.schema.find(name, table=one, quoted=quoted)
             if found is not None:
                 return Column(found)
-        raise ParameterError(f"There is no column {name}; {self._declared(name)}.")
+        raise ParameterError(f"There is no column {name}; {self._declared(name)}{self.in_quotes(name, quoted)}.")
+
+    def in_quotes(self, name: str, quoted: bool) -> str:
+        """A word about single quotes, where something unknown looks like a text and not like a name."""
+        known = any(name.lower() == one.lower() for one in self.schema.columns)
+        looks = quoted or any(name in words for words in self.words.values())
+        return f"; a text is written in single quotes: {Literal(name[:60])}" if looks and not known else ""
 
     def kind(self, expression: Expression) -> str | None:
         """The type of an expression, where all its columns are known."""
@@ -68,4 +77,5 @@ class Scope:
 def private(schema: Schema, alias: str = "data", free: Collection[str] = ()) -> Scope:
     """The private table alone."""
     facts = {name: facts_of_column(column) for name, column in schema.columns.items()}
-    return Scope(schema, {alias.lower(): "data"}, facts, free)
+    words = {name: values for name, values in words_of(schema.columns).items() if name not in free}
+    return Scope(schema, {alias.lower(): "data"}, facts, free, words=words)

@@ -17,6 +17,7 @@ from discreet.plan.scalars import is_aggregate, scalar
 from discreet.plan.scope import Scope
 from discreet.plan.tables import tables
 from discreet.plan.tree import name_of, only, refusal
+from discreet.plan.unanswered import aggregates_in, alone
 from discreet.schema.table import Schema
 
 __all__ = ["statement"]
@@ -40,6 +41,7 @@ def statement(tree: exp.Select, schema: Schema) -> Query:
     items = [_item(node, scope) for node in tree.expressions]
     if not items:
         raise ParameterError("Nothing is selected; write SELECT count(*) FROM data.")
+    _check_rows(tree.args.get("where"))
     where = condition(tree.args.get("where"), scope, "WHERE takes a condition; write WHERE age >= 18.")
     grouped = _group(tree.args.get("group"), items, scope)
     keys = tuple(_key(of, values, items, where, scope) for of, values in grouped)
@@ -73,7 +75,12 @@ def _item(node: exp.Expression, scope: Scope) -> _Item:
         node = node.this
     if isinstance(node, (exp.Star, exp.Subquery)):
         raise refusal(node)
-    return _Item(name, node, None if is_aggregate(node) else scalar(node, scope))
+    if is_aggregate(node):
+        return _Item(name, node, None)
+    inside = aggregates_in(node)
+    if inside:
+        raise alone([str(aggregate(one, scope)) for one in inside])
+    return _Item(name, node, scalar(node, scope))
 
 
 def _group(node: object, items: Sequence[_Item], scope: Scope) -> list[tuple[Expression, tuple[Value, ...] | None]]:
@@ -81,6 +88,9 @@ def _group(node: object, items: Sequence[_Item], scope: Scope) -> list[tuple[Exp
     if node is None:
         return []
     assert isinstance(node, exp.Group)
+    plain = [str(item.key) for item in items if item.key is not None]
+    if node.args.get("all") and plain:
+        raise ParameterError(f"GROUP BY ALL is not answered; name the keys: GROUP BY {', '.join(plain)}.")
     only(node, "expressions")
     selected = [item.key for item in items]
     found: dict[Expression, tuple[Value, ...] | None] = {}
@@ -145,6 +155,13 @@ def _sorted(literals: Sequence[Expression]) -> tuple[Value, ...]:
 def _output(item: _Item, scope: Scope) -> Output:
     found = aggregate(item.node, scope)
     return Output(derived_name(found) if item.name is None else item.name, found)
+
+
+def _check_rows(where: object) -> None:
+    if isinstance(where, exp.Where) and aggregates_in(where):
+        raise ParameterError(
+            "WHERE is about single rows, and an aggregate stands alone in the SELECT list; select it AS n and write HAVING n > 5."
+        )
 
 
 def _check_keys(items: Sequence[_Item], keys: Sequence[Key]) -> None:

@@ -15,7 +15,7 @@ from sqlglot.errors import ParseError, SqlglotError
 
 from discreet.errors import ParameterError
 
-__all__ = ["LONGEST", "name_of", "only", "refusal", "select"]
+__all__ = ["LONGEST", "name_of", "only", "refusal", "select", "written"]
 
 LONGEST = 100_000  # characters of a question
 _DEEPEST = 100  # brackets within brackets
@@ -61,6 +61,13 @@ _WHY = {
     "Into": "Nothing is stored here; leave INTO out",
 }
 
+_TEXT = "text"  # where a tree keeps the question it was read from
+_NAMES = {  # functions whose place in the question the parser does not keep
+    "GroupConcat": ("string_agg", "group_concat", "listagg"),
+    "ArgMax": ("arg_max", "argmax", "max_by"),
+    "ArgMin": ("arg_min", "argmin", "min_by"),
+    "PercentileDisc": ("quantile_disc", "percentile_disc"),
+}
 _BRACKETS = {TokenType.L_PAREN: 1, TokenType.CASE: 1, TokenType.R_PAREN: -1, TokenType.END: -1}
 
 
@@ -88,6 +95,7 @@ def select(text: object) -> exp.Select:
     tree = trees[0] if trees else None
     if not isinstance(tree, exp.Select):
         raise refusal(tree)
+    tree.meta[_TEXT] = text
     return tree
 
 
@@ -111,6 +119,16 @@ def name_of(node: object) -> tuple[str, bool]:
     if not isinstance(node, exp.Identifier):
         raise ParameterError(f"{_shown(node)} is no name; write a word.")
     return str(node.this), bool(node.args.get("quoted"))
+
+
+def written(node: exp.Expression) -> str:
+    """A function's name as it stands in the question; one that it has anyway where that is not known."""
+    start, end = node.meta.get("start"), node.meta.get("end")
+    text = str(node.root().meta.get(_TEXT, ""))
+    if isinstance(start, int) and isinstance(end, int) and text[start : end + 1].isidentifier():
+        return text[start : end + 1][:40]
+    names = _NAMES.get(type(node).__name__) or (_shown(node).lower(),)
+    return next((name for name in names if name in text.lower()), names[0])
 
 
 def _check(tokens: list[Token]) -> None:

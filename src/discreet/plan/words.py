@@ -1,7 +1,7 @@
 """Operations on texts and dates, and bins of numbers.
 
 Characters are counted as Unicode code points. ``lower`` and ``upper`` agree on every engine for ASCII letters; elsewhere they are
-the engine's. Weekdays are 1 (Monday) to 7.
+the engine's, and nothing that depends on them is listed in advance. Weekdays are 1 (Monday) to 7.
 """
 
 from __future__ import annotations
@@ -72,27 +72,23 @@ def _days(arguments: Sequence[Facts]) -> Facts:
     return number_facts(lower, upper, Fraction(1))
 
 
-def labels(edges: Sequence[object]) -> tuple[str, ...]:
-    """The names of the bins between these edges.
+def labels(edges: Sequence[float | Fraction]) -> tuple[str, ...]:
+    """The names of the bins between these edges, which are doubles to every engine.
 
-    >>> labels((18, 40, 65))
-    ('[18, 40)', '[40, 65]')
+    >>> labels((18, 40, Fraction("65.5")))
+    ('[18, 40)', '[40, 65.5]')
     """
-    shown = [str(Literal(edge)) for edge in edges]  # type: ignore[arg-type]
+    exact = [Fraction(repr(float(edge))) for edge in edges]
+    shown = [str(Literal(int(edge) if edge.denominator == 1 else edge)) for edge in exact]
     last = len(edges) - 2
     return tuple(f"[{shown[i]}, {shown[i + 1]}{']' if i == last else ')'}" for i in range(last + 1))
 
 
 def _bin(value: float, *edges: float) -> str | None:
-    for i, label in enumerate(_names(edges)):
+    for i, label in enumerate(labels(edges)):
         if edges[i] <= value < edges[i + 1] or (i == len(edges) - 2 and value == edges[-1]):
             return label
     return None
-
-
-def _names(edges: Sequence[float]) -> tuple[str, ...]:
-    exact = [Fraction(repr(edge)) for edge in edges]
-    return labels([int(edge) if edge.denominator == 1 else edge for edge in exact])
 
 
 def _bin_facts(arguments: Sequence[Facts]) -> Facts:
@@ -101,7 +97,7 @@ def _bin_facts(arguments: Sequence[Facts]) -> Facts:
     if any(not a < b for a, b in pairwise(doubles)):
         raise ParameterError("The edges of bins must increase; write bin(age, 0, 18, 65, 120).")
     inside = value.lower is not None and value.upper is not None and edges[0] <= value.lower and value.upper <= edges[-1]
-    return Facts("text", not inside, values=_names(doubles))
+    return Facts("text", not inside, values=labels(doubles))
 
 
 _DAY: Takes = ("date",)

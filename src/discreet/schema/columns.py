@@ -17,6 +17,7 @@ from typing import ClassVar, Literal
 
 from discreet.errors import ParameterError
 from discreet.exact import positive, rational, shown
+from discreet.schema.formats import day_parts
 
 __all__ = ["Boolean", "Category", "Column", "Date", "Integer", "Kind", "Number", "Text"]
 __all__ += ["boolean", "category", "date", "default_step", "integer", "number", "text"]
@@ -34,6 +35,7 @@ class Integer:
     lower: int
     upper: int
     missing: int | None = None
+    decimal: str = "."
     kind: ClassVar[Kind] = "number"
     step: ClassVar[Fraction] = Fraction(1)
 
@@ -45,6 +47,7 @@ class Integer:
                     "write integer(0, 120), or number(lower, upper, step=...) for fractions."
                 )
         _ordered(self.lower, self.upper)
+        _decimal_sign(self.decimal)
         if self.missing is not None and (type(self.missing) is not int or not self.lower <= self.missing <= self.upper):
             raise ParameterError(f"missing={shown(self.missing)} must be a whole number within the bounds.")
 
@@ -57,10 +60,12 @@ class Number:
     upper: Fraction
     step: Fraction
     missing: Fraction | None = None
+    decimal: str = "."
     kind: ClassVar[Kind] = "number"
 
     def __post_init__(self) -> None:
         _ordered(self.lower, self.upper)
+        _decimal_sign(self.decimal)
         for name, bound in (("lower", self.lower), ("upper", self.upper)):
             if (bound / self.step).denominator != 1:
                 raise ParameterError(
@@ -116,10 +121,13 @@ class Date:
     lower: datetime.date
     upper: datetime.date
     missing: datetime.date | None = None
+    format: str | None = None
     kind: ClassVar[Kind] = "date"
 
     def __post_init__(self) -> None:
         _ordered(self.lower, self.upper)
+        if self.format is not None:
+            day_parts(self.format)
         if self.missing is not None and not self.lower <= self.missing <= self.upper:
             raise ParameterError(f"missing={self.missing} must lie within the bounds.")
 
@@ -139,16 +147,19 @@ class Text:
 Column = Integer | Number | Category | Boolean | Date | Text
 
 
-def integer(lower: int, upper: int, *, missing: int | None = None) -> Integer:
-    """Whole numbers from ``lower`` to ``upper``; others are clamped, fractions are missing."""
-    return Integer(lower, upper, missing)
+def integer(lower: int, upper: int, *, missing: int | None = None, decimal: str = ".") -> Integer:
+    """Whole numbers from ``lower`` to ``upper``; others are clamped, fractions are missing. ``decimal``: as for numbers."""
+    return Integer(lower, upper, missing, decimal)
 
 
-def number(lower: object, upper: object, *, step: object | None = None, missing: object | None = None) -> Number:
+def number(
+    lower: object, upper: object, *, step: object | None = None, missing: object | None = None, decimal: str = "."
+) -> Number:
     """Numbers from ``lower`` to ``upper``, rounded to multiples of ``step``.
 
     Unless told, the step is the power of ten that cuts the range into a million steps or somewhat more, finer if a bound needs
-    it.
+    it. ``decimal`` is the decimal sign of numbers that are texts: ``","`` for 1.100,50 and ``"."`` for 1,100.50. The other sign,
+    spaces and apostrophes may group digits by threes.
 
     >>> number(0, 1).step
     Fraction(1, 1000000)
@@ -161,7 +172,7 @@ def number(lower: object, upper: object, *, step: object | None = None, missing:
         fine = default_step(low, high)
         while any((bound / fine).denominator != 1 and abs(bound / fine) < _EXACT for bound in (low, high)):
             fine /= 10
-    return Number(low, high, fine, None if missing is None else rational("missing", missing))
+    return Number(low, high, fine, None if missing is None else rational("missing", missing), decimal)
 
 
 def category(*values: str | int, missing: str | int | None = None) -> Category:
@@ -174,13 +185,15 @@ def boolean(*, missing: bool | None = None) -> Boolean:
     return Boolean(missing)
 
 
-def date(lower: object, upper: object, *, missing: object | None = None) -> Date:
+def date(lower: object, upper: object, *, missing: object | None = None, format: str | None = None) -> Date:
     """Days from ``lower`` to ``upper``, given as dates or as ``"2026-01-31"``; others are clamped.
 
-    >>> date("2020-01-01", "2026-12-31").upper
+    ``format`` is how days are written that are texts, unless as 2026-01-31: ``"%d.%m.%Y"``.
+
+    >>> date("2020-01-01", "2026-12-31", format="%m/%d/%Y").upper
     datetime.date(2026, 12, 31)
     """
-    return Date(_day("lower", lower), _day("upper", upper), None if missing is None else _day("missing", missing))
+    return Date(_day("lower", lower), _day("upper", upper), None if missing is None else _day("missing", missing), format)
 
 
 def text(*, missing: str | None = None) -> Text:
@@ -193,6 +206,11 @@ def _ordered(lower: object, upper: object) -> None:
         raise ParameterError(
             f"The lower bound {shown(_plain(lower))} is not below the upper, {shown(_plain(upper))}; write bounds that differ."
         )
+
+
+def _decimal_sign(sign: object) -> None:
+    if sign not in (".", ","):
+        raise ParameterError(f'decimal={shown(sign)} must be "." or ","; write decimal="," if 1,5 is one and a half.')
 
 
 def _plain(bound: object) -> object:

@@ -19,6 +19,18 @@ import re
 from fractions import Fraction
 from math import floor
 
+from discreet.engine.duckdb.spelling import (
+    MIXED,
+    STAMPS,
+    ZONED,
+    as_text,
+    halves,
+    instant,
+    is_text,
+    numerals,
+    text_literal,
+    written_day,
+)
 from discreet.errors import ParameterError
 from discreet.schema.columns import Boolean, Category, Column, Date, Integer, Number
 
@@ -26,14 +38,11 @@ __all__ = ["WHOLE", "clean", "clean_id", "clean_key", "text_literal"]
 
 _EXACT = 2**53  # whole numbers below this are doubles
 _HALVES = 2**52  # below this, adding a half to a double is exact enough: above it, doubles are whole already
-_LARGEST = 2**63 - 2**10  # the largest double that is a 64-bit integer
 _LONGEST = 10**38 - 1
 _SIGNED = frozenset({"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER"})
 _WIDE = frozenset({"HUGEINT", "UBIGINT", "UHUGEINT"})
 WHOLE = _SIGNED | _WIDE
-_STAMPS = frozenset({"TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"})
-_ZONED = frozenset({"TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ_NS"})
-_NO_WORDS = WHOLE | _STAMPS | _ZONED | {"BOOLEAN", "FLOAT", "DOUBLE", "DATE"}  # types whose texts are never true or false
+_NO_WORDS = WHOLE | STAMPS | ZONED | {"BOOLEAN", "FLOAT", "DOUBLE", "DATE"}  # types whose texts are never true or false
 _TRUE = "'true', 't', 'yes', 'y', '1'"
 _FALSE = "'false', 'f', 'no', 'n', '0'"
 
@@ -46,7 +55,7 @@ def clean(column: Column, raw: str, raw_type: str, *, doubles: bool = False) -> 
     column's multiples as DOUBLE, the same whole numbers.
     """
     if isinstance(column, Integer):
-        return _whole(raw, raw_type, column.lower, column.upper, clamp=True, missing=column.missing)
+        return _whole(raw, raw_type, column.lower, column.upper, clamp=True, missing=column.missing, decimal=column.decimal)
     if isinstance(column, Number):
         missing = None if column.missing is None else _units(column.missing, column)
         return _on_grid(raw, raw_type, column, "DOUBLE" if doubles else "BIGINT", missing)
@@ -61,7 +70,7 @@ def clean(column: Column, raw: str, raw_type: str, *, doubles: bool = False) -> 
 def clean_key(column: Column, raw: str, raw_type: str) -> str:
     """The same before ``missing`` is filled in, and for a category before its list is asked: a join with the list does that."""
     if isinstance(column, Integer):
-        return _whole(raw, raw_type, column.lower, column.upper, clamp=True)
+        return _whole(raw, raw_type, column.lower, column.upper, clamp=True, decimal=column.decimal)
     if isinstance(column, Number):
         return _on_grid(raw, raw_type, column)
     if isinstance(column, Category) and column.kind == "number":
@@ -70,9 +79,9 @@ def clean_key(column: Column, raw: str, raw_type: str) -> str:
     if isinstance(column, Boolean):
         return _truth(raw, raw_type)
     if isinstance(column, Date):
-        day, low, high = _day(raw, raw_type), _literal(column.lower), _literal(column.upper)
+        day, low, high = _day(raw, raw_type, column.format), _literal(column.lower), _literal(column.upper)
         return f"CASE WHEN {day} < {low} THEN {low} WHEN {day} > {high} THEN {high} ELSE {day} END"
-    return _text(raw, raw_type)
+    return as_text(raw, raw_type)
 
 
 def clean_id(raw: str, raw_type: str) -> str:
@@ -80,18 +89,9 @@ def clean_id(raw: str, raw_type: str) -> str:
 
     Whatever type holds an id, ``CAST(id AS VARCHAR)`` is the same text: hash that, because one row may decide the type.
     """
-    if raw_type == "VARCHAR":
-        return f"NULLIF({raw}, '')"
-    return _text(raw, raw_type) if raw_type in ("FLOAT", "DOUBLE", "TIMESTAMP_S", "TIMESTAMP_MS") else raw
-
-
-def text_literal(text: str) -> str:
-    """A public text as SQL. Quotes are doubled; DuckDB has no other escape in plain literals.
-
-    >>> text_literal("it's")
-    "'it''s'"
-    """
-    return "'" + text.replace("'", "''").replace("\x00", "' || chr(0) || '") + "'"
+    if raw_type in ("VARCHAR", MIXED):
+        return f"NULLIF({as_text(raw, raw_type)}, '')"
+    return as_text(raw, raw_type) if raw_type in ("FLOAT", "DOUBLE", "TIMESTAMP_S", "TIMESTAMP_MS") else raw
 
 
 def _literal(value: object) -> str:
@@ -102,7 +102,9 @@ def _literal(value: object) -> str:
     return text_literal(value) if isinstance(value, str) else str(value)
 
 
-def _whole(raw: str, raw_type: str, low: int, high: int, *, clamp: bool, missing: int | None = None) -> str:
+def _whole(
+    raw: str, raw_type: str, low: int, high: int, *, clamp: bool, missing: int | None = None, decimal: str | None = None
+) -> str:
     """A whole number between bounds as BIGINT; a fraction is missing, a number outside is clamped or missing.
 
     What is missing becomes ``missing`` within the same CASE, so that the engine still sees the bounds and groups by them quickly.
@@ -111,9 +113,9 @@ def _whole(raw: str, raw_type: str, low: int, high: int, *, clamp: bool, missing
     below, above = (str(low), str(high)) if clamp else ("NULL", "NULL")
     one, zero = (below if number < low else above if number > high else str(number) for number in (1, 0))
     if raw_type in WHOLE or max(abs(low), abs(high)) >= _EXACT:
-        cell, whole, broken = _huge(raw, raw_type), "", ""
+        cell, whole, broken = _huge(raw, raw_type, decimal), "", ""
     else:
-        cell = _double(raw, raw_type)
+        cell = _double(raw, raw_type, decimal)
         whole, broken = f" AND floor({cell}) = {cell}", f"WHEN isnan({cell}) OR floor({cell}) <> {cell} THEN {nothing} "
     return (
         f"CASE WHEN {cell} BETWEEN {low} AND {high}{whole} THEN TRY_CAST({cell} AS BIGINT) {broken}"
@@ -121,7 +123,7 @@ def _whole(raw: str, raw_type: str, low: int, high: int, *, clamp: bool, missing
     )
 
 
-def _huge(raw: str, raw_type: str) -> str:
+def _huge(raw: str, raw_type: str, decimal: str | None) -> str:
     """The whole number that a cell is, exactly, as HUGEINT or an integer type that compares exactly; anything else is NULL."""
     if raw_type in _SIGNED:
         return raw
@@ -129,41 +131,50 @@ def _huge(raw: str, raw_type: str) -> str:
         return f"CAST({raw} AS HUGEINT)"
     if raw_type == "UHUGEINT":
         return f"CASE WHEN {raw} IS NOT NULL THEN COALESCE(TRY_CAST({raw} AS HUGEINT), {_LONGEST}) END"
-    cell = _double(raw, raw_type)
+    cell = _double(raw, raw_type, decimal)
     near = (
         f"CASE WHEN isnan({cell}) OR floor({cell}) <> {cell} THEN NULL WHEN {cell} > 1e37 THEN {_LONGEST} "
         f"WHEN {cell} < -1e37 THEN -{_LONGEST} ELSE TRY_CAST({cell} AS HUGEINT) END"
     )
     if raw_type in ("FLOAT", "DOUBLE", "BOOLEAN") or _scale(raw_type, digits=15):
         return near
-    text = _text(raw, raw_type)  # a text of digits is read exactly, any other text as the nearest double
-    return f"COALESCE(CASE WHEN regexp_full_match({text}, '\\s*[+-]?[0-9]+\\s*') THEN TRY_CAST({text} AS HUGEINT) END, {near})"
+    digits = [  # a text of digits is read exactly, any other text as the nearest double
+        f"CASE WHEN regexp_full_match({text}, '\\s*[+-]?[0-9]+\\s*') THEN TRY_CAST({text} AS HUGEINT) END"
+        for text in _numerals(raw, raw_type, decimal)
+    ]
+    return f"COALESCE({', '.join(digits)}, {near})"
 
 
-def _double(raw: str, raw_type: str) -> str:
+def _double(raw: str, raw_type: str, decimal: str | None = None) -> str:
     """The number that a cell is, as the nearest DOUBLE; a cell that is no number is NULL."""
     if raw_type == "DOUBLE":
         return raw
     if raw_type in (_SIGNED - _WIDE) | {"UBIGINT", "FLOAT", "BOOLEAN"} or _scale(raw_type, digits=15):
         return f"CAST({raw} AS DOUBLE)"
-    if raw_type == "DATE" or raw_type in _STAMPS or raw_type in _ZONED:
+    if raw_type == "DATE" or raw_type in STAMPS or raw_type in ZONED:
         return "CAST(NULL AS DOUBLE)"
-    text = _text(raw, raw_type)  # also for wide integers and decimals, whose own conversion is not to the nearest double
-    return f"TRY_CAST({text} AS DOUBLE)"
+    # Also for wide integers and decimals, whose own conversion is not to the nearest double.
+    read = [f"TRY_CAST({text} AS DOUBLE)" for text in _numerals(raw, raw_type, decimal)]
+    return read[0] if len(read) == 1 else f"COALESCE({', '.join(read)})"
+
+
+def _numerals(raw: str, raw_type: str, decimal: str | None) -> list[str]:
+    """The texts as which a cell may be read; ``decimal`` is None where no spelling can be declared."""
+    return [as_text(raw, raw_type)] if decimal is None or not is_text(raw_type) else numerals(raw, raw_type, decimal)
 
 
 def _words(raw: str, raw_type: str, one: object, zero: object) -> str:
     """The last branches of a CASE over a text: true and false, which are no numbers to DuckDB."""
     if raw_type in _NO_WORDS or raw_type.startswith("DECIMAL"):
         return ""
-    word = f"lower({_text(raw, raw_type)})"
+    word = f"lower({as_text(raw, raw_type)})"
     return f" WHEN {word} = 'true' THEN {one} WHEN {word} = 'false' THEN {zero}"
 
 
 def _on_grid(raw: str, raw_type: str, column: Number, type: str = "BIGINT", missing: int | None = None) -> str:
     nothing, end = ("NULL", "END") if missing is None else (f"{missing}::{type}", f"ELSE {missing}::{type} END")
     low, high = int(column.lower / column.step), int(column.upper / column.step)
-    units = _in_units(_double(raw, raw_type), column.step)
+    units = _in_units(_double(raw, raw_type, column.decimal), column.step)
     one, zero = (f"{_units(Fraction(number), column)}::{type}" for number in (1, 0))
     near = f"floor({units} + 0.5::DOUBLE)"
     if max(abs(low), abs(high)) > _HALVES:  # above, adding a half could carry a whole number over its bound
@@ -202,46 +213,26 @@ def _truth(raw: str, raw_type: str) -> str:
     from_number = f"CASE {number} WHEN 1 THEN TRUE WHEN 0 THEN FALSE END"
     if raw_type in WHOLE or raw_type in ("FLOAT", "DOUBLE") or raw_type.startswith("DECIMAL"):
         return from_number
-    word = f"lower(trim({_text(raw, raw_type)}))"
+    word = f"lower(trim({as_text(raw, raw_type)}))"
     return f"CASE WHEN {word} IN ({_TRUE}) THEN TRUE WHEN {word} IN ({_FALSE}) THEN FALSE ELSE {from_number} END"
 
 
-def _day(raw: str, raw_type: str) -> str:
+def _day(raw: str, raw_type: str, format: str | None) -> str:
     if raw_type == "DATE":
         return raw
-    if raw_type in _STAMPS:
+    if raw_type in STAMPS:
         return f"TRY_CAST({raw} AS DATE)"
-    if raw_type in _ZONED:
-        return f"TRY_CAST({_instant(raw, raw_type)} AS DATE)"
+    if raw_type in ZONED:
+        return f"TRY_CAST({instant(raw, raw_type)} AS DATE)"
     if raw_type in WHOLE or raw_type in ("FLOAT", "DOUBLE", "BOOLEAN") or raw_type.startswith("DECIMAL"):
         return "CAST(NULL AS DATE)"
-    text = _text(raw, raw_type)  # an infinite number is no date, though DuckDB would read its text as one
+    if format is not None and raw_type == MIXED:
+        written, value = halves(raw)
+        return f"COALESCE({written_day(written, 'VARCHAR', format)}, {_day(value, 'VARCHAR', None)})"
+    if format is not None and is_text(raw_type):
+        return written_day(raw, raw_type, format)
+    text = as_text(raw, raw_type)  # an infinite number is no date, though DuckDB would read its text as one
     return f"CASE WHEN lower(trim({text})) NOT IN ('inf', '-inf') THEN TRY_CAST({text} AS DATE) END"
-
-
-def _instant(raw: str, raw_type: str) -> str:
-    """A moment with a zone as TIMESTAMP in UTC, whatever zone the session is in."""
-    cell = raw if raw_type == "TIMESTAMP WITH TIME ZONE" else f"TRY_CAST({raw} AS TIMESTAMP WITH TIME ZONE)"
-    far = f"CASE CAST({cell} AS VARCHAR) WHEN 'infinity' THEN TIMESTAMP 'infinity' ELSE TIMESTAMP '-infinity' END"
-    return f"CASE WHEN isinf({cell}) THEN {far} ELSE make_timestamp(epoch_us({cell})) END"
-
-
-def _text(raw: str, raw_type: str) -> str:
-    """A cell as text: a whole number without a point, whatever type held it; NaN is missing, as frames mean it."""
-    if raw_type == "VARCHAR":
-        return raw
-    if raw_type in ("FLOAT", "DOUBLE"):
-        cell = raw if raw_type == "DOUBLE" else f"CAST({raw} AS DOUBLE)"
-        short = f"{cell} BETWEEN -{_LARGEST}::DOUBLE AND {_LARGEST}::DOUBLE AND floor({cell}) = {cell}"
-        plain = f"CAST(TRY_CAST({cell} AS BIGINT) AS VARCHAR)"
-        return f"CASE WHEN {short} THEN {plain} WHEN isnan({cell}) THEN NULL ELSE CAST({cell} AS VARCHAR) END"
-    if raw_type.startswith("DECIMAL") and not raw_type.endswith(",0)"):
-        return f"rtrim(rtrim(CAST({raw} AS VARCHAR), '0'), '.')"
-    if raw_type in _STAMPS:
-        return f"CAST(TRY_CAST({raw} AS TIMESTAMP) AS VARCHAR)"
-    if raw_type in _ZONED:
-        return f"CAST({_instant(raw, raw_type)} AS VARCHAR)"
-    return f"TRY_CAST({raw} AS VARCHAR)"
 
 
 def _scale(raw_type: str, *, digits: int) -> bool:

@@ -2,7 +2,8 @@
 
 Types that the engine would read with an error, or by looking at other rows first, are rewritten here: dictionaries are spelled
 out, a text that is not UTF-8 and a moment beyond the engine's calendar are missing, and a pandas column of mixed Python objects
-becomes text, object by object. Durations, times of day, lists and other things made of parts are missing in whatever holds them.
+becomes text, object by object, as ``mixed`` says. Durations, times of day, lists and other things made of parts are missing in
+whatever holds them.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, TypeAlias, cast
 
 import numpy as np
 
+from discreet.engine.duckdb.mixed import marked, mixed_type
 from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -59,7 +61,8 @@ def arrow_of(source: object, columns: tuple[str, ...]) -> pyarrow.Table:
         arrays = [chosen[name].to_arrow() for name in columns]
     else:
         arrays = [cast("pyarrow.Table", source).column(name) for name in columns]
-    return pyarrow.table([_safe(array) for array in arrays], names=list(columns))
+    # What marked made is safe, and of a type that no frame can bring along by itself.
+    return pyarrow.table([a if frame == "pandas" and a.type == mixed_type() else _safe(a) for a in arrays], names=list(columns))
 
 
 def contents(table: pyarrow.Table) -> Iterator[bytes]:
@@ -114,7 +117,9 @@ def _from_pandas(series: pandas.Series) -> _Array:
     try:
         return pyarrow.array(values, type=pyarrow.large_string(), from_pandas=True)  # texts only, and nothing else
     except (pyarrow.ArrowException, TypeError, ValueError):
-        return pyarrow.array([_as_text(value) for value in values.tolist()], type=pyarrow.large_string())
+        held = values.tolist()
+        texts = pyarrow.array([_as_text(value) for value in held], type=pyarrow.large_string())
+        return marked(texts, np.fromiter((isinstance(value, str | bytes | bytearray) for value in held), bool, len(held)))
 
 
 def _as_text(value: object) -> str | None:
@@ -194,7 +199,9 @@ def _safe(array: _Array) -> _Array:
         return array.cast(pyarrow.decimal128(kind.precision, kind.scale))
     if types.is_decimal256(kind):
         text = array.cast(pyarrow.large_string())
-        return compute.utf8_rtrim(compute.utf8_rtrim(text, "0"), ".") if kind.scale > 0 else text
+        text = compute.utf8_rtrim(compute.utf8_rtrim(text, "0"), ".") if kind.scale > 0 else text
+        text = text.combine_chunks() if isinstance(text, pyarrow.ChunkedArray) else text
+        return marked(text, np.zeros(len(text), bool))
     if types.is_timestamp(kind):
         return _microseconds(array, kind)
     if types.is_nested(kind) or types.is_duration(kind) or types.is_time(kind) or types.is_interval(kind):

@@ -29,7 +29,9 @@ def read_public(source: object) -> Source:
     """A public table, held in memory."""
     given = open_source(source)
     if given.frame is not None:
-        return given
+        from discreet.engine.duckdb.mixed import unmarked
+
+        return open_source(unmarked(given.frame))
     import duckdb
 
     try:

@@ -9,7 +9,7 @@ __all__ = ["quoted", "raw_type", "read_sql"]
 # Types whose cells mean something to a declaration.
 _PLAIN = re.compile(
     r"U?(TINY|SMALL|BIG|HUGE)INT|U?INTEGER|FLOAT|DOUBLE|DECIMAL\(\d+,\d+\)|BOOLEAN|VARCHAR|UUID|BLOB|BIT|ENUM\(.*\)|DATE"
-    r"|TIMESTAMP(_S|_MS|_NS)?|TIMESTAMP WITH TIME ZONE",
+    r"|TIMESTAMP(_S|_MS|_NS)?|TIMESTAMP WITH TIME ZONE|TIMESTAMPTZ_NS",
     re.DOTALL,
 )
 

@@ -21,6 +21,7 @@ import duckdb
 import numpy as np
 
 from discreet.engine.duckdb.cleaning import text_literal
+from discreet.engine.duckdb.patience import interruptible
 from discreet.engine.duckdb.raw_columns import quoted
 from discreet.engine.duckdb.sources import Source
 from discreet.errors import EngineError
@@ -109,7 +110,7 @@ class Session:
         failure, answer = None, None
         try:
             with self._lent() as cursor:
-                answer = cursor.sql(sql, params=parameters or None).to_arrow_table()
+                answer = interruptible(cursor, lambda: cursor.sql(sql, params=parameters or None).to_arrow_table())
         except Exception as error:
             failure = _said(error)
         if failure is not None or answer is None:
@@ -123,9 +124,8 @@ class Session:
         failure = None
         try:
             with self._lent() as cursor:
-                found = cursor.execute(sql, parameters or None)
-                names = [column[0] for column in found.description or ()]
-                rows = found.fetchall()
+                rows = interruptible(cursor, lambda: cursor.execute(sql, parameters or None).fetchall())
+                names = [column[0] for column in cursor.description or ()]
             return {name: [row[j] for row in rows] for j, name in enumerate(names)}
         except Exception as error:
             failure = _said(error)
@@ -138,7 +138,9 @@ class Session:
         failure = None
         try:
             with self._lent() as cursor:
-                yield from cursor.sql(sql, params=parameters or None).to_arrow_reader(_BATCH)
+                reader = interruptible(cursor, lambda: cursor.sql(sql, params=parameters or None).to_arrow_reader(_BATCH))
+                while (batch := interruptible(cursor, lambda: next(reader, None))) is not None:
+                    yield batch
         except Exception as error:
             failure = _said(error)
         if failure is not None:
@@ -215,8 +217,6 @@ def _said(error: Exception) -> str:
         return "The engine ran out of memory, or of disk to spill to; give it more memory, or ask about fewer groups."
     if isinstance(error, duckdb.IOException | duckdb.PermissionException | duckdb.HTTPException | OSError):
         return "The engine could not read the table: a file has changed, vanished or is not readable, or the disk is full."
-    if isinstance(error, duckdb.InterruptException):
-        return "The question was interrupted."
     if isinstance(error, _OURS):
         return f"The engine did not understand its own question ({type(error).__name__}); this is a defect of discreet."
     return "The engine could not finish the question; nothing more can be said without speaking of the data."

@@ -1,0 +1,44 @@
+"""Waiting for DuckDB so that Ctrl-C is heard: by itself it may listen only when the work is done."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    import duckdb
+
+__all__ = ["interruptible"]
+
+_T = TypeVar("_T")
+
+
+def interruptible(cursor: duckdb.DuckDBPyConnection, work: Callable[[], _T]) -> _T:
+    """What ``work`` gives. It runs in another thread, so that whatever a signal raises in the main one stops it at once."""
+    if threading.current_thread() is not threading.main_thread():
+        return work()  # signals are not heard here anyway
+    given: list[_T] = []
+    failed: list[Exception] = []
+    done = threading.Event()  # not join(): when that is interrupted, Python 3.11 takes the thread for finished
+
+    def run() -> None:
+        try:
+            given.append(work())
+        except Exception as error:
+            failed.append(error)
+        finally:
+            done.set()
+
+    threading.Thread(target=run, name="discreet engine").start()
+    try:
+        while not done.wait(0.5):  # without a limit, some systems would not hear Ctrl-C either
+            pass
+    except BaseException:
+        while not done.is_set():  # once more: an interruption may be forgotten before the work has begun
+            cursor.interrupt()
+            done.wait(0.05)
+        raise
+    if failed:
+        raise failed[0]
+    return given[0]

@@ -7,6 +7,8 @@ import io
 import json
 import re
 import shlex
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -207,6 +209,7 @@ def test_any_text_needs_candidates(discreet: Run, capsys: Said) -> None:
     refused(lambda: discreet(*collect), capsys, "candidates")
     assert not Path("word.state.json").exists()
     assert discreet(*collect, "--candidates", "yes,no") == 0
+    assert discreet("local", "randomize", "word.task.json", "answers.txt", "-o", "reports.jsonl") == 0
     assert discreet(*collect) == 0  # the state knows them
     capsys.readouterr()
     assert discreet("local", "estimate", "word.state.json", "--format", "json") == 0
@@ -221,15 +224,54 @@ def test_bad_reports_are_counted_and_named(discreet: Run, hair: str, capsys: Sai
     Path("cut.parquet").write_bytes(Path("good.parquet").read_bytes()[:-50])
     Path("bad.jsonl").write_text('nonsense\n{"v":9}\n{"v":1,"task":"x","r":0}\n[]\n')
     capsys.readouterr()
-    assert discreet("local", "collect", hair, "bad.jsonl", "cut.parquet", "good.parquet", "-o", "hair.state.json") == 0
+    assert discreet("local", "collect", hair, "bad.jsonl", "cut.parquet", "good.parquet", "-o", "hair.state.json") == 2
     assert capsys.readouterr().err.splitlines() == [
         "cut.parquet cannot be read to its end; none of its reports was counted.",
         "Counted 1,000 reports; hair.state.json holds 1,000.",
         "Refused: malformed 2, another version 1, another task 1, unreadable file 1.",
     ]
-    assert discreet("local", "collect", "bit.task.json", "good.parquet", "-o", "bit.state.json") == 0
+    assert discreet("local", "collect", "bit.task.json", "good.parquet", "-o", "bit.state.json") == 2
     assert "Refused: another task 1,000." in capsys.readouterr().err
     refused(lambda: discreet("local", "estimate", "bit.state.json"), capsys, "no reports")
+
+
+def test_nothing_counts_twice(discreet: Run, hair: str, capsys: Said) -> None:
+    for day in ("monday.jsonl", "tuesday.parquet"):
+        assert discreet("local", "randomize", hair, "answers.txt", "-o", day) == 0
+    collect = ("local", "collect", hair)
+    assert discreet(*collect, "monday.jsonl", "-o", "one.json") == 0
+    Path("copy.jsonl").write_bytes(Path("monday.jsonl").read_bytes())
+    capsys.readouterr()
+    assert discreet(*collect, "monday.jsonl", "copy.jsonl", "-o", "one.json") == 2  # nothing was counted
+    said = capsys.readouterr().err.splitlines()
+    assert [line.partition(" was collected before")[0] for line in said[:2]] == ["monday.jsonl", "copy.jsonl"]
+    assert said[2:] == ["Counted 0 reports; one.json holds 1,000.", "Refused: collected before 2."]
+    assert discreet(*collect, "tuesday.parquet", "monday.jsonl", "tuesday.parquet", "-o", "one.json") == 0
+    assert "Counted 1,000 reports; one.json holds 2,000.\nRefused: collected before 2." in capsys.readouterr().err
+    assert discreet(*collect, "one.json", "-o", "all.json") == 0
+    assert discreet("local", "randomize", hair, "answers.txt", "-o", "wednesday.jsonl") == 0
+    assert discreet(*collect, "wednesday.jsonl", "-o", "one.json") == 0  # it has grown
+    capsys.readouterr()
+    assert discreet(*collect, "one.json", "-o", "all.json") == 2
+    assert "one.json has reports that were merged before" in capsys.readouterr().err
+    refused(lambda: discreet("local", "estimate", "one.json", "all.json"), capsys, "in common")
+    assert dp.local.read_collector(Path("all.json").read_text()).count == 2000
+
+
+def test_runs_at_once_lose_nothing(discreet: Run, hair: str) -> None:
+    days = [f"{day}.jsonl" for day in range(4)]
+    for day in days:
+        assert discreet("local", "randomize", hair, "answers.txt", "-o", day) == 0
+    command = "from discreet.cli import main; main()"
+    runs = [
+        subprocess.Popen(
+            [sys.executable, "-c", command, "local", "collect", hair, day, "-o", "all.json"], stderr=subprocess.DEVNULL
+        )
+        for day in days
+    ]
+    assert [run.wait(timeout=60) for run in runs] == [0] * 4
+    assert dp.local.read_collector(Path("all.json").read_text()).count == 4000
+    assert not Path("all.json.lock").exists()
 
 
 def test_one_answer_outside_and_nothing_is_written(discreet: Run, hair: str, capsys: Said) -> None:
@@ -245,7 +287,7 @@ def test_no_answers_are_no_reports(discreet: Run, hair: str, capsys: Said) -> No
     Path("answers.txt").write_text("")
     for file in ("reports.jsonl", "reports.parquet"):
         assert discreet("local", "randomize", hair, "answers.txt", "-o", file) == 0
-        assert discreet("local", "collect", hair, file, "-o", "hair.state.json") == 0
+        assert discreet("local", "collect", hair, file, "-o", "hair.state.json") == 2
         assert "Counted 0 reports" in capsys.readouterr().err
 
 
@@ -356,7 +398,10 @@ def test_attributes_are_columns_of_one_table(discreet: Run, capsys: Said) -> Non
 def test_a_repeated_question(discreet: Run, capsys: Said) -> None:
     asked = ("local", "task", "repeated", "--domain", "good,bad", "--epsilon", "2")
     refused(lambda: discreet(*asked), capsys, "--permanent")
-    assert discreet(*asked, "--permanent", "4", "-o", "mood.json") == 0
+    refused(lambda: discreet(*asked, "--permanent", "4"), capsys, "--values 2")
+    refused(lambda: discreet(*asked, "--permanent", "4", "--values", "3"), capsys, "values=2")
+    assert discreet(*asked, "--permanent", "4", "--values", "2", "-o", "mood.json") == 0
+    assert Path("mood.json").read_text() == dp.local.Repeated(["good", "bad"], 2, permanent=4, values=2).to_json() + "\n"
     Path("answers.txt").write_text("good\n" * 2000)
     assert discreet("local", "randomize", "mood.json", "answers.txt", "-o", "reports.parquet") == 0
     assert discreet("local", "collect", "mood.json", "reports.parquet", "-o", "state.json") == 0

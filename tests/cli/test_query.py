@@ -132,3 +132,30 @@ def test_a_bar_on_a_terminal_while_it_takes_long(patience: float, shown: bool, p
         os.close(parent)
     assert done.stdout.startswith("ward")
     assert (b"Counting" in seen) == shown
+
+
+def test_several_questions_share_one_cost(discreet: Run, people: str, capsys: pytest.CaptureFixture[str]) -> None:
+    count = "SELECT count(*) AS n FROM data"
+    assert discreet("preview", people, WARDS, count, "--epsilon", "0.5") == 0
+    assert "Would cost epsilon=0.5" in capsys.readouterr().out
+    assert discreet("query", people, WARDS, count, "--epsilon", "0.5", "--format", "json") == 0
+    first, second = (json.loads(line) for line in capsys.readouterr().out.splitlines())
+    assert (first["question"], second["question"]) == (WARDS, count)
+    assert first["budget"] == second["budget"]
+    assert first["budget"]["spent"]["epsilon"] <= 0.5
+    assert discreet("query", people, WARDS, count, "--epsilon", "0.5") == 0
+    assert capsys.readouterr().out.count("free") >= 2
+    for words in (("--format", "csv"), ("-o", "both.parquet"), ("--plot", "both.png")):
+        assert discreet("query", people, WARDS, count, "--epsilon", "0.1", *words) == 2
+        assert "Several answers" in capsys.readouterr().err
+    assert discreet("budget", people, "--history", "--format", "json") == 0
+    assert len(json.loads(capsys.readouterr().out)["history"]) == 1
+
+
+def test_files_with_strange_endings_are_refused_before_anything_is_paid(
+    discreet: Run, people: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert discreet("query", people, WARDS, "--epsilon", "0.5", "-o", "answer.xlsx") == 2
+    assert "txt, csv, json, parquet" in capsys.readouterr().err
+    assert not Path("people.ledger").exists()
+    assert discreet("query", people, WARDS, "--epsilon", "0.5", "-o", "answer.xlsx", "--format", "csv") == 0

@@ -48,7 +48,7 @@
     }
     if (storage.text !== ledger) return `wrote ${storage.text}, not ${ledger}`;
     const cost = me.lifetime(read);
-    const told = cost && [cost.reports, cost.values, `${cost.oneReport}`, `${cost.sameChanges}`, cost.anyHistory];
+    const told = cost && [cost.reports, cost.values, `${cost.oneReport}`, `${cost.samePattern}`, cost.anyHistory];
     if (JSON.stringify(told) !== JSON.stringify(lifetime)) return `has a lifetime of ${told}, not ${lifetime}`;
     const shown = [me.total, me.spent, me.left].join(" ");
     return shown === amounts.join(" ") ? null : `shows ${shown}, not ${amounts}`;

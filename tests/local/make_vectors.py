@@ -118,11 +118,11 @@ def noisy() -> list[tuple[Task, list[object]]]:
 def again() -> list[tuple[Task, list[object]]]:
     repeated = dp.local.Repeated
     return [
-        (repeated(["good", "bad"], 0.5, permanent=2, question=_ODD), ["good", "bad", "else"]),
-        (repeated(range(20), 1, permanent=Fraction(355, 113), missing="random", period="2026-03"), [0, 19, 20]),
-        (repeated(["a", "b", "c"], 1e-100, permanent=1.5, missing="b"), ["a", None]),
-        (repeated([True, False], 1e-100, permanent=2e-100), [True]),  # whose permanent coin is fair to 256 digits
-        (repeated(range(3), 999, permanent=1000), [1]),
+        (repeated(["good", "bad"], 0.5, permanent=2, values=1, question=_ODD), ["good", "bad", "else"]),
+        (repeated(range(20), 1, permanent=Fraction(355, 113), values=7, missing="random", period="2026-03"), [0, 19, 20]),
+        (repeated(["a", "b", "c"], 1e-100, permanent=1.5, values=3, missing="b"), ["a", None]),
+        (repeated([True, False], 1e-100, permanent=2e-100, values=2), [True]),  # whose permanent coin is fair to 256 digits
+        (repeated(range(3), 999, permanent=1000, values=1), [1]),
     ]
 
 
@@ -148,7 +148,7 @@ def several() -> list[tuple[Task, list[object]]]:
     }
     good = {"\ufb01": True, "🧑": 7, "age, in years": 50, "10": 3, "9": "go", "__proto__": 8}
     both = {"a": dp.local.Bit(epsilon=0.1), "b": dp.local.Mean(0, 1, epsilon=2, missing=1)}
-    mood = dp.local.Repeated(["good", "bad"], 0.5, permanent=2)
+    mood = dp.local.Repeated(["good", "bad"], 0.5, permanent=2, values=1)
     loud = {"mood": mood, "noise": dp.local.Mean(0, 15, epsilon=1, step=1, protocol="laplace")}
     return [
         (dp.local.Attributes(members, question=_ODD), [good, {**good, "🧑": None}, {**good, "9": "日本"}]),
@@ -169,19 +169,23 @@ def build() -> dict[str, object]:
 
 def lives() -> Iterator[dict[str, object]]:
     """What people's clients report, and their ledgers after it."""
-    mood, many = dp.local.Repeated(["good", "bad", "so so"], 0.5, permanent=1), dp.local.Repeated(range(20), 0.3, permanent=2)
+    repeated, moods = dp.local.Repeated, ["good", "bad", "so so"]
+    mood, later = (repeated(moods, 0.5, permanent=Fraction(3, 4), values=2, period=period) for period in ("", "later"))
     bit, hair = dp.local.Bit(epsilon=0.1), Frequencies(["dark", "red"], Fraction(1, 3), missing="random")
     steps: list[tuple[Task, object]] = [(bit, True), (mood, "good"), (hair, "green"), (mood, "good"), (bit, 5), (mood, "else")]
     steps += [
         (mood, "bad"),
         (dp.local.Mean(0, 1, epsilon=0.2, protocol="laplace"), 0.7),
         (mood, "so so"),
+        (later, "good"),
         (mood, "bad"),
         (bit, True),
     ]
     yield _life("a day", Fraction(31, 10), steps)
-    yield _life("all of twenty", Fraction(40), [(many, value) for value in [*range(20), 3, 0]], honest=True)
-    tiny, near = dp.local.Repeated([True, False], 1e-100, permanent=2e-100), dp.local.Repeated(range(2), 7.5, permanent=8)
+    for values in (20, 5, 1):  # every value has a response of its own; then most have one of a few others
+        many = repeated(range(20), 0.3, permanent=2, values=values)
+        yield _life(f"{values} of twenty", Fraction(40), [(many, value) for value in [*range(20), 3, 0]], honest=True)
+    tiny, near = repeated([True, False], 1e-100, permanent=2e-100, values=2), repeated(range(2), 7.5, permanent=8, values=1)
     both = dp.local.Attributes({"a": mood, "b": bit})
     yield _life("odd ones", Fraction(10), [(tiny, True), (near, 1), (near, 0), (both, {"a": "bad", "b": True}), (tiny, False)])
 
@@ -203,7 +207,7 @@ def _life(name: str, epsilon: Fraction, steps: list[tuple[Task, object]], *, hon
                 budget = isinstance(refusal, BudgetExceeded)
                 step |= {"refused": type(refusal).__name__, "says": str(refusal) if budget else "", "words": _hex(tape[:9])}
             cost = client.lifetime(task)  # type: ignore[arg-type]
-            exact = cost and [cost.reports, cost.values, str(cost.one_report), str(cost.same_changes), cost.any_history]
+            exact = cost and [cost.reports, cost.values, str(cost.one_report), str(cost.same_pattern), cost.any_history]
             amounts = [str(client.total), str(client.spent), str(client.left)]
             told.append({**step, "ledger": path.read_text(), "lifetime": exact, "amounts": amounts})
         return {"name": name, "epsilon": str(epsilon), "words": words, "ledger": begun, "steps": told}
@@ -249,8 +253,6 @@ def _tapes(task: Task, value: object) -> Iterator[list[int]]:
         yield [*before, first, max(second - 1, 0), *plain]
         yield [*before, first, min(second + 1, _ONES), *plain]
         yield [*before, first, second, max(third - 1, 0), *plain]
-        if isinstance(chance.value, Fraction):  # it has 256 digits, and then nothing is left to compare
-            yield [*before, first, second, third, chance.digits(256)[0] & _ONES, *plain]
 
 
 def _fate(task: Task) -> list[int]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +16,12 @@ from local.tasks import FIRST, LABELS, TASKS, counted, some
 
 import discreet as dp
 from discreet.errors import ParameterError, ValueRefused
-from discreet.local import Batch, Frequencies, Report, read_collector
+from discreet.local import Batch, Collector, Estimate, Frequencies, Report, read_collector, state
+from discreet.local import collector as collecting
+from discreet.local.protocol import Rows
+from discreet.local.state_text import from_text
+from discreet.local.task import Task
+from discreet.noise.lazy import Integers
 
 
 @pytest.mark.parametrize("task", TASKS, ids=LABELS)
@@ -51,8 +58,91 @@ def test_states_merge_and_persist(task: Frequencies) -> None:
     again = read_collector(total.to_json())
     assert again.to_json() == total.to_json()
     assert again.estimate().values.tolist() == total.estimate().values.tolist()  # type: ignore[attr-defined]
-    again.merge(parts[0])
+    again.merge(counted_by_itself(task, batch.rows[:20]))
     assert again.count == 80
+
+
+def counted_by_itself(task: Frequencies, rows: Rows) -> Collector[Estimate]:
+    collector = task.collector()
+    collector.add(Batch(task.hash, rows, _protocol=task.protocol))
+    return collector
+
+
+def test_no_collector_counts_twice() -> None:
+    """However it comes: itself, as it was, as it has become, or within another one."""
+    one, two = (counted_by_itself(FIRST, some(FIRST, 20).rows) for _ in range(2))
+    early = read_collector(one.to_json())
+    one.add(some(FIRST, 5))
+    both = one + two
+    late = read_collector(one.to_json())
+    for a, b in (
+        (one, one),
+        (one, early),
+        (early, one),
+        (both, one),
+        (both, early),
+        (two, both),
+        (read_collector(both.to_json()), late),
+    ):
+        before = a.count, a.to_json()
+        with pytest.raises(ParameterError, match="in common"):
+            a.merge(b)
+        assert (a.count, a.to_json()) == before
+    empty = read_collector(FIRST.collector().to_json())  # a state to begin with, on several machines
+    copies = [read_collector(empty.to_json()) for _ in range(2)]
+    for copy in copies:
+        copy.add(some(FIRST, 3))
+    assert (copies[0] + copies[1] + empty).count == 6
+
+
+def test_no_file_counts_twice(tmp_path: Path) -> None:
+    names = ["a.jsonl", "b.jsonl", "a.parquet"]
+    files = [tmp_path / name for name in names]
+    for file in files[:2]:
+        file.write_text("".join(report.to_json() + "\n" for report in some(FIRST, 30)))
+    some(FIRST, 30).to_parquet(files[2])
+    empty, cut = tmp_path / "empty.jsonl", tmp_path / "cut.parquet"
+    empty.write_text("\n")
+    cut.write_bytes(files[2].read_bytes()[:-9])
+    collector = FIRST.collector()
+    for file in (*files, empty, empty, cut, cut, *files):
+        collector.add_file(file)
+    assert (collector.count, collector.refused) == (90, {"unreadable file": 2, "collected before": 3})
+    again = read_collector(collector.to_json())
+    again.add(files[0])
+    other = FIRST.collector()
+    other.add(files[1])
+    other.merge(again)  # collectors may have had one file each; that is the caller's care
+    other.add(files[0])
+    assert (other.count, other.refused["collected before"]) == (120, 5)
+
+
+def test_what_is_remembered_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(state, "MOST_REMEMBERED", 3)
+    collector = FIRST.collector()
+    for number in range(5):
+        file = tmp_path / f"{number}.jsonl"
+        file.write_text(json.dumps({"v": 1, "task": FIRST.hash, "r": number}))
+        collector.add(file)
+        collector.merge(counted_by_itself(FIRST, some(FIRST, 1).rows))
+    facts = json.loads(collector.to_json())
+    assert (len(facts["files"]), len(facts["collectors"])) == (3, 3)
+    collector.add(tmp_path / "4.jsonl")
+    collector.add(tmp_path / "0.jsonl")  # forgotten
+    assert (collector.count, collector.refused) == (11, {"collected before": 1})
+
+
+def test_a_collector_has_room_for_so_many(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for module in (state, collecting):
+        monkeypatch.setattr(module, "MOST_REPORTS", 40)
+    collector = counted_by_itself(FIRST, some(FIRST, 30).rows)
+    (tmp_path / "a.jsonl").write_text("".join(report.to_json() + "\n" for report in some(FIRST, 20)))
+    collector.add(some(FIRST, 20))
+    collector.add(tmp_path / "a.jsonl")
+    with pytest.raises(ParameterError, match="at most 40 reports"):
+        collector.merge(counted_by_itself(FIRST, some(FIRST, 20).rows))
+    collector.add(some(FIRST, 10))
+    assert (collector.count, collector.refused) == (40, {"no room": 40})
 
 
 def test_states_of_other_tasks_do_not_merge() -> None:
@@ -60,7 +150,7 @@ def test_states_of_other_tasks_do_not_merge() -> None:
         with pytest.raises(ParameterError, match="same task"):
             FIRST.collector().merge(other)  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="another task"):
-        FIRST.collector().restore(TASKS[2].collector().to_json())
+        FIRST.collector().restore(from_text(TASKS[2].collector().to_json()))
 
 
 def test_nothing_to_estimate_from() -> None:
@@ -135,6 +225,96 @@ def test_rubbish_never_fails(rubbish: object) -> None:
     assert sum(collector.refused.values()) == 1
 
 
+def test_strange_objects_never_fail() -> None:
+    """Arrays and the like, where a report has texts and numbers; and batches that are none of this task's."""
+    collector, many = FIRST.collector(), np.array([1, 2])
+    good = {"v": 1, "task": FIRST.hash, "r": 0}
+    for name in good:
+        collector.add({**good, name: many})
+    collector.add([Report(many, many, many), {**good, "nonce": many}, {**good, "nonce": 5}, {**good, "nonce": ["x"]}])  # type: ignore[arg-type]
+    assert collector.count + sum(collector.refused.values()) == 7
+    assert collector.count == 0
+    deep = f'{{"v":1,"task":"{FIRST.hash}","r":0,"nonce":{"[" * 900}{"]" * 900}}}'
+    collector.add(deep)
+    for rows in (np.zeros(3), np.zeros((3, 2), dtype=np.int64), np.array(["a", "b", "c"])):
+        collector.add(Batch(FIRST.hash, rows, _protocol=FIRST.protocol))
+    collector.add(Batch(FIRST.hash, np.zeros(3, dtype=np.int64), ("x",), _protocol=FIRST.protocol))
+    assert (collector.count, sum(collector.refused.values())) == (0, 7 + 1 + 9 + 3)
+    collector.add({**good, "nonce": "\ud800"})
+    collector.add({**good, "nonce": "\ud800"})
+    assert (collector.count, collector.refused["duplicate"]) == (1, 1)
+    assert read_collector(collector.to_json()).count == 1
+
+
+ALL_KINDS = [
+    *TASKS,
+    *(dp.local.Mean(0, 15, 1, step=1, protocol=name) for name in ("duchi", "hybrid", "laplace")),
+    dp.local.Distribution(0, 1, 1, bins=8),
+    dp.local.HeavyHitters(1, length=2, cells=16),
+    dp.local.Repeated(range(4), 1, permanent=2, values=1),
+    dp.local.Attributes({"a": dp.local.Bit(1), "b": dp.local.Mean(0, 15, 1, step=1, protocol="laplace")}),
+]
+
+
+def packed(tally: list[int] | Integers) -> str:
+    return base64.b64encode(zlib.compress(np.asarray(tally, dtype="<i8").tobytes())).decode()
+
+
+@pytest.mark.parametrize("task", ALL_KINDS, ids=lambda task: f"{task.kind} {task.protocol.name}")
+def test_states_that_no_reports_can_have_left_are_refused(task: Task) -> None:
+    collector = task.collector()
+    answers: dict[str, object] = {"heavy hitters": ["ab"] * 30, "attributes": {"a": [True] * 30, "b": [3] * 30}}
+    value = True if task.protocol.name == "randomized response" else 1
+    collector.add(task.randomize(answers.get(task.kind, [value] * 30)))
+    assert collector.count == 30
+    facts = json.loads(collector.to_json())
+    tally = np.frombuffer(zlib.decompress(base64.b64decode(facts["tally"])), dtype="<i8")
+    assert read_collector(json.dumps(facts)).count == 30
+    negative, huge = tally.copy(), tally.copy()
+    negative[0], huge[0] = -1, 2**62
+    strange: list[dict[str, object]] = [{"count": count} for count in (0, 10**400, 2**32 + 1, True, 30.0, -1, "30", None)]
+    strange += [
+        {"tally": packed(wrong)} for wrong in (negative, huge, tally[:-1], [*tally, 0], [2**62] * tally.size, tally + 2**40)
+    ]
+    strange += [{"tally": base64.b64encode(zlib.compress(bytes(10**7))).decode()}, {"tally": "AAAA"}, {"tally": 5}]
+    if task.protocol.name not in ("hashing", "unary", "laplace"):  # whose reports add as much as chance has it
+        strange += [{"count": 29}, {"count": 31}, {"tally": packed(np.zeros_like(tally))}]
+    for change in strange:
+        with pytest.raises(ParameterError, match="not the state"):
+            read_collector(json.dumps({**facts, **change}))
+
+
+MARK = "0" * 32
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"nonces": ["\ud800"]},
+        {"nonces": [MARK, "x"]},
+        {"nonces": MARK},
+        {"nonces": [5]},
+        {"nonces": [f"{number:032x}" for number in range(31)]},
+        {"files": ["x"]},
+        {"files": {MARK: 1}},
+        {"files": [f"{number:032x}" for number in range(5000)]},
+        {"collectors": [f"{number:032x}" for number in range(31)]},
+        {"refused": {"\x1b[31m": 1}},
+        {"refused": {"malformed": 10**30}},
+        {"refused": {"malformed": -1}},
+        {"refused": [1]},
+        {"candidates": "ab"},
+        {"candidates": [1, 2]},
+        {"version": 2},
+    ],
+    ids=str,
+)
+def test_every_part_of_a_state_is_checked(change: dict[str, object]) -> None:
+    facts = json.loads(counted_by_itself(FIRST, some(FIRST, 30).rows).to_json())
+    with pytest.raises(ParameterError):
+        read_collector(json.dumps({**facts, **change}))
+
+
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(["v", "task", "r", "nonce"]), inner),
@@ -170,10 +350,13 @@ def test_duplicates_are_refused_by_their_nonce(tmp_path: Path) -> None:
     collector.add([report.to_json() for report in batch])
     collector.add(tmp_path / "a.parquet")
     collector.add(batch.to_arrow())
-    assert (collector.count, collector.refused) == (30, {"duplicate": 120})
+    raw = pa.array([nonce.encode() for nonce in batch.nonces or ()])
+    for column in (raw, raw.cast(pa.large_binary()), raw.cast(pa.binary(32)), raw.cast(pa.large_string())):
+        collector.add(batch.to_arrow().set_column(1, "nonce", column))
+    assert (collector.count, collector.refused) == (30, {"duplicate": 240})
     again = read_collector(collector.to_json())
     again.add(batch[7])
-    assert again.refused == {"duplicate": 121}
+    assert again.refused == {"duplicate": 241}
     other = FIRST.collector()
     other.add([Report(FIRST.hash, 1), Report(FIRST.hash, 1), Report(FIRST.hash, 1, "x"), Report(FIRST.hash, 99, "y")])
     other.add(Report(FIRST.hash, 2, "y"))  # the first "y" was malformed, so this is the first report of that name

@@ -18,6 +18,10 @@ def arrow(columns: dict[str, pa.Array], task: Frequencies = FIRST) -> pa.Table:
     return pa.table(columns).replace_schema_metadata({"discreet.v": "1", "discreet.task": task.hash})
 
 
+def with_nonces(nonces: pa.Array) -> pa.Table:
+    return arrow({"r": pa.array([0, 1]), "nonce": nonces})
+
+
 def test_strange_columns(tmp_path: Path) -> None:
     doubled = pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["r", "r"])
     doubled = doubled.replace_schema_metadata({"discreet.v": "1", "discreet.task": FIRST.hash})
@@ -30,6 +34,14 @@ def test_strange_columns(tmp_path: Path) -> None:
         (arrow({"r": pa.array([], pa.int64())}), 0, {}),
         (pa.table({"r": [1, 2]}), 0, {"another task": 2}),
         (doubled, 0, {"malformed": 1}),
+        (with_nonces(pa.array([2**62, 1], pa.timestamp("us"))), 0, {"malformed": 2}),
+        (with_nonces(pa.array([1, 1])), 0, {"malformed": 2}),
+        (with_nonces(pa.array([{"a": 1}, None])), 0, {"malformed": 2}),
+        (with_nonces(pa.array(["a", "b"]).dictionary_encode()), 0, {"malformed": 2}),
+        (with_nonces(pa.nulls(2)), 2, {}),
+        (with_nonces(pa.array(["a", None])), 2, {}),
+        (with_nonces(pa.array([b"\xff", b"\xff"])), 1, {"duplicate": 1}),
+        (with_nonces(pa.array([b"\xff", b"\xfe"]).view(pa.string())), 2, {}),
     ]
     for table, count, refused in cases:
         collector = FIRST.collector()

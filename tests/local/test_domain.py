@@ -91,7 +91,12 @@ def test_what_is_no_domain(domain: object) -> None:
         domain_of(domain, None)
 
 
-@pytest.mark.parametrize("domain", [["a", None], ["a", "\ud800"], [1, 2**60], range(2**30), range(1), [math.nan, 1]], ids=str)
+BEYOND = [range(2**60, 2**60 + 9), range(-(2**53) - 5, -(2**53)), range(0, 2**60, 2**58), range(0, 2**53, 2**50)]
+
+
+@pytest.mark.parametrize(
+    "domain", [["a", None], ["a", "\ud800"], [1, 2**60], range(2**30), range(1), [math.nan, 1], *BEYOND], ids=str
+)
 def test_what_is_no_value_of_a_domain(domain: object) -> None:
     with pytest.raises(ParameterError):
         domain_of(domain, None)

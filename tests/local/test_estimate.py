@@ -138,6 +138,13 @@ def test_norm_sub_gives_the_nearest_shares(values: list[float]) -> None:
     assert (raw[tidy == 0] + moved[0] <= 1e-9).all()  # and the others would have fallen below 0
 
 
+def test_norm_sub_of_noise_alone() -> None:
+    """Estimates at a tiny epsilon are so large that 1 is lost beside them."""
+    assert norm_sub(np.array([1e100, -1e100])).tolist() == [1.0, 0.0]
+    assert norm_sub(np.array([3e99, -1e100, 3e99])).tolist() == [0.5, 0.0, 0.5]
+    assert norm_sub(np.array([1e100, 2e100]), exactly=False).tolist() == [0.0, 1.0]
+
+
 def test_candidates_of_an_open_domain_need_not_add_up_to_one() -> None:
     assert norm_sub(np.array([0.2, -0.1, 0.3]), exactly=False).tolist() == [0.2, 0.0, 0.3]
     assert norm_sub(np.array([0.9, 0.5]), exactly=False) == pytest.approx([0.7, 0.3])

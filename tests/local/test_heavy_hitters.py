@@ -132,7 +132,7 @@ def test_tasks_and_collectors_survive_json_and_bad_reports() -> None:
         collector.add({"v": 1, "task": task.hash, "r": r})
     assert (collector.count, collector.refused) == (3, {"malformed": 6})
     assert read_collector(collector.to_json()).count == 3
-    assert collector._tally.size == task.protocol.cells  # whatever was added
+    assert collector._state.tally.size == task.protocol.cells  # whatever was added
     assert task.privacy.epsilon(delta=0) == 2
 
 

@@ -27,7 +27,7 @@ from reference import statistics
 
 import discreet as dp
 from discreet.balls import precision
-from discreet.errors import BudgetExceeded, ParameterError
+from discreet.errors import BudgetExceeded, LedgerRefused, ParameterError
 from discreet.local.hashing import Hashing, bucket
 from discreet.local.prefixes import Prefixes
 from discreet.local.task import Task, canonical
@@ -130,7 +130,7 @@ def test_the_guide_runs(tmp_path: Path) -> None:
     lines = re.findall(r"```js\n(.*?)```", guide, flags=re.DOTALL)
     assert len(lines) == 2
     hair = dp.local.Frequencies(["dark", "red"], epsilon=1)
-    mood = dp.local.Repeated(["good", "bad"], epsilon=0.5, permanent=2)
+    mood = dp.local.Repeated(["good", "bad"], epsilon=0.5, permanent=2, values=1)
     before = f"const discreet = require({json.dumps(str(CLIENT))}); const text = {json.dumps(hair.to_json())};"
     before += f"const moodText = {json.dumps(mood.to_json())}; const kept = new Map();"
     before += "const localStorage = { getItem: (name) => kept.get(name) ?? null, setItem: (name, text) => kept.set(name, text) };"
@@ -154,7 +154,7 @@ LAWFUL = [
     (dp.local.Frequencies(range(13), epsilon=1, protocol="projective"), 11),
     (dp.local.Frequencies(range(5), epsilon=1, protocol="unary"), 4),
     (dp.local.Frequencies(range(5), epsilon=1, protocol="hashing"), 4),
-    (dp.local.Repeated(range(4), epsilon=1, permanent=2), 3),
+    (dp.local.Repeated(range(4), epsilon=1, permanent=2, values=4), 3),
 ]
 
 
@@ -243,7 +243,7 @@ def _cut(scale: float, unit: int, bins: int) -> np.ndarray:
 
 def test_first_reports_of_many_clients_have_the_law_that_python_states() -> None:
     """Each with a secret of its own. One comparison, with a false alarm in less than one of 1e7 runs."""
-    task, people = dp.local.Repeated(range(4), epsilon=1, permanent=1.5), 4000
+    task, people = dp.local.Repeated(range(4), epsilon=1, permanent=1.5, values=1), 4000
     ((said, _),) = lived([{"epsilon": 2, "steps": [step(task, 2)], "lives": people}])
     seen = np.bincount([json.loads(report)["r"] for report in said], minlength=4)
     truth, lie = task.protocol.rates.truth, task.protocol.rates.lie
@@ -336,7 +336,7 @@ MEAN = json.loads(dp.local.Mean(0, 15, epsilon=1, protocol="hybrid").to_json())
 SHAPE = json.loads(dp.local.Distribution(0, 15, epsilon=1).to_json())
 WORDS = json.loads(dp.local.HeavyHitters(epsilon=1, length=4, alphabet="abc").to_json())
 NOISY = json.loads(dp.local.Mean(0, 15, epsilon=1, step=1, protocol="laplace").to_json())
-AGAIN = json.loads(dp.local.Repeated(["a", "b"], epsilon=1, permanent=2).to_json())
+AGAIN = json.loads(dp.local.Repeated(["a", "b"], epsilon=1, permanent=2, values=1).to_json())
 BOTH = json.loads(dp.local.Attributes({"a": dp.local.Bit(epsilon=1), "b": dp.local.Mean(0, 1, epsilon=2)}).to_json())
 OPEN = json.loads(dp.local.Frequencies(dp.text(), epsilon=2).to_json())
 
@@ -400,6 +400,8 @@ HOSTILE = {
     "a range that is empty": domain(range=[3, 0, 1]),
     "a range that is huge": domain(range=[0, 2**40, 1]),
     "a range of halves": domain(range=[0, 1.5, 1]),
+    "a range that is far": domain(range=[2**60, 2**60 + 3, 1]),
+    "a range with far ends": domain(range=[0, 2**60, 2**58]),
     "two domains": domain(values=["a", "b", "c"], range=[0, 3, 1]),
     "any text by subsets": domain(text=True),
     "another fate": domain(values=["a", "b", "c"], missing="keep"),
@@ -456,7 +458,10 @@ HOSTILE = {
     },
     "a repeated question by k-ary": json.dumps({**AGAIN, "protocol": {"name": "k-ary"}}),
     "a repeated question by nothing": json.dumps({**AGAIN, "protocol": None}),
-    "no permanent epsilon": json.dumps({**AGAIN, "protocol": {"name": "memoised"}}),
+    "no permanent epsilon": json.dumps({**AGAIN, "protocol": {"name": "memoised", "values": 1}}),
+    "no values": json.dumps({**AGAIN, "protocol": {"name": "memoised", "permanent": "2"}}),
+    **{f"{values!r} values": within(AGAIN, "protocol", values=values) for values in (0, 3, -1, 1.5, "1", True, None, [1])},
+    "a repeated question of too many": within(AGAIN, "domain", values=list(range(2**16 + 1))),
     "a memory of more": within(AGAIN, "protocol", rounds=5),
     "a repeated question of any text": json.dumps({**AGAIN, "domain": OPEN["domain"]}),
     "frequencies that remember": json.dumps({**GOOD, "protocol": AGAIN["protocol"]}),
@@ -507,7 +512,8 @@ def test_any_value_has_a_report_or_a_refusal() -> None:
 # ---- A person's ledger -------------------------------------------------------------------------------------------------------
 
 BIT = dp.local.Bit(epsilon=0.1)
-MOOD = dp.local.Repeated(["good", "bad", "so so"], 0.5, permanent=1)
+MOODS = ["good", "bad", "so so"]
+MOOD = dp.local.Repeated(MOODS, 0.5, permanent=1, values=2)
 
 
 def test_a_ledger_of_python_goes_on_in_javascript_and_back(tmp_path: Path) -> None:
@@ -528,15 +534,19 @@ def test_a_ledger_of_python_goes_on_in_javascript_and_back(tmp_path: Path) -> No
     cost = python.lifetime(MOOD)
     assert cost is not None
     assert (cost.reports, cost.values) == (3, 2)
-    python.randomize(MOOD, "bad")  # which JavaScript has paid for
+    python.randomize(MOOD, "bad")
+    python.randomize(MOOD, "so so")  # for whom one of the others stands in
     assert python.spent == Fraction(22, 10)
+    later = dp.local.Repeated(MOODS, 0.5, permanent=1, values=1, period="later")
     with pytest.raises(BudgetExceeded) as refusal:
-        python.randomize(MOOD, "so so")
-    ((said, after),) = lived([{"ledger": path.read_text(), "epsilon": "3", "steps": [step(MOOD, "so so"), step(BIT, 1)]}])
-    assert said[0] == f"BudgetExceeded: {refusal.value}"
+        python.randomize(later, "so so")
+    steps = [step(later, "so so"), step(later, "good"), step(MOOD, "so so"), step(BIT, 1)]
+    ((said, after),) = lived([{"ledger": path.read_text(), "epsilon": "3", "steps": steps}])
+    assert said[:2] == [f"BudgetExceeded: {refusal.value}"] * 2
     assert after is not None
     path.write_text(after)
     assert python.spent == Fraction(23, 10)
+    assert json.loads(after)["seen"] == json.loads(ledger)["seen"]
 
 
 def test_what_is_refused_costs_nothing_and_calls_at_once_wait_for_each_other() -> None:
@@ -592,7 +602,7 @@ def test_a_ledger_is_begun_once_and_its_total_is_fixed(tmp_path: Path) -> None:
 
 def test_a_damaged_or_foreign_ledger_is_refused_and_never_begun_anew(tmp_path: Path) -> None:
     path = tmp_path / "me.json"
-    client = dp.local.Client(path, epsilon=2)
+    client = dp.local.Client(path, epsilon=3)
     client.randomize(MOOD, "good")
     client.randomize(BIT, True)
     good = path.read_text()
@@ -632,11 +642,22 @@ def test_a_damaged_or_foreign_ledger_is_refused_and_never_begun_anew(tmp_path: P
         "a field more": damaged(extra=1),
         "a field less": canonical({name: fact for name, fact in facts.items() if name != "seen"}),
     }
-    jobs = [{"ledger": text, "epsilon": 2, "steps": [step(BIT, True)]} for text in bad.values()]
-    ((fine, _), *answers) = lived([{"ledger": good, "epsilon": 2, "steps": [step(BIT, True)]}, *jobs])
+    jobs = [{"ledger": text, "epsilon": 3, "steps": [step(BIT, True)]} for text in bad.values()]
+    ((fine, _), *answers) = lived([{"ledger": good, "epsilon": 3, "steps": [step(BIT, True)]}, *jobs])
     assert fine[0].startswith('{"v":1,')
     for (name, text), (said, left) in zip(bad.items(), answers, strict=True):
         assert said == ["LedgerRefused: The client's ledger is missing or damaged; nothing is reported without it."], name
+        assert left == text
+        path.write_text(text)
+        with pytest.raises(LedgerRefused, match="missing or damaged"):
+            client.randomize(BIT, True)
+    for foreign in (["0" * 32], sorted([*marks, *(f"{number:032x}" for number in range(2))])):
+        text = damaged(seen={MOOD.hash: foreign})
+        ((said, left),) = lived([{"ledger": text, "epsilon": 3, "steps": [step(MOOD, "good"), step(MOOD, "bad")]}])
+        assert (
+            said
+            == ["LedgerRefused: The client's ledger has marks that are not of this task; nothing is reported without it."] * 2
+        )
         assert left == text
 
 
@@ -774,7 +795,8 @@ def test_a_browser_makes_the_same_reports(tmp_path: Path) -> None:
 def test_tabs_of_a_browser_share_one_ledger_that_lasts(tmp_path: Path) -> None:
     """Two tabs spend as fast as they can: 60 reports of epsilon 1/20 fit after the mood's 1, and not one more leaves. A page that
     is loaded again finds the ledger, and its memory; Python reads it."""
-    tasks = [dp.local.Bit(epsilon=0.05), MOOD]
+    mood = dp.local.Repeated(MOODS, 0.5, permanent=1, values=1)
+    tasks = [dp.local.Bit(epsilon=0.05), mood]
     files = {"tab.html": TAB, "tasks.json": json.dumps([task.to_json() for task in tasks])}
     with browser(tmp_path, files, ["tab.html?first", "tab.html?second"]) as ear:
         one, two, again = sorted((ear.get(timeout=60) for _ in range(3)), key=lambda said: "ledger" in said)
@@ -784,6 +806,6 @@ def test_tabs_of_a_browser_share_one_ledger_that_lasts(tmp_path: Path) -> None:
     (tmp_path / "me.json").write_text(str(again["ledger"]))
     client = dp.local.Client(tmp_path / "me.json")
     assert client.left == 0
-    cost = client.lifetime(MOOD)
+    cost = client.lifetime(mood)
     assert cost is not None
     assert cost.reports == 3

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import math
+from collections.abc import Callable
 from fractions import Fraction
+from functools import cache
 from itertools import product
 
 import numpy as np
@@ -13,11 +17,12 @@ from discreet.balls import arb, ball, precision
 from discreet.errors import ParameterError
 from discreet.local import Repeated, read_collector, read_task
 from discreet.local.memoised import Memoised
+from discreet.noise.coins import Chance
 
 PROTOCOLS = [
-    Memoised(Fraction(1, 2), 2, Fraction(1)),
-    Memoised(Fraction(1), 5, Fraction(3)),
-    Memoised(Fraction(1), 64, Fraction(2)),
+    Memoised(Fraction(1, 2), 2, Fraction(1), 1),
+    Memoised(Fraction(1), 5, Fraction(3), 2),
+    Memoised(Fraction(1), 64, Fraction(2), 64),
 ]
 
 
@@ -63,19 +68,131 @@ def test_any_number_of_reports_about_one_value_cost_the_permanent_epsilon(protoc
         assert forever > target * (1 - ball(Fraction(1, 10**3)))  # ... up to all that memory protects
 
 
-@pytest.mark.parametrize("protocol", PROTOCOLS, ids=label)
-def test_the_permanent_step_is_rounded_towards_privacy(protocol: Memoised) -> None:
-    with precision(600):
-        lie = ball((1 - protocol.kept) / (protocol.size - 1))
-        found, target = ball(protocol.kept) / lie, ball(protocol.permanent).exp()
-        assert found < target
-        assert found > target * (1 - ball(Fraction(1, 10**60)))
+TINY = [
+    Memoised(Fraction(1, 2), 3, Fraction(1), 1),
+    Memoised(Fraction(1, 2), 3, Fraction(1), 2),
+    Memoised(Fraction(99, 100), 3, Fraction(1), 2),  # hardly any fresh noise: memory alone protects
+]
+
+
+def orders(protocol: Memoised) -> dict[tuple[int, ...], bytes]:
+    """For every order of the values' marks, which all have the same chance, a secret that gives it."""
+    found: dict[tuple[int, ...], bytes] = {}
+    for number in range(200):
+        secret = number.to_bytes(32, "big")
+        marks = [protocol.answered(secret, "task", code, ())[1] for code in range(protocol.size)]
+        found.setdefault(tuple(sorted(range(protocol.size), key=lambda code: marks[code])), secret)
+    assert len(found) == math.factorial(protocol.size)
+    return found
+
+
+def answered(protocol: Memoised, secret: bytes, history: tuple[int, ...]) -> tuple[int, ...]:
+    """The values that a client answers for, one after the other."""
+    seen: tuple[str, ...] = ()
+    codes = []
+    for code in history:
+        chosen, seen = protocol.answered(secret, "task", code, seen)
+        codes.append(chosen)
+    return tuple(codes)
+
+
+def laws(protocol: Memoised, rounds: int) -> dict[tuple[int, ...], list[arb]]:
+    """The chance of every run of reports, for every history of values; exact, with the probabilities that are drawn."""
+    secrets, runs = orders(protocol).values(), list(product(range(protocol.size), repeat=rounds))
+
+    @cache
+    def together(reports: tuple[int, ...], code: int) -> arb:
+        return protocol.history_likelihood(reports, code)
+
+    @cache
+    def chance(codes: tuple[int, ...], reports: tuple[int, ...]) -> arb:
+        parts = (tuple(y for y, other in zip(reports, codes, strict=True) if other == code) for code in sorted(set(codes)))
+        return math.prod((together(part, code) for part, code in zip(parts, sorted(set(codes)), strict=True)), start=ball(1))
+
+    def law(history: tuple[int, ...]) -> list[arb]:
+        lives = [answered(protocol, secret, history) for secret in secrets]
+        return [sum((chance(codes, reports) for codes in lives), ball(0)) / len(lives) for reports in runs]
+
+    return {history: law(history) for history in runs}
+
+
+def single(law: list[arb], rounds: int, when: int) -> list[arb]:
+    """The law of the one report at this time."""
+    runs = list(product(range(3), repeat=rounds))
+    return [sum((chance for run, chance in zip(runs, law, strict=True) if run[when] == y), ball(0)) for y in range(3)]
+
+
+def pattern(history: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(history.index(value) for value in history)
+
+
+def worst(one: list[arb], other: list[arb]) -> arb:
+    return max((a / b for a, b in zip(one, other, strict=True)), key=float)
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 3])
+@pytest.mark.parametrize("protocol", TINY, ids=lambda protocol: f"{label(protocol)} {protocol.values}")
+def test_what_all_reports_tell_by_enumeration(protocol: Memoised, rounds: int) -> None:
+    """Every pair of histories, every run of reports: the three sentences of the theorem."""
+    with precision(200):
+        found = laws(protocol, rounds)
+        slack = ball(Fraction(1, 10**40))  # sums of balls
+        same, any_two = ball(protocol.values * protocol.permanent).exp(), (arb(protocol.fresh_epsilon) * rounds).exp()
+        for (a, one), (b, other) in product(found.items(), repeat=2):
+            assert abs(sum(one, ball(0)) - 1) < slack
+            ratio = worst(one, other)
+            assert not ratio > any_two
+            if pattern(a) == pattern(b):
+                assert not ratio > same
+            for when in range(rounds):
+                assert not worst(single(one, rounds, when), single(other, rounds, when)) > ball(protocol.epsilon).exp() * (
+                    1 + slack
+                )
+
+
+def test_a_pattern_is_more_than_the_times_of_change() -> None:
+    """a, b, a and a, b, c change at the same times; but the one repeats a response, which costs more than memory would."""
+    protocol = TINY[2]
+    with precision(200):
+        found = laws(Memoised(protocol.epsilon, 3, protocol.permanent, 3), 3)
+        assert worst(found[0, 1, 2], found[0, 1, 0]) > ball(3 * protocol.permanent).exp()
+        forever = worst(found[0, 1, 0], found[1, 0, 1])
+        assert forever > ball(protocol.permanent).exp()  # two values do tell more than one
+
+
+@pytest.mark.parametrize("permanent", [Fraction(1), Fraction(2, 10**90), Fraction(100)])
+def test_the_permanent_step_is_exact(permanent: Fraction) -> None:
+    """However little or much of it: epsilon 2e-90 differs from a fair choice in its 300th digit only."""
+    protocol = Memoised(permanent / 2, 3, permanent, 3)
+    with precision(3000):
+        found = (2 * protocol.kept() / (1 - protocol.kept())).log()
+        assert abs(found / ball(permanent) - 1) < ball(Fraction(1, 10**60))
+        assert protocol.kept() > ball(Fraction(1, 3))
+    asked: list[int] = []
+
+    def digits(known: int, below: int) -> Callable[[str, int], int]:
+        """Those of the chance itself for so many rounds, then one that is lower."""
+        exact = Chance(protocol.kept).digits(256 * known)[0] - below
+
+        def told(purpose: str, round_: int) -> int:
+            assert purpose == "keep"
+            asked.append(round_)
+            return exact >> 256 * (known - 1 - round_) & (2**256 - 1)
+
+        return told
+
+    for known in (1, 2, 3):
+        asked.clear()
+        assert protocol._keeps(digits(known, 1))
+        assert not protocol._keeps(digits(known, -1))
+        assert asked == [*range(known), *range(known)]
+    assert protocol.rates.gain > 0
 
 
 def test_when_a_value_changes_is_not_hidden_by_memory() -> None:
     """(1, 1) from a constant 1 against (1, 1) from 0 then 2, whose responses are independent: more than two permanent epsilons
     would allow for many values, yet within two fresh steps. So the lifetime cost tells both."""
-    protocol = Memoised(Fraction(5), 64, Fraction(11, 2))
+    protocol = Memoised(Fraction(5), 64, Fraction(11, 2), 2)
     with precision(400):
         constant = protocol.history_likelihood([1, 1], 1)
         changing = protocol.history_likelihood([1], 0) * protocol.history_likelihood([1], 2)
@@ -90,9 +207,8 @@ def test_permanent_codes_are_fixed_and_have_their_law(protocol: Memoised) -> Non
     drawn = [protocol.permanent_code(secret, "task", 1) for secret in secrets]
     assert drawn[:50] == [protocol.permanent_code(secret, "task", 1) for secret in secrets[:50]]
     assert drawn[:200] != [protocol.permanent_code(secret, "another", 1) for secret in secrets[:200]]
-    law = [
-        20_000 * float(protocol.kept if code == 1 else (1 - protocol.kept) / (protocol.size - 1)) for code in range(protocol.size)
-    ]
+    kept = float(protocol.kept())
+    law = [20_000 * (kept if code == 1 else (1 - kept) / (protocol.size - 1)) for code in range(protocol.size)]
     assert statistics.chi_square(np.bincount(drawn, minlength=protocol.size), law) > statistics.ALARM
 
 
@@ -109,7 +225,7 @@ def test_what_is_drawn_has_the_stated_likelihood(protocol: Memoised) -> None:
 
 def test_the_task_estimates_plans_and_tells_its_price() -> None:
     """20,000 people, 6 standard errors: false alarm 2e-9 each."""
-    task = Repeated(["good", "bad", "none"], 1, permanent=3, missing="none")
+    task = Repeated(["good", "bad", "none"], 1, permanent=3, values=2, missing="none")
     collector = task.collector()
     collector.add(task.randomize(["good"] * 12_000 + ["bad"] * 6000 + [None] * 2000))
     estimate = collector.estimate()
@@ -118,18 +234,36 @@ def test_the_task_estimates_plans_and_tells_its_price() -> None:
     assert read_collector(collector.to_json()).count == 20_000
     assert task.epsilon == 1
     assert "noise" in str(task.plan(20))
-    cost = task.lifetime(reports=100, values=2)
-    assert (cost.one_report, cost.same_changes) == (1, 6)
-    assert cost.any_history > 100
-    assert task.lifetime(reports=1, values=2).same_changes < 3  # one report cannot tell about two values, nor all about one
+    cost = task.lifetime(reports=100)
+    assert (cost.values, cost.one_report, cost.same_pattern) == (2, 1, 6)
+    assert cost.any_history == pytest.approx(100 * task.protocol.fresh_epsilon)
+    assert "6 for all, between histories of the same pattern" in str(cost)
+    assert task.lifetime(reports=1).same_pattern < 3  # one report cannot tell about two values, nor all about one
+    assert json.loads(task.to_json())["protocol"] == {"name": "memoised", "permanent": "3", "values": 2}
+    assert task.hash != Repeated(["good", "bad", "none"], 1, permanent=3, values=1, missing="none").hash
 
 
 def test_bad_parameters() -> None:
     from discreet import text
 
     with pytest.raises(ParameterError, match="permanent epsilon above"):
-        Repeated(["a", "b"], 2, permanent=2)
+        Repeated(["a", "b"], 2, permanent=2, values=1)
     with pytest.raises(ParameterError, match="closed domain"):
-        Repeated(text(), 1, permanent=2)
+        Repeated(text(), 1, permanent=2, values=1)
     with pytest.raises(ParameterError, match="above 0"):
-        Repeated(["a", "b"], 1, permanent=-1)
+        Repeated(["a", "b"], 1, permanent=-1, values=1)
+    with pytest.raises(TypeError, match="values"):
+        Repeated(["a", "b"], 1, permanent=2)  # type: ignore[call-arg]
+    for values in (0, -1, 1.0, True, None, "2"):
+        with pytest.raises(ParameterError, match="values must be a whole number"):
+            Repeated(["a", "b"], 1, permanent=2, values=values)  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="values=1 to values=2"):
+        Repeated(["a", "b"], 1, permanent=2, values=3)
+    with pytest.raises(ParameterError, match="ask for coarser ones"):
+        Repeated(range(2**16 + 1), 1, permanent=2, values=3)
+    facts = json.loads(Repeated(["a", "b"], 1, permanent=2, values=1).to_json())
+    for strange in (0, 3, 1.0, True, "1", None, [1]):
+        with pytest.raises(ParameterError):
+            read_task(json.dumps({**facts, "protocol": {**facts["protocol"], "values": strange}}))
+    with pytest.raises(ParameterError):
+        read_task(json.dumps({**facts, "protocol": {"name": "memoised", "permanent": "2"}}))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from discreet.local import (
@@ -21,7 +23,7 @@ from discreet.local.task import Task
 TASKS: dict[str, tuple[Task, object]] = {
     "frequencies": (Frequencies(["<b>", "$x$"], 2), "<b>"),
     "bit": (Bit(2), True),
-    "repeated": (Repeated(["good", "bad"], 1, permanent=2), "good"),
+    "repeated": (Repeated(["good", "bad"], 1, permanent=2, values=1), "good"),
     "mean": (Mean(0, 15, 2), 3),
     "distribution": (Distribution(0, 15, 2, bins=16), 3),
     "heavy hitters": (HeavyHitters(4, length=1, alphabet="ab", cells=16), "a"),
@@ -29,9 +31,9 @@ TASKS: dict[str, tuple[Task, object]] = {
 every_task = pytest.mark.parametrize("name", list(TASKS))
 
 
-def estimated(task: Task, value: object) -> object:
+def estimated(task: Task, value: object, people: int = 500) -> object:
     collector = task.collector()
-    collector.add(task.randomize([value] * 500))
+    collector.add(task.randomize([value] * people))
     return collector.estimate()
 
 
@@ -50,6 +52,37 @@ def test_an_estimate_shows_itself(name: str) -> None:
     axes = found.plot()
     assert axes.get_title(loc="left").endswith("500 randomised reports")
     assert found.plot(axes) is axes
+
+
+def extreme(epsilon: float) -> dict[str, tuple[Task, object]]:
+    names = ("k-ary", "subset", "projective", "unary", "hashing")
+    shares = {name: (Frequencies(range(5), epsilon, protocol=name), 1) for name in names}
+    means = {name: (Mean(0, 1, epsilon, protocol=name), 1) for name in ("duchi", "hybrid")}
+    return {
+        **shares,
+        **means,
+        "two": (Frequencies(["a", "b"], epsilon), "a"),
+        "mean": (Mean(0, 1, epsilon), 0.3),
+        "distribution": (Distribution(0, 1, epsilon, bins=16), 0.5),
+        "heavy hitters": (HeavyHitters(epsilon, length=1, alphabet="ab", cells=16), "a"),
+        "repeated": (Repeated(range(3), min(epsilon, 999), permanent=min(2 * epsilon, 1000), values=2), 2),
+    }
+
+
+@pytest.mark.parametrize("epsilon", [1e-100, 1e-30, 700, 1000])
+def test_extreme_epsilons_give_numbers(epsilon: float) -> None:
+    for name, (task, value) in extreme(epsilon).items():
+        found = estimated(task, value, 20)
+        assert isinstance(found, Result)
+        columns = found.columns()
+        numbers = [cell for column in columns for cell in columns[column] if column != "item"]
+        assert all(isinstance(cell, float) and math.isfinite(cell) for cell in numbers), name
+        if len(columns.get("consistent", ())) > 1:
+            assert sum(columns["consistent"]) == pytest.approx(1), name  # type: ignore[arg-type]
+        assert str(found)
+        assert "standard error" in str(task.plan(20))
+        if isinstance(task, Repeated):
+            assert 0 < task.lifetime(reports=3).any_history < math.inf
 
 
 @every_task

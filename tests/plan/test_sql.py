@@ -12,6 +12,7 @@ import pytest
 from plan.accepted import ACCEPTED, COLUMNS, SCHEMA
 
 from discreet.errors import ParameterError
+from discreet.plan.builder import Draft
 from discreet.plan.evaluate import evaluate
 from discreet.plan.expressions import Call, Column, Literal
 from discreet.plan.query import Count, Distinct, Join, Key, Mean, Mode, Order, Output, Quantile, Query, Sum, Variance
@@ -154,3 +155,28 @@ def test_parsing_is_quick() -> None:
 def test_sqlglot_is_loaded_late() -> None:
     program = "import sys, discreet.plan.sql, discreet.plan.evaluate; assert 'sqlglot' not in sys.modules"
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_a_choice_is_written_in_sql_as_in_python() -> None:
+    score = "CASE WHEN debt >= candidate THEN candidate ELSE 0 END"
+    asked = parse_query(f"SELECT choose([200, 500.5], {score}) AS best FROM data WHERE age > 3", SCHEMA)
+    assert asked == Draft(SCHEMA).where("age > 3").choose([200, 500.5], score).finished()
+    assert parse_query(str(asked), SCHEMA) == asked
+    assert parse_query(f"SELECT choose([1, 2], {score}) FROM data", SCHEMA).outputs[0].name == "best"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("choose([200, age], 1)", "constants"),
+        ("choose(200, 1)", "candidates and a score"),
+        ("choose([200])", "candidates and a score"),
+        ("choose([], 1)", "at least one value"),
+        ("choose([1, 'a'], 1)", "one type"),
+        ("choose([1, 2], candidat)", "no column candidat"),
+        ("choose([1, 2], age) FILTER (WHERE age > 3)", "no FILTER"),
+    ],
+)
+def test_a_choice_that_cannot_be_read_is_refused(text: str, said: str) -> None:
+    with pytest.raises(ParameterError, match=said):
+        parse_query(f"SELECT {text} AS best FROM data", SCHEMA)

@@ -45,7 +45,6 @@ FUNCTIONS = [
     ("array_agg(s)", "array_agg", "GROUP BY"),
     ("any_value(s)", "any_value", "GROUP BY"),
     ("max_by(s, a)", "max_by", "GROUP BY"),
-    ("choose([1, 2], a)", "choose", "curator.choose([200, 500], score="),
     ("min(a)", "min", "write quantile(a, 0.01)"),
     ("max(x * 2)", "max", "write quantile((x * 2), 0.99)"),
     ("max(seen)", "max", "write quantile(days(seen, DATE '2021-05-01'), 0.99)"),

@@ -16,10 +16,15 @@ from discreet.errors import ParameterError
 if TYPE_CHECKING:
     from discreet.curator import Curator
 
-__all__ = ["Accuracy", "Configuration", "Delta", "Epsilon", "Rho", "Sql", "accuracy_of", "opened", "sql_of"]
+__all__ = ["Accuracy", "Configuration", "Delta", "Epsilon", "Questions", "Rho", "accuracy_of", "opened", "texts_of"]
 
 Configuration = Annotated[Path, typer.Argument(help="The owner's file, such as hospital.toml.", show_default=False)]
-Sql = Annotated[str, typer.Argument(help="One SELECT over the table data, or @FILE that holds it.", show_default=False)]
+Questions = Annotated[
+    list[str],
+    typer.Argument(
+        help="One SELECT over the table data, or @FILE that holds it. Several share one cost evenly.", show_default=False
+    ),
+]
 Epsilon = Annotated[float | None, typer.Option(help="What to spend, of a budget with an epsilon.")]
 Rho = Annotated[float | None, typer.Option(help="What to spend, of a budget with a rho.")]
 Delta = Annotated[float | None, typer.Option(help="What private selection of open keys may spend of the budget's delta.")]
@@ -43,11 +48,9 @@ def opened(configuration: Path) -> Iterator[Curator]:
         yield curator
 
 
-def sql_of(text: str) -> str:
-    """The question itself, or what is in the file after the @."""
-    if not text.startswith("@"):
-        return text
-    return read_text(Path(text[1:]))
+def texts_of(questions: list[str]) -> list[str]:
+    """The questions themselves, or what is in the files after the @."""
+    return [read_text(Path(text[1:])) if text.startswith("@") else text for text in questions]
 
 
 def accuracy_of(given: list[str] | None) -> float | dict[str, float] | None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from discreet.privacy.account import Account
     from discreet.privacy.amount import Amount
 
-__all__ = ["run"]
+__all__ = ["amounts", "run"]
 
 
 def run(
@@ -60,13 +60,18 @@ def _history(entries: Sequence[Entry]) -> str:
 
 def _json(account: Account, entries: Sequence[Entry] | None) -> str:
     facts: dict[str, object] = {"discreet": "spending", "version": 1}
-    facts |= {"total": _amount(account.total), "spent": _amount(account.spent), "remaining": _amount(account.remaining)}
+    facts |= amounts(account)
     if entries is not None:
         facts["history"] = [
             {"number": one.number, "time": one.time, "state": one.state, "cost": one.asked, "question": one.question}
             for one in entries
         ]
     return json.dumps(facts)
+
+
+def amounts(account: Account) -> dict[str, dict[str, float | None]]:
+    """Total, spent and remaining as numbers."""
+    return {"total": _amount(account.total), "spent": _amount(account.spent), "remaining": _amount(account.remaining)}
 
 
 def _amount(amount: Amount) -> dict[str, float | None]:

@@ -33,6 +33,8 @@ class Format(StrEnum):
     parquet = "parquet"
 
 
+_ENDINGS = {"": Format.table, "txt": Format.table, "csv": Format.csv, "json": Format.json, "parquet": Format.parquet}
+
 FormatOption = Annotated[Format | None, typer.Option(help="How to write it; by the ending of --output unless told.")]
 FileOption = Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file.")]
 PlotOption = Annotated[Path | None, typer.Option(help="Also draw it, as .png or .svg.")]
@@ -51,16 +53,19 @@ class Output:
         """The format that was asked for, or the one of the file's ending."""
         if format is None:
             ending = "" if file is None else file.suffix.lower().removeprefix(".")
-            format = Format(ending) if ending in ("csv", "json", "parquet") else Format.table
+            if ending not in _ENDINGS:
+                raise ParameterError(f"{file} ends in none of {', '.join(_ENDINGS)[2:]}; rename it, or say --format.")
+            format = _ENDINGS[ending]
         if format is Format.parquet and file is None:
             raise ParameterError("Parquet needs a file; add -o result.parquet.")
         for place in (file, plot):
             if place is not None:
                 checked_place(place)
         if plot is not None:
-            from discreet.privacy.canvas import check_ending
+            from discreet.privacy.canvas import check_ending, check_installed
 
             check_ending(plot)
+            check_installed()
         return cls(format, file, plot)
 
     def write(

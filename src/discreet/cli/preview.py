@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.asking import Accuracy, Configuration, Delta, Epsilon, Rho, Sql, accuracy_of, opened, sql_of
+from discreet.cli.asking import Accuracy, Configuration, Delta, Epsilon, Questions, Rho, accuracy_of, opened, texts_of
 
 __all__ = ["Format", "run"]
 
@@ -23,14 +23,14 @@ class Format(StrEnum):
 
 def run(
     configuration: Configuration,
-    sql: Sql,
+    questions: Questions,
     epsilon: Epsilon = None,
     rho: Rho = None,
     delta: Delta = None,
     accuracy: Accuracy = None,
     format: Annotated[Format, typer.Option(help="A table to read, or JSON.")] = Format.table,
 ) -> None:
-    """Show what a question would cost and how far off its answer would be.
+    """Show what questions would cost and how far off their answers would be.
 
     It is free and looks at no data.
 
@@ -40,9 +40,9 @@ def run(
 
       discreet preview hospital.toml @question.sql --accuracy n=20
     """
-    text, goal = sql_of(sql), accuracy_of(accuracy)
+    texts, goal = texts_of(questions), accuracy_of(accuracy)
     with opened(configuration) as curator:
-        preview = curator.preview(text, epsilon=epsilon, rho=rho, delta=delta, accuracy=goal)
+        preview = curator.preview_batch(texts, epsilon=epsilon, rho=rho, delta=delta, accuracy=goal)
     if format is Format.json:
         typer.echo(json.dumps({"discreet": "preview", "version": 1, **asdict(preview)}))
     else:

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from discreet.cli.asking import Accuracy, Configuration, Delta, Epsilon, Rho, Sql, accuracy_of, opened, sql_of
+from discreet.cli.asking import Accuracy, Configuration, Delta, Epsilon, Questions, Rho, accuracy_of, opened, texts_of
+from discreet.cli.budget import amounts
 from discreet.cli.output import FileOption, Format, FormatOption, Output, PlotOption, as_csv, draw, in_json
+from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
     from discreet.curator import Curator
@@ -28,7 +30,7 @@ _KEPT = " and ask again: the answer is kept, and free"
 
 def run(
     configuration: Configuration,
-    sql: Sql,
+    questions: Questions,
     epsilon: Epsilon = None,
     rho: Rho = None,
     delta: Delta = None,
@@ -47,24 +49,30 @@ def run(
 
       discreet query hospital.toml @question.sql --accuracy n=20 --plot chart.png
 
+      discreet query hospital.toml @wards.sql @ages.sql --epsilon 1 --format json
+
+    Several questions share one cost evenly; as JSON they are one line each.
+
     Exit code 3: the budget does not hold the question, and nothing was spent.
     """
-    place = Output.checked(format, output, plot)
-    text, goal = sql_of(sql), accuracy_of(accuracy)
+    place, texts, goal = Output.checked(format, output, plot), texts_of(questions), accuracy_of(accuracy)
+    if len(texts) > 1 and (place.format in (Format.csv, Format.parquet) or plot is not None):
+        raise ParameterError("Several answers are no one table or picture; write --format json or table, and leave out --plot.")
     try:
         with opened(configuration) as curator, _progress(curator):
-            answer = curator.sql(text, epsilon=epsilon, rho=rho, delta=delta, accuracy=goal)
+            answers = curator.batch(texts, epsilon=epsilon, rho=rho, delta=delta, accuracy=goal)
     except KeyboardInterrupt:
         typer.echo("Interrupted. If it was being counted, the question is paid for: discreet budget --history says so.", err=True)
         raise typer.Exit(INTERRUPTED) from None
-    texts = {
-        Format.table: lambda: f"{answer}\n",
-        Format.csv: lambda: as_csv(_columns(answer)),
-        Format.json: lambda: _json(answer),
+    first = answers[0]
+    forms = {
+        Format.table: lambda: "\n\n".join(map(str, answers)) + "\n",
+        Format.csv: lambda: as_csv(_columns(first)),
+        Format.json: lambda: "".join(_json(answer) for answer in answers),
     }
-    place.write(texts, answer.to_arrow, done=f" {answer.left}.", comfort=_KEPT)
+    place.write(forms, first.to_arrow, done=f" {answers[-1].left}.", comfort=_KEPT)
     if plot is not None:
-        draw(answer.plot, plot)
+        draw(first.plot, plot)
         typer.echo(f"Wrote {plot}.", err=True)
 
 
@@ -80,7 +88,7 @@ def _json(answer: Answer) -> str:
         "version": 1,
         "question": answer.question,
         "cost": answer.cost,
-        "left": str(answer.left),
+        "budget": None if isinstance(answer.left, str) else amounts(answer.left),
         "repeated": answer.repeated,
         "parts": [list(part) for part in answer.parts],
         "remarks": list(answer.remarks),

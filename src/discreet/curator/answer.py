@@ -11,7 +11,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -54,7 +54,7 @@ class Column:
             raise ParameterError("An interval has two ends; give lower and upper, or neither.")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Answer:
     """A table of keys and outputs. Intervals cover the statistic after clamping and bounding.
 
@@ -133,8 +133,21 @@ class Answer:
 
         return plot(self, output, ax)
 
+    def __getitem__(self, name: str) -> tuple[Value, ...]:
+        """The values of a key or an output."""
+        if name in self.outputs:
+            return self.outputs[name].values
+        if name not in self.keys:
+            raise KeyError(f"There is no column {name!r}; there are {', '.join((*self.keys, *self.outputs))}.")
+        return self.keys[name]
+
+    def __iter__(self) -> Iterator[dict[str, Value]]:
+        return iter(self.rows())
+
     def __str__(self) -> str:
         return answer_text(self)
+
+    __repr__ = __str__
 
     def _repr_html_(self) -> str:
         return answer_html(self)

@@ -59,8 +59,9 @@ class Attributes(Task):
             if not isinstance(task, Task) or isinstance(task, Attributes):
                 raise ParameterError(f"Every attribute is a task of its own, and not attributes again; {_WRITE}.")
         made = {name: tasks[name] for name in sorted(tasks)}  # JSON keeps no order
-        collectors = tuple(task.collector() for task in made.values())  # an open domain has no collector without candidates
-        protocol = OneOf(tuple(collector.task.protocol for collector in collectors))
+        for task in made.values():
+            task.collector()  # which refuses an open domain, that has none without candidates
+        protocol = OneOf(tuple(task.protocol for task in made.values()))
         self._fill(question, period, tasks=made, protocol=protocol)
 
     def __hash__(self) -> int:

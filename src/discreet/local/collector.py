@@ -1,7 +1,8 @@
 """The server's side: checks, counts and forgets reports; estimates at any time.
 
-A collector's state is one run of counters, whose length does not depend on how many reports came. States of one task add, and
-are kept as JSON. No report can make a collector fail: those it cannot use are counted under a reason, and change nothing else.
+A collector's state (``state.py``) is one run of counters, whose length does not depend on how many reports came. States of one
+task add, and are kept as JSON. No report can make a collector fail: those it cannot use are counted under a reason, and change
+nothing else. Files and other collectors are taken in once only.
 
 Nonces are the exception to constant memory: reports that carry one are remembered by it, so that a second one is refused.
 """
@@ -9,8 +10,6 @@ Nonces are the exception to constant memory: reports that carry one are remember
 from __future__ import annotations
 
 import hashlib
-import json
-from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
@@ -19,12 +18,13 @@ import numpy as np
 
 from discreet.errors import ParameterError, ValueRefused
 from discreet.local.protocol import Protocol, Rows
-from discreet.local.report import VERSION, Batch, Report, UnreadableFile
-from discreet.local.state import from_text, to_text
+from discreet.local.report import VERSION, Batch, Report, UnreadableFile, report_facts
+from discreet.local.state import MOST_REPORTS, State
+from discreet.local.state_text import Stored, to_text
 from discreet.noise.coins import Booleans
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     import pyarrow
 
@@ -59,36 +59,36 @@ class Collector(Generic[Result]):
     ) -> None:
         self.task, self.candidates = task, candidates
         self._protocol, self.conclude = protocol, conclude
-        self._tally = np.zeros(protocol.cells, dtype=np.int64)
-        self._count = 0
-        self._refused: Counter[str] = Counter()
-        self._nonces: set[str] = set()
+        self._state = State.empty(protocol.cells)
 
     @property
     def count(self) -> int:
         """How many reports were counted."""
-        return self._count
+        return self._state.count
 
     @property
     def refused(self) -> dict[str, int]:
         """How many reports (or files) were refused, by reason."""
-        return dict(self._refused)
+        return dict(self._state.refused)
 
     def __repr__(self) -> str:
-        return f"Collector(count={self._count}, refused={self.refused})"
+        return f"Collector(count={self.count}, refused={self.refused})"
 
     def estimate(self) -> Result:
         """What the reports say about all who sent one."""
-        if self._count == 0:
+        if self.count == 0:
             raise ValueRefused("There are no reports to estimate from; collect at least one.")
-        return self.conclude(self._tally, self._count)
+        return self.conclude(self._state.tally, self.count)
 
     def add(self, reports: Report | Batch | str | bytes | dict[str, object] | Path | pyarrow.Table | Iterable[object]) -> None:
-        """Take in a report, a batch, JSON text, an Arrow table, a list of reports, or a file (a ``Path``). Never fails."""
+        """Take in a report, a batch, JSON text, an Arrow table, a list of reports, or a file (a ``Path``).
+
+        Never fails, whatever is sent; only a file that is not there is refused with a sentence.
+        """
         if isinstance(reports, Path):
             self.add_file(reports)
         elif isinstance(reports, Batch):
-            self._add_rows(reports.task, str(VERSION), reports.rows, None, reports.nonces)
+            self._add_batch(reports)
         elif isinstance(reports, (Report, str, bytes, dict)):
             self._add_plain([reports])
         elif type(reports).__module__.startswith("pyarrow"):
@@ -97,22 +97,28 @@ class Collector(Generic[Result]):
             if is_table(reports):
                 self._add_pieces(table_pieces(reports, self._protocol.form))
             else:
-                self._refused["malformed"] += 1
+                self._state.refuse("malformed")
         elif isinstance(reports, Iterable):
             self._add_many(reports)
         else:
-            self._refused["malformed"] += 1
+            self._state.refuse("malformed")
 
     def add_file(self, path: str | Path) -> None:
         """Take in a Parquet file, or a file with one JSON report a line (``.jsonl``), without loading all of it.
 
-        A file that cannot be read to its end is refused as a whole, so that it can be repaired and added again.
+        A file that cannot be read to its end is refused as a whole, so that it can be repaired and added again; so is one whose
+        bytes have been counted before.
         """
         file, part = Path(path), self.fresh()
         if not file.is_file():
             raise ParameterError(f"There is no file {file}; give a Parquet file or a .jsonl file of reports.")
-        part._nonces = set(self._nonces)
+        part._state.nonces = set(self._state.nonces)
         try:
+            with file.open("rb") as whole:
+                mark = hashlib.file_digest(whole, "sha256").hexdigest()[:32]
+            if mark in self._state.files:
+                self._state.refuse("collected before")
+                return
             if file.suffix == ".jsonl":
                 with file.open("rb") as lines:
                     part._add_many(line for line in lines if line.strip())
@@ -121,15 +127,20 @@ class Collector(Generic[Result]):
 
                 part._add_pieces(parquet_pieces(file, self._protocol.form))
         except (OSError, UnreadableFile):
-            self._refused["unreadable file"] += 1
+            self._state.refuse("unreadable file")
+            return
+        if part.count:
+            part._state.files[mark] = None
+        if self.count + part.count > MOST_REPORTS:
+            self._state.refuse("no room", part.count)
         else:
-            self.merge(part)
+            self._state.add(part._state)
 
     def _add_many(self, reports: Iterable[object]) -> None:
         waiting: list[object] = []
         for report in reports:
             if isinstance(report, Batch):
-                self.add(report)
+                self._add_batch(report)
                 continue
             waiting.append(report)
             if len(waiting) == _AT_ONCE:
@@ -141,72 +152,83 @@ class Collector(Generic[Result]):
         rows: list[Rows] = []
         nonces: list[object] = []
         for report in reports:
-            facts = _facts(report)
+            facts = report_facts(report)
             if facts is None:
-                self._refused["malformed"] += 1
-            elif facts.get("v") != VERSION or type(facts.get("v")) is not int:
-                self._refused["another version"] += 1
-            elif facts.get("task") != self.task.hash:
-                self._refused["another task"] += 1
+                self._state.refuse("malformed")
+            elif type(facts.get("v")) is not int or facts["v"] != VERSION:
+                self._state.refuse("another version")
+            elif not isinstance(facts.get("task"), str) or facts["task"] != self.task.hash:
+                self._state.refuse("another task")
             elif (row := self._protocol.row(facts.get("r"))) is None:
-                self._refused["malformed"] += 1
+                self._state.refuse("malformed")
             else:
                 rows.append(row)
                 nonces.append(facts.get("nonce"))
         if rows:
-            self._add_rows(self.task.hash, str(VERSION), np.stack(rows), None, nonces)
+            self._add_rows(np.stack(rows), np.ones(len(rows), dtype=np.bool_), nonces)
+
+    def _add_batch(self, batch: Batch) -> None:
+        if batch.task != self.task.hash:
+            self._state.refuse("another task", len(batch))
+        elif not self._protocol.form.fits(batch.rows) or (batch.nonces is not None and len(batch.nonces) != len(batch)):
+            self._state.refuse("malformed", len(batch))
+        else:
+            self._add_rows(batch.rows, np.ones(len(batch), dtype=np.bool_), batch.nonces)
 
     def _add_pieces(self, pieces: Iterator[Piece]) -> None:
         for piece in pieces:
-            if piece.rows is None and piece.task == self.task.hash:
-                self._refused["malformed"] += piece.length
+            if piece.task != self.task.hash:
+                self._state.refuse("another task", piece.length)
+            elif piece.version != str(VERSION):
+                self._state.refuse("another version", piece.length)
+            elif piece.rows is None:
+                self._state.refuse("malformed", piece.length)
             else:
-                rows = self._protocol.form.empty(piece.length) if piece.rows is None else piece.rows
-                self._add_rows(piece.task, piece.version, rows, piece.there, piece.nonces)
+                self._add_rows(piece.rows, piece.there, piece.nonces)
 
-    def _add_rows(self, task: str, version: str, rows: Rows, there: Booleans | None, nonces: Iterable[object] | None) -> None:
-        if len(rows) == 0:
+    def _add_rows(self, rows: Rows, there: Booleans, nonces: Sequence[object] | None) -> None:
+        """Count those rows of this task's form that are there, are honest and new."""
+        if self.count + len(rows) > MOST_REPORTS:
+            self._state.refuse("no room", len(rows))
             return
-        if version != str(VERSION) or task != self.task.hash:
-            self._refused["another version" if version != str(VERSION) and task == self.task.hash else "another task"] += len(
-                rows
-            )
-            return
-        good = self._protocol.valid(rows) if there is None else self._protocol.valid(rows) & there
-        self._refuse("malformed", len(rows) - int(good.sum()))
+        good = self._protocol.valid(rows) & there
         if nonces is not None:
-            new = good & self._unseen(list(nonces), good)
-            self._refuse("duplicate", int(good.sum()) - int(new.sum()))
+            good &= np.array([nonce is None or isinstance(nonce, (str, bytes)) for nonce in nonces], dtype=np.bool_)
+        self._state.refuse("malformed", len(rows) - int(good.sum()))
+        if nonces is not None:
+            new = good & self._unseen(nonces, good)
+            self._state.refuse("duplicate", int(good.sum()) - int(new.sum()))
             good = new
-        self._tally += self._protocol.tally(rows if good.all() else rows[good])
-        self._count += int(good.sum())
+        self._state.tally += self._protocol.tally(rows if good.all() else rows[good])
+        self._state.count += int(good.sum())
 
-    def _unseen(self, nonces: list[object], good: Booleans) -> Booleans:
+    def _unseen(self, nonces: Sequence[object], good: Booleans) -> Booleans:
         new = np.ones(good.size, dtype=np.bool_)
-        for place in np.flatnonzero(good):
+        for place in np.flatnonzero(good).tolist():
             nonce = nonces[place]
-            if nonce is not None:
-                mark = hashlib.sha256(repr(nonce).encode("utf-8", "replace")).hexdigest()[:32]  # short, whatever was sent
-                new[place] = mark not in self._nonces
-                self._nonces.add(mark)
+            if isinstance(nonce, (str, bytes)):
+                raw = nonce.encode("utf-8", "surrogatepass") if isinstance(nonce, str) else nonce
+                mark = hashlib.sha256(raw).hexdigest()[:32]  # short, whatever was sent
+                new[place] = mark not in self._state.nonces
+                self._state.nonces.add(mark)
         return new
-
-    def _refuse(self, reason: str, count: int) -> None:
-        if count:
-            self._refused[reason] += count
 
     def fresh(self) -> Collector[Result]:
         """An empty collector of the same task."""
         return Collector(self.task, self._protocol, self.conclude, self.candidates)
 
+    def shares(self, other: Collector[object]) -> bool:
+        """Whether one was taken in by the other before, as it is or as it was, or both have taken in the same one."""
+        return self._state.shares(other._state)
+
     def merge(self, other: Collector[object]) -> None:
-        """Add another collector's reports to this one. Reports that both have counted are counted twice."""
+        """Add another collector's reports to this one. Reports that came to both by different ways are counted twice."""
         if not isinstance(other, Collector) or other.task.hash != self.task.hash or other.candidates != self.candidates:
             raise ParameterError("Only collectors of the same task (and the same candidates) can be merged.")
-        self._tally += other._tally
-        self._count += other._count
-        self._refused += other._refused
-        self._nonces |= other._nonces
+        other._state.name()
+        if other is self or self.shares(other):
+            raise ParameterError("These collectors have reports in common, which would count twice; merge each collector once.")
+        self._state.add(other._state)
 
     def __add__(self, other: Collector[object]) -> Collector[Result]:
         both = self.fresh()
@@ -216,26 +238,11 @@ class Collector(Generic[Result]):
 
     def to_json(self) -> str:
         """The whole state, with the task; ``discreet.local.read_collector`` reads it back."""
-        return to_text(self.task, self.candidates, self._tally, self._count, self._refused, self._nonces)
+        self._state.name()
+        return to_text(self.task, self.candidates, self._state)
 
-    def restore(self, text: str) -> None:
-        """Add the reports of a state that ``to_json`` wrote for this task."""
-        state = from_text(text)
-        if state.task != self.task.to_json() or state.candidates != self.candidates or state.tally.size != self._tally.size:
+    def restore(self, stored: Stored) -> None:
+        """Begin with a state of this task that was read back."""
+        if self.count or stored.task != self.task.to_json() or stored.candidates != self.candidates:
             raise ParameterError("This state belongs to another task or to other candidates; read it with read_collector.")
-        self._tally += state.tally
-        self._count += state.count
-        self._refused += Counter(state.refused)
-        self._nonces |= state.nonces
-
-
-def _facts(report: object) -> dict[str, object] | None:
-    """A report's JSON object, or None where it is none."""
-    if isinstance(report, Report):
-        return {"v": VERSION, "task": report.task, "r": report.r, "nonce": report.nonce}
-    if isinstance(report, (str, bytes)):
-        try:
-            report = json.loads(report)
-        except (ValueError, RecursionError):
-            return None
-    return report if isinstance(report, dict) else None
+        self._state = stored.state(self._protocol)

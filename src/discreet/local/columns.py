@@ -23,6 +23,8 @@ __all__ = ["Piece", "is_table", "parquet_pieces", "table_pieces", "to_arrow", "t
 
 _VERSION, _TASK = b"discreet.v", b"discreet.task"
 _ROWS = 2**17  # rows in memory at a time
+_BYTES = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary, pa.types.is_null)
+_AS_BYTES = {pa.string(): pa.binary(), pa.large_string(): pa.large_binary()}
 
 
 @dataclass(frozen=True)
@@ -82,15 +84,27 @@ def parquet_pieces(path: Path, form: Form) -> Iterator[Piece]:
 
 def _piece(batch: pa.RecordBatch, metadata: dict[bytes, bytes] | None, form: Form) -> Piece:
     told = metadata or {}
+    version, task = (told.get(key, b"").decode("ascii", "replace") for key in (_VERSION, _TASK))
+    try:
+        rows, there, nonces = _read(batch, form)
+    except (pa.ArrowException, ValueError):  # buffers that are too short, or missing
+        rows, there, nonces = None, np.zeros(batch.num_rows, dtype=np.bool_), None
+    return Piece(version, task, batch.num_rows, rows, there, nonces)
+
+
+def _read(batch: pa.RecordBatch, form: Form) -> tuple[Rows | None, Booleans, list[object] | None]:
     places = {name: batch.schema.get_all_field_indices(name) for name in ("r", "nonce")}
     columns = {name: batch.column(found[0]) for name, found in places.items() if len(found) == 1}
+    if "nonce" in columns and columns["nonce"].type in _AS_BYTES:
+        columns["nonce"] = columns["nonce"].view(_AS_BYTES[columns["nonce"].type])  # what claims to be text may be none
+    for column in columns.values():
+        column.validate(full=True)
     rows = _rows(columns["r"], form) if "r" in columns else None
-    there = np.ones(batch.num_rows, dtype=np.bool_)
-    if rows is not None:
-        there = columns["r"].is_valid().to_numpy(zero_copy_only=False)
-    nonces = columns["nonce"].to_pylist() if "nonce" in columns else None
-    version, task = (told.get(key, b"").decode("ascii", "replace") for key in (_VERSION, _TASK))
-    return Piece(version, task, batch.num_rows, rows, there, nonces)
+    nonces = columns.get("nonce")
+    if rows is None or (nonces is not None and not any(is_kind(nonces.type) for is_kind in _BYTES)):
+        return None, np.zeros(batch.num_rows, dtype=np.bool_), None
+    there = columns["r"].is_valid().to_numpy(zero_copy_only=False)
+    return rows, there, None if nonces is None else nonces.to_pylist()
 
 
 def _rows(column: pa.Array, form: Form) -> Rows | None:

@@ -33,6 +33,7 @@
 
   const VERSION = 1;
   const MOST_VALUES = 2 ** 24; // of a domain, and vectors of a projective geometry
+  const MOST_REPEATED = 2 ** 16; // of a repeated question's domain, which a client works through for every report
   const LARGEST_EPSILON = 1000n;
   const SMALLEST_EPSILON = 10n ** 100n; // its inverse
   const PATIENCE = 2048; // random digits or rounds that a working generator never needs
@@ -130,13 +131,6 @@
     return digitsOf({ num, den: 2n * den }, (e, work, count) => ((e - (1n << work)) << count) / e);
   }
 
-  /** The digits of whole / 2^size; `ended` says that all which follow are 0. */
-  function binary(whole, size) {
-    const digits = (count) => (count < size ? whole >> BigInt(size - count) : whole << BigInt(count - size));
-    digits.ended = (count) => digits(count) << BigInt(size) === whole << BigInt(count);
-    return digits;
-  }
-
   /** Coins that are true with the probability whose digits these are: uniform digits are compared with them until they differ. */
   function coins(digits, count) {
     return words(count).map((first) => {
@@ -144,7 +138,6 @@
       for (let known = 64; known < PATIENCE; known += 64) {
         const bound = digits(known);
         if (drawn !== bound) return drawn < bound;
-        if (digits.ended?.(known)) return false;
         drawn = (drawn << 64n) | word();
       }
       throw refusal("EntropyError", "Two thousand random bits did not settle one coin; the generator cannot be working.");
@@ -425,9 +418,9 @@
   // ---- Repeated tasks: a permanent lie about every value, and a fresh one about the permanent one in every report --------
 
   /** k-ary randomized response twice. The permanent response is drawn from here, or comes from a person's secret. */
-  function memoised(size, epsilon, permanent) {
+  function memoised(size, epsilon, permanent, values) {
     const others = BigInt(size - 1);
-    const kept = likely(1, size - 1, permanent)(256); // of 2^256: rounded down, towards privacy
+    const kept = likely(1, size - 1, permanent);
     const fresh = agreed(function (bits, count) {
       const { once, always, one, top } = powers(others, epsilon, permanent, bits);
       if (always[0] <= one) return [0n, 1n]; // not precise enough for anything
@@ -441,21 +434,46 @@
       return honest ? code : other;
     }
 
+    /** Which value is answered for, and the marks of all that have been: the value itself while there is room for it, else the
+     *  one with the smallest mark. The marks of all values are computed whatever the value is, so that the work tells nothing. */
+    function answered(secret, task, code, seen) {
+      const marks = Array.from({ length: size }, (_, other) => hmac(secret, `discreet seen|${task}|${other}`).slice(0, 32));
+      const known = new Set(marks);
+      if (seen.length > values || !seen.every((mark) => known.has(mark))) {
+        const instead = "nothing is reported without it.";
+        throw refusal("LedgerRefused", `The client's ledger has marks that are not of this task; ${instead}`);
+      }
+      const room = seen.includes(marks[code]) || seen.length < values;
+      const first = marks.indexOf(seen[0] ?? marks[code]); // they are in order
+      const together = [...new Set([...seen, marks[code]])].sort(); // an order that tells no history
+      return room ? [code, together] : [first, seen];
+    }
+
     /** The permanent response: always the same for one secret and task, and stored nowhere. */
     function permanentCode(secret, task, code) {
       const digits = (purpose, round) => BigInt(`0x${hmac(secret, `discreet permanent|${task}|${code}|${purpose}|${round}`)}`);
-      if (digits("keep", 0) < kept) return code;
       const fitting = (1n << 256n) - ((1n << 256n) % others);
       let drawn = digits("other", 0);
       for (let round = 1; drawn >= fitting; round += 1) drawn = digits("other", round); // so that all are equally likely
-      return except(Number(drawn % others), code);
+      const other = except(Number(drawn % others), code);
+      return keeps(digits) ? code : other;
+    }
+
+    /** A coin of chance `kept`: digits are compared until they differ, so it is exact. */
+    function keeps(digits) {
+      let [drawn, round] = [digits("keep", 0), 1];
+      for (; drawn === kept(256 * round); round += 1) drawn = (drawn << 256n) | digits("keep", round);
+      return drawn < kept(256 * round);
     }
 
     return {
-      draw: (code) => respond(respond(code, binary(kept, 256)), fresh),
+      draw: (code) => respond(respond(code, kept), fresh),
       again: (code) => respond(code, fresh),
+      answered,
       permanentCode,
       permanent,
+      values,
+      price: reduced({ num: permanent.num * BigInt(values), den: permanent.den }),
       freshEpsilon: () => freshEpsilon(others, epsilon, permanent),
     };
   }
@@ -811,11 +829,13 @@
   /** Without a client, a report remembers nothing: both responses are drawn, and it costs epsilon each time. */
   function readRepeated({ domain: described, protocol }, epsilon) {
     const domain = readDomain(described);
-    demand(domain.size > 0, "a repeated question has a closed domain");
-    demand(hasFields(protocol, ["name", "permanent"]) && protocol.name === "memoised", "its protocol is unknown");
+    demand(domain.size > 0 && domain.size <= MOST_REPEATED, "a repeated question has a closed domain of at most 65,536 values");
+    demand(hasFields(protocol, ["name", "permanent", "values"]) && protocol.name === "memoised", "its protocol is unknown");
+    const { values } = protocol;
+    demand(Number.isSafeInteger(values) && values >= 1 && values <= domain.size, "a person has 1 to all values of the domain");
     const permanent = readEpsilon(protocol.permanent);
     demand(isLess(epsilon, permanent), "its permanent epsilon is not above epsilon");
-    const memory = memoised(domain.size, epsilon, permanent);
+    const memory = memoised(domain.size, epsilon, permanent, values);
     return { settle: settler(domain, described.missing), draw: memory.draw, memory };
   }
 
@@ -952,9 +972,15 @@
 
   // ---- A person's ledger: one small JSON text, the same as Python's client writes to a file ------------------------------
   //
-  // Epsilons add, over all tasks and periods, as exact fractions; there is no reset. The ledger has a secret, from which
-  // permanent responses come, and keyed marks by which it knows how many different values of a repeated task were reported; no
-  // value is in it. Who can read the storage (any script of the page's origin) can test guesses against those marks.
+  // Epsilons add, over all tasks and periods, as exact fractions; there is no reset. Whether a report leaves depends on how many
+  // were sent to which tasks, never on a value. A repeated task is paid for once: at most so many different values of a person are
+  // answered for, each at the permanent epsilon, and any further one with the response to one of those. That bounds what its
+  // reports tell between lives of the same pattern, whose values are equal at the same pairs of times; between other lives, see
+  // lifetime(task).anyHistory. Python's memoised.py has the theorem.
+  //
+  // The ledger has a secret, from which permanent responses come, and keyed marks by which it knows how many different values of a
+  // repeated task were reported; no value is in it. Who can read the storage (any script of the page's origin) can test guesses
+  // against those marks.
 
   const LEDGER_VERSION = 1;
   const LEDGER = ["discreet", "reports", "secret", "seen", "spent", "total", "version"];
@@ -1126,8 +1152,8 @@
 
     /** One report of this person, paid for before it leaves.
      *
-     *  A task costs its epsilon every time. A repeated task costs its permanent epsilon for every value that it has not seen
-     *  before, and nothing for the others. */
+     *  A task costs its epsilon every time. A repeated task costs `values` times its permanent epsilon before its first report, and
+     *  nothing afterwards, whatever the values are. */
     async function randomize(task, value, { nonce = false } = {}) {
       const { settle, draw, epsilon: price, memory } = partsOf(task);
       if (Array.isArray(value)) throw refusal("ValueRefused", "A client reports for one person: give one value, not many.");
@@ -1140,22 +1166,20 @@
           return report;
         }
         const secret = bytesFrom(life.secret);
-        const seen = new Set(life.seen[task.hash]);
-        const known = seen.size;
-        seen.add(hmac(secret, `discreet seen|${task.hash}|${code}`).slice(0, 32));
-        const report = reportOf(task.hash, memory.again(memory.permanentCode(secret, task.hash, code)), nonce);
-        const marks = [...seen].sort(); // in an order that tells no history
-        await ledger.write(paid(life, task.hash, seen.size > known ? memory.permanent : ZERO, marks));
+        const begun = Object.hasOwn(life.seen, task.hash);
+        const [answered, seen] = memory.answered(secret, task.hash, code, begun ? life.seen[task.hash] : []);
+        const report = reportOf(task.hash, memory.again(memory.permanentCode(secret, task.hash, answered)), nonce);
+        await ledger.write(paid(life, task.hash, begun ? ZERO : memory.price, seen));
         return report;
       });
     }
 
-    /** What a repeated task has cost this person so far; null before the first report. */
+    /** What the reports to a repeated task tell about this person so far; null before the first one. */
     function lifetime(task) {
       const { epsilon: price, memory } = partsOf(task);
       const life = now();
       if (!memory || !Object.hasOwn(life.seen, task.hash)) return null;
-      const [reports, values] = [life.reports[task.hash], life.seen[task.hash].length];
+      const [reports, values] = [life.reports[task.hash], memory.values];
       const fresh = exactly(memory.freshEpsilon());
       const any = { num: fresh.num * BigInt(reports), den: fresh.den };
       const different = { num: memory.permanent.num * BigInt(Math.min(values, reports)), den: memory.permanent.den };
@@ -1164,8 +1188,8 @@
         reports,
         values,
         oneReport: amountOf(price),
-        sameChanges: amountOf(same), // among histories that change at the same times
-        anyHistory: smallest((double) => !isLess(double, any)), // against any other history; rounded up
+        samePattern: amountOf(same), // between histories that are equal at the same pairs of times
+        anyHistory: smallest((double) => !isLess(double, any)), // between any two histories; rounded up
       });
     }
 
@@ -1213,9 +1237,13 @@
 
   /** HMAC-SHA256 (RFC 2104) of a text under a key of at most 64 bytes. */
   function hmac(key, text) {
-    const padded = (byte) => Array.from({ length: 64 }, (_, i) => (key[i] ?? 0) ^ byte);
-    const inner = digest(Uint8Array.from([...padded(0x36), ...new TextEncoder().encode(text)]));
-    return digest(Uint8Array.from([...padded(0x5c), ...bytesFrom(inner)]));
+    function keyed(byte, message) {
+      const whole = new Uint8Array(64 + message.length).fill(byte, 0, 64);
+      key.forEach((one, i) => (whole[i] ^= one));
+      whole.set(message, 64);
+      return digest(whole);
+    }
+    return keyed(0x5c, bytesFrom(keyed(0x36, new TextEncoder().encode(text))));
   }
 
   const bytesFrom = (digits) => digits.match(/../g).map((byte) => parseInt(byte, 16));

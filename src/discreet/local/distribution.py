@@ -101,15 +101,15 @@ class Distribution(Task):
             f"{100 * error:.0f} % of the range. Ask more people, or allow a larger epsilon."
         )
         return Outlook(
-            n,
-            wave.name,
-            wave.parameters,
-            "the protocol for shapes",
-            float(self.epsilon),
-            error * self.scale.width,
-            "of the median of an even spread (simulated)",
-            wave.bits,
-            f"{wave.cells:,} counters, one addition a report, up to a second for the estimate",
-            abs(moved) * self.scale.width,
-            (warning,) if error > 0.1 else (),
+            n=n,
+            protocol=wave.name,
+            parameters=wave.parameters,
+            reason="the protocol for shapes",
+            epsilon=float(self.epsilon),
+            standard_error=error * self.scale.width,
+            meaning="of the median of an even spread (simulated)",
+            bits=wave.bits,
+            server=f"{wave.cells:,} counters, one addition a report, up to a second for the estimate",
+            influence=abs(moved) * self.scale.width,
+            warnings=(warning,) if error > 0.1 else (),
         )

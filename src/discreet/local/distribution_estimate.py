@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.exact import probability
-from discreet.local.result import Result
+from discreet.local.result import Cells, Result
 from discreet.local.scale import Scale
 from discreet.local.square_wave import SquareWave
 from discreet.mechanisms.values import Number
@@ -84,7 +84,7 @@ class DistributionEstimate(Result):
         numbers = bins | {"standard_error": self.standard_error, "lower": low, "upper": high}
         return {name: column.tolist() for name, column in numbers.items()}
 
-    def _cells(self) -> tuple[list[str], list[list[str]], list[str]]:
+    def _cells(self) -> Cells:
         numbers = [(share, self.quantile(share), *self.quantile_interval(share)) for share in _QUANTILES]
         rows = [[f"{share:.0%}", *(f"{number:.6g}" for number in found)] for share, *found in numbers]
         notes = [

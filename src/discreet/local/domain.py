@@ -53,6 +53,8 @@ class Domain:
         if self.items is not None:
             if isinstance(self.items, tuple) and not all(_is_item(item) for item in self.items):
                 raise ParameterError(f"A domain lists words, whole numbers or truth values; write {_LISTED}.")
+            if isinstance(self.items, range) and not all(_is_item(end) for end in _ends(self.items)):
+                raise ParameterError("A range of whole numbers stays below 2^53, as its values do; choose another unit.")
             if len(self.items) > MOST_VALUES:
                 raise ParameterError(f"A domain has at most {MOST_VALUES:,} values here; ask for coarser ones, or for text().")
             if len(self.items) < 2 or (isinstance(self.items, tuple) and len(set(self.items)) < len(self.items)):
@@ -114,7 +116,7 @@ class Domain:
         if self.items is None:
             return {"text": True, "missing": missing}
         if isinstance(self.items, range):
-            return {"range": [self.items.start, self.items.stop, self.items.step], "missing": missing}
+            return {"range": list(_ends(self.items)), "missing": missing}
         return {"values": list(self.items), "missing": missing}
 
     @classmethod
@@ -152,6 +154,10 @@ def domain_of(values: object, missing: object) -> Domain:
 def key_of(text: str) -> int:
     """The first 64 bits of a text's SHA-256, as a signed number."""
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big", signed=True)
+
+
+def _ends(values: range) -> tuple[int, int, int]:
+    return values.start, values.stop, values.step
 
 
 def _is_item(item: object) -> bool:

@@ -8,15 +8,17 @@ epsilon.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 
-from discreet.balls import arb, precision
+from discreet.balls import arb
 from discreet.local.mean_protocol import HistogramProtocol, rounded_places
-from discreet.local.protocol import Rows, likely
+from discreet.local.protocol import Rows, all_digits, likely
 from discreet.noise.coins import Chance, bernoulli
 from discreet.noise.lazy import Integers, Reals
 
@@ -60,17 +62,29 @@ class Duchi(HistogramProtocol):
         agreeing = code if int(row.item()) == 1 else self.steps - code
         return (truth * agreeing + (1 - truth) * (self.steps - agreeing)) / self.steps
 
+    @cached_property
     def _rates(self) -> tuple[float, float]:
-        """q, and p - q with all its digits however small epsilon is."""
-        with precision(256 + 4 * self.epsilon.denominator.bit_length()):
+        """q, and p - q with all its digits."""
+        with all_digits(self.epsilon):
             truth = likely(1, 1, self.epsilon)()
             return float(1 - truth), float(2 * truth - 1)
 
+    @cached_property
     def scores(self) -> Reals:
-        lie, gain = self._rates()
+        lie, gain = self._rates
         return np.array([-lie / gain, (1 - lie) / gain])
 
     def variance(self, places: Reals) -> Reals:
-        lie, gain = self._rates()
+        lie, gain = self._rates
         chance = lie + places * gain
         return np.asarray(chance * (1 - chance) / gain**2)
+
+    def interval(self, place: float, error: float, count: int, z: float) -> tuple[float, float]:  # noqa: ARG002
+        """The score interval of a share of ones, half a report longer at both ends: the bit's variance is known."""
+        lie, gain = self._rates
+        ones = lie + place * gain
+        ends = [max(ones - 0.5 / count, 0.0), min(ones + 0.5 / count, 1.0)]
+        unit = z * z / count
+        reach = [z * math.sqrt(end * (1 - end) / count + unit / (4 * count)) for end in ends]
+        low, high = ((ends[i] + unit / 2 + sign * reach[i]) / (1 + unit) for i, sign in ((0, -1), (1, 1)))
+        return min((low - lie) / gain, place), max((high - lie) / gain, place)  # whatever was rounded

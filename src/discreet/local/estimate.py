@@ -16,7 +16,7 @@ import numpy as np
 from discreet.exact import probability
 from discreet.local.domain import Item
 from discreet.local.protocol import Rates
-from discreet.local.result import Result, normal_factor
+from discreet.local.result import Cells, Result, normal_factor
 from discreet.mechanisms.values import Number
 from discreet.noise.lazy import Integers, Reals
 
@@ -93,7 +93,7 @@ class Estimate(Result):
         listed = {name: column.tolist() for name, column in (numbers | {"consistent": self.consistent()}).items()}
         return {"item": list(self.items), **listed}
 
-    def _cells(self) -> tuple[list[str], list[list[str]], list[str]]:
+    def _cells(self) -> Cells:
         """The largest shares, as text."""
         (low, high), tidy = self.interval(), self.consistent()
         order = np.argsort(-self.values, kind="stable")[:_SHOWN]
@@ -123,8 +123,9 @@ def norm_sub(values: Reals, *, exactly: bool = True) -> Reals:
     positive = np.maximum(values, 0.0)
     if not exactly and positive.sum() <= 1:
         return positive
-    falling = -np.sort(-values)
+    below = values - values.max()  # lowering all alike first loses no digits of the rest, however large they are
+    falling = -np.sort(-below)
     excess = (np.cumsum(falling) - 1) / np.arange(1, falling.size + 1)
     last = int(np.flatnonzero(falling > excess)[-1])
-    lowered: Reals = np.maximum(values - excess[last], 0.0)
+    lowered: Reals = np.maximum(below - excess[last], 0.0)
     return lowered

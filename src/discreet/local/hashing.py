@@ -20,7 +20,7 @@ import numpy as np
 
 from discreet.balls import arb
 from discreet.errors import ParameterError
-from discreet.local.protocol import Form, FrequencyProtocol, Plain, Rows, bits_of, likely
+from discreet.local.protocol import Form, FrequencyProtocol, Plain, Rows, bits_of, counts_within, likely
 from discreet.noise.bits import CHUNK, Words, words
 from discreet.noise.coins import Booleans, Chance, bernoulli, uniform
 from discreet.noise.lazy import Integers
@@ -95,6 +95,9 @@ class Hashing(FrequencyProtocol):
             for place, key in enumerate(keys):
                 total[place] += np.count_nonzero(_bucket(multipliers, key.view(np.uint64), self.buckets) == wanted)
         return total
+
+    def possible(self, tally: Integers, count: int) -> bool:
+        return counts_within(tally, count)
 
     def support(self, tally: Integers) -> Integers:
         return tally

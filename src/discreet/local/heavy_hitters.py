@@ -108,17 +108,17 @@ class HeavyHitters(Task):
             f"{100 * seen:,.0f} % of the people are found. Ask {math.ceil(n * (seen / 0.05) ** 2):,} people for words of 5 %."
         )
         return Outlook(
-            n,
-            f"prefixes, {inner.name} within a length",
-            {**self.protocol.parameters, "cells": inner.size},
-            f"each client tells about one of {levels} prefix lengths, at full epsilon",
-            float(self.epsilon),
-            error,
-            f"of a share at one length; words below {100 * seen:.3g} % are lost in noise",
-            self.protocol.bits,
-            f"{self.protocol.cells:,} counters, one addition a report, one decoding a length",
-            0.01 * inner.rates.influence,
-            (warning,) if seen > 0.25 else (),
+            n=n,
+            protocol=f"prefixes, {inner.name} within a length",
+            parameters={**self.protocol.parameters, "cells": inner.size},
+            reason=f"each client tells about one of {levels} prefix lengths, at full epsilon",
+            epsilon=float(self.epsilon),
+            standard_error=error,
+            meaning=f"of a share at one length; words below {100 * seen:.3g} % are lost in noise",
+            bits=self.protocol.bits,
+            server=f"{self.protocol.cells:,} counters, one addition a report, one decoding a length",
+            influence=0.01 * inner.rates.influence,
+            warnings=(warning,) if seen > 0.25 else (),
         )
 
 

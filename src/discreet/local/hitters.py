@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.local.prefixes import Prefixes, hashed
-from discreet.local.result import Result, normal_factor
+from discreet.local.result import Cells, Result, normal_factor
 from discreet.local.spelling import Spelling
 from discreet.mechanisms.values import Number
 from discreet.noise.lazy import Integers, Reals
@@ -58,7 +58,7 @@ class Hitters(Result):
         numbers = {"share": self.values, "standard_error": self.standard_error, "lower": low, "upper": high}
         return {"item": list(self.items), **{name: column.tolist() for name, column in numbers.items()}}
 
-    def _cells(self) -> tuple[list[str], list[list[str]], list[str]]:
+    def _cells(self) -> Cells:
         low, high = self.interval()
         rows = [
             [word, *(f"{100 * x:.2f}" for x in numbers)]

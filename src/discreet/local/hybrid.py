@@ -17,11 +17,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from discreet.balls import arb, ball, precision
+from discreet.balls import arb, ball
 from discreet.errors import ParameterError
 from discreet.local.duchi import Duchi
 from discreet.local.mean_protocol import HistogramProtocol, rounded_places
-from discreet.local.protocol import Rows, bits_of
+from discreet.local.protocol import Rows, all_digits, bits_of
 from discreet.local.window import Window
 from discreet.noise.coins import Chance, bernoulli
 from discreet.noise.lazy import Integers, Reals
@@ -90,28 +90,19 @@ class Hybrid(HistogramProtocol):
         return self._piecewise() * (low * (self.steps - rest) + high * rest) / self.steps
 
     @cached_property
-    def _floats(self) -> tuple[float, float]:
-        """The chances of a piecewise report, and of a cell inside the window."""
-        with precision(256):
-            return float(self._piecewise()), float(self._window.near())
-
-    def _line(self) -> tuple[float, float]:
-        """The mean cell at the lower bound, and how much it grows up to the upper."""
-        ends, _ = self._window.moments(np.array([0.0, float(self._window.last)]), self._floats[1])
-        return float(ends[0]), float(ends[1] - ends[0])
-
     def scores(self) -> Reals:
-        origin, slope = self._line()
-        return np.concatenate([self._duchi.scores(), (np.arange(self.grid) - origin) / slope])
+        origin, _ = self._window.moments(np.zeros(1))
+        return np.concatenate([self._duchi.scores, (np.arange(self.grid) - origin) / self._window.slope])
 
     def variance(self, places: Reals) -> Reals:
-        chance, near = self._floats
+        with all_digits(self.epsilon):
+            chance = float(self._piecewise())
         exact = places * self._window.last
         start = np.minimum(np.floor(exact), self._window.last - 1)
         part = exact - start
-        low, high = self._window.moments(start, near), self._window.moments(start + 1, near)
+        low, high = self._window.moments(start), self._window.moments(start + 1)
         mean = (1 - part) * low[0] + part * high[0]
-        piecewise = ((1 - part) * low[1] + part * high[1] - mean**2) / self._line()[1] ** 2
+        piecewise = np.maximum((1 - part) * low[1] + part * high[1] - mean**2, 0.0) / self._window.slope**2
         return np.asarray(chance * piecewise + (1 - chance) * self._duchi.variance(places))
 
 

@@ -97,11 +97,26 @@ class Laplace(MeanProtocol):
         parts = (numbers >> _LOW, numbers & (2**_LOW - 1), coarse, coarse * coarse)
         return np.array([part.sum() for part in parts], dtype=np.int64)
 
+    def possible(self, tally: Integers, count: int) -> bool:
+        high, low, coarse, squares = (int(part) for part in tally)
+        total, last = (high << _LOW) + low, self.reports - 1
+        return (
+            0 <= low <= count * (2**_LOW - 1)
+            and 0 <= high <= count * (last >> _LOW)
+            and total <= count * last
+            and 0 <= (coarse << self._shift) <= total <= (coarse << self._shift) + count * (2**self._shift - 1)
+            and coarse * coarse <= squares * max(count, 1) <= coarse * max(count, 1) * (last >> self._shift)
+        )
+
     def summary(self, tally: Integers, count: int) -> tuple[float, float]:
         high, low, coarse, squares = (int(part) for part in tally)
         mean = float(Fraction((high << _LOW) + low, count) - self.margin) / self.steps
         spread = Fraction(squares, count) - Fraction(coarse, count) ** 2
         return mean, float(spread) * (2**self._shift / self.steps) ** 2
+
+    @property
+    def jump(self) -> float:
+        return float(1 / self.epsilon)  # the scale: reports have no end that matters
 
     @property
     def reach(self) -> float:

@@ -101,10 +101,10 @@ class Mean(Task):
             raise ParameterError("candidates= lists texts to look for; a mean has none.")
 
         def conclude(tally: Integers, count: int) -> MeanEstimate:
-            place, variance = self.protocol.summary(tally, count)
-            error = math.sqrt(max(variance, 0.0) / count) * self.scale.width
-            reach = self.protocol.reach * self.scale.width
-            return MeanEstimate(self.scale.value(place), error, count, _scale=self.scale, _reach=reach)
+            place, spread = self.protocol.summary(tally, count)
+            known = self.protocol.variance(np.clip([place], 0.0, 1.0))[0]  # few reports may agree by chance
+            error = math.sqrt(max(spread, float(known)) / count)
+            return MeanEstimate.of(self.scale, self.protocol, place, error, count)
 
         return Collector(self, self.protocol, conclude)
 
@@ -116,27 +116,26 @@ class Mean(Task):
     def plan(self, n: int) -> Outlook:
         """What to expect of ``n`` reports, before any is asked for."""
         n = whole("n", n)
-        error, width = math.sqrt(self.protocol.worst / n), self.scale.width
+        error, width, z = math.sqrt(self.protocol.worst / n), self.scale.width, normal_factor(0.95)
         warnings = []
-        if normal_factor(0.95) * error >= 0.25:
-            needed = math.ceil(self.protocol.worst * (normal_factor(0.95) / 0.05) ** 2)
+        if z * error >= 0.25:
+            needed = math.ceil(self.protocol.worst * (z / 0.05) ** 2)
             warnings.append(
                 f"the answer will be noise: with {n:,} reports at epsilon {float(self.epsilon):.6g}, the mean is only known to "
-                f"within {100 * normal_factor(0.95) * error:,.0f} % of the range. Ask {needed:,} people for 5 %, or allow "
-                "a larger epsilon."
+                f"within {100 * z * error:,.0f} % of the range. Ask {needed:,} people for 5 %, or allow a larger epsilon."
             )
         return Outlook(
-            n,
-            self.protocol.name,
-            self.protocol.parameters,
-            self.reason,
-            float(self.epsilon),
-            error * width,
-            "of the mean, at worst",
-            self.protocol.bits,
-            f"{self.protocol.cells:,} counters, a few additions a report",
-            0.01 * self.protocol.reach * width,
-            tuple(warnings),
+            n=n,
+            protocol=self.protocol.name,
+            parameters=self.protocol.parameters,
+            reason=self.reason,
+            epsilon=float(self.epsilon),
+            standard_error=error * width,
+            meaning="of the mean, at worst",
+            bits=self.protocol.bits,
+            server=f"{self.protocol.cells:,} counters, a few additions a report",
+            influence=0.01 * self.protocol.reach * width,
+            warnings=tuple(warnings),
         )
 
 

@@ -1,7 +1,8 @@
 """The mean of all who reported, without bias, with its standard error.
 
 The standard error comes from the spread of the reports, so it holds the noise and the differences between people: right for the
-population of which they are a sample, a little cautious for these people alone.
+population of which they are a sample, a little cautious for these people alone. It is never less than the noise that the protocol
+is known to have, for few reports may agree by chance.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from discreet.exact import probability
-from discreet.local.result import Result, normal_factor
+from discreet.local.mean_protocol import MeanProtocol
+from discreet.local.result import Cells, Result, normal_factor
 from discreet.local.scale import Scale
 from discreet.mechanisms.values import Number
 from discreet.tables import decimals, figure
@@ -29,16 +31,23 @@ class MeanEstimate(Result):
     standard_error: float
     count: int
     _scale: Scale = field(repr=False, kw_only=True)
-    _reach: float = field(repr=False, kw_only=True)
+    _protocol: MeanProtocol = field(repr=False, kw_only=True)
+    _place: float = field(repr=False, kw_only=True)
     align = ">>>"
+
+    @classmethod
+    def of(cls, scale: Scale, protocol: MeanProtocol, place: float, error: float, count: int) -> MeanEstimate:
+        """The estimate at a place between the bounds, with its standard error as a part of their distance."""
+        return cls(scale.value(place), error * scale.width, count, _scale=scale, _protocol=protocol, _place=place)
 
     def __float__(self) -> float:
         return self.value
 
     def interval(self, confidence: Number = 0.95) -> tuple[float, float]:
-        """Ends that cover the mean with this probability, for more than a few dozen reports."""
-        arm = normal_factor(confidence) * self.standard_error
-        return self.value - arm, self.value + arm
+        """Ends that cover the mean with this probability."""
+        error = self.standard_error / self._scale.width
+        low, high = self._protocol.interval(self._place, error, self.count, normal_factor(confidence))
+        return self._scale.value(low), self._scale.value(high)
 
     def consistent(self) -> float:
         """The estimate moved into the bounds: free, but no longer unbiased."""
@@ -46,7 +55,8 @@ class MeanEstimate(Result):
 
     def influence(self, hostile: Number = 0.01) -> float:
         """How far this share of hostile clients among the senders can move the estimate."""
-        return float(probability("hostile", hostile, zero=True, hint="a share such as 0.01")) * self._reach
+        share = float(probability("hostile", hostile, zero=True, hint="a share such as 0.01"))
+        return share * self._protocol.reach * self._scale.width
 
     def columns(self) -> dict[str, list[object]]:
         """One row: mean, standard_error, lower, upper, consistent."""
@@ -54,7 +64,7 @@ class MeanEstimate(Result):
         numbers = {"mean": self.value, "standard_error": self.standard_error, "lower": low, "upper": high}
         return {name: [number] for name, number in (numbers | {"consistent": self.consistent()}).items()}
 
-    def _cells(self) -> tuple[list[str], list[list[str]], list[str]]:
+    def _cells(self) -> Cells:
         places = decimals(self.standard_error)
         notes = [
             f"Mean of the {self.count:,} people who reported, clamped to the declared bounds; 95 % interval.",
@@ -66,8 +76,9 @@ class MeanEstimate(Result):
         """The mean with its 95 % interval, between the declared bounds."""
         from discreet.privacy.canvas import BLUE, finish, new_axes
 
-        axes, arm = new_axes(ax), self.value - self.interval()[0]
-        axes.errorbar([self.value], [0], xerr=[arm], fmt="o", color=BLUE, ecolor="#222222", capsize=4)
+        axes, (low, high) = new_axes(ax), self.interval()
+        arms = [[self.value - low], [high - self.value]]
+        axes.errorbar([self.value], [0], xerr=arms, fmt="o", color=BLUE, ecolor="#222222", capsize=4)
         axes.axvspan(float(self._scale.lower), float(self._scale.upper), color=BLUE, alpha=0.08)
         axes.set_yticks([])
         axes.set_xlabel("mean, with its 95 % interval; shaded: the declared bounds")

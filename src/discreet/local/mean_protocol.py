@@ -58,6 +58,20 @@ class MeanProtocol(Protocol):
         """The largest measurement: how far one hostile report pulls."""
 
     @property
+    @abstractmethod
+    def jump(self) -> float:
+        """How far apart two measurements can be, rare ones included: what a normal interval of few reports may miss."""
+
+    def interval(self, place: float, error: float, count: int, z: float) -> tuple[float, float]:
+        """Places between which the mean of all who reported is, for an estimated place and its standard error.
+
+        The normal interval of ``z`` standard errors, half a report longer at both ends (a correction for continuity): what is
+        rare has not happened yet among few reports.
+        """
+        arm = z * error + self.jump / (2 * count)
+        return place - arm, place + arm
+
+    @property
     def worst(self) -> float:
         """The largest variance over all values."""
         codes = np.unique(np.rint(np.linspace(0.0, 1.0, 65) * self.steps))
@@ -67,6 +81,7 @@ class MeanProtocol(Protocol):
 class HistogramProtocol(MeanProtocol):
     """A protocol with few different reports, which are counted one by one."""
 
+    @property
     @abstractmethod
     def scores(self) -> Reals:
         """The measurement that each report stands for."""
@@ -79,13 +94,17 @@ class HistogramProtocol(MeanProtocol):
         return np.bincount(rows.astype(np.int64, copy=False), minlength=self.reports)
 
     def summary(self, tally: Integers, count: int) -> tuple[float, float]:
-        shares, scores = tally / count, self.scores()
-        mean = float(shares @ scores)
-        return mean, float(shares @ (scores - mean) ** 2)
+        shares = tally / count
+        mean = float(shares @ self.scores)
+        return mean, float(shares @ (self.scores - mean) ** 2)
+
+    @property
+    def jump(self) -> float:
+        return float(np.ptp(self.scores))
 
     @property
     def reach(self) -> float:
-        return float(np.abs(self.scores()).max())
+        return float(np.abs(self.scores).max())
 
 
 def rounded_places(codes: Integers, steps: int, last: int) -> Integers:

@@ -109,6 +109,14 @@ class OneOf(Protocol):
             parts += [np.array([len(here)]), member.tally(self._unpacked(number, here))]
         return np.concatenate(parts).astype(np.int64)
 
+    def possible(self, tally: Integers, count: int) -> bool:
+        parts = list(self.parts(tally))
+        inside = all(
+            0 <= people <= count and member.possible(part, people)
+            for member, (people, part) in zip(self.members, parts, strict=True)
+        )
+        return inside and sum(people for people, _ in parts) == count
+
     def parts(self, tally: Integers) -> Iterator[tuple[int, Integers]]:
         """Every member's number of reports and state."""
         start = 0

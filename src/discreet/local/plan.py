@@ -7,10 +7,9 @@ from dataclasses import dataclass
 
 from discreet.local.outlook import Outlook
 from discreet.local.protocol import FrequencyProtocol
+from discreet.local.result import normal_factor
 
 __all__ = ["Plan", "plan_for"]
-
-_Z = 1.959964  # 95 %
 
 
 @dataclass(frozen=True)
@@ -23,7 +22,7 @@ class Plan(Outlook):
     @property
     def detectable(self) -> float:
         """The smallest share that a 95 % interval tells from 0."""
-        return _Z * self.standard_error
+        return normal_factor(0.95) * self.standard_error
 
     def _quality(self) -> list[list[str]]:
         at_once = f", for about {self.targets:,.0f} values at once" if self.targets > 1 else ""
@@ -38,25 +37,25 @@ def plan_for(protocol: FrequencyProtocol, n: int, reason: str) -> Plan:
     """The plan of ``n`` reports."""
     size = max(protocol.size, 2)
     variance = protocol.rates.variance(1 / size)
-    error = math.sqrt(variance / n)
+    error, z = math.sqrt(variance / n), normal_factor(0.95)
     warnings = []
-    if _Z * error >= max(1 / size, 0.1):
-        needed = math.ceil(variance * (_Z / 0.05) ** 2)
+    if z * error >= max(1 / size, 0.1):
+        needed = math.ceil(variance * (z / 0.05) ** 2)
         warnings.append(
             f"the answer will be noise: with {n:,} reports at epsilon {float(protocol.epsilon):.6g}, shares are only known to "
-            f"within {100 * _Z * error:,.0f} percentage points. Ask {needed:,} people for 5 points, or allow a larger epsilon."
+            f"within {100 * z * error:,.0f} percentage points. Ask {needed:,} people for 5 points, or allow a larger epsilon."
         )
     return Plan(
-        n,
-        protocol.name,
-        protocol.parameters,
-        reason,
-        float(protocol.epsilon),
-        error,
-        "percentage points a value",
-        protocol.bits,
-        protocol.server,
-        0.01 * protocol.rates.influence,
-        tuple(warnings),
-        protocol.targets,
+        n=n,
+        protocol=protocol.name,
+        parameters=protocol.parameters,
+        reason=reason,
+        epsilon=float(protocol.epsilon),
+        standard_error=error,
+        meaning="percentage points a value",
+        bits=protocol.bits,
+        server=protocol.server,
+        influence=0.01 * protocol.rates.influence,
+        warnings=tuple(warnings),
+        targets=protocol.targets,
     )

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -25,7 +26,8 @@ from discreet.noise.bits import CHUNK
 from discreet.noise.coins import Booleans
 from discreet.noise.lazy import Integers
 
-__all__ = ["NUMBER", "Form", "FrequencyProtocol", "Plain", "Protocol", "Rates", "Rows", "bits_of", "likely"]
+__all__ = ["NUMBER", "Form", "FrequencyProtocol", "Plain", "Protocol", "Rates", "Rows", "all_digits", "bits_of"]
+__all__ += ["counts_within", "likely"]
 
 Rows = NDArray[np.generic]
 Plain = int | str | list[int] | list[int | str]
@@ -41,6 +43,12 @@ class Form:
     def empty(self, count: int) -> Rows:
         """Room for so many reports."""
         return np.zeros((count, self.width) if self.width else count, dtype=self.dtype)
+
+    def fits(self, rows: Rows) -> bool:
+        """Whether these are reports of this form; a whole number may be of any integer type."""
+        if self.width == 0:
+            return rows.ndim == 1 and rows.dtype.kind in "iu"
+        return rows.ndim == 2 and rows.shape[1] == self.width and rows.dtype == np.dtype(self.dtype)
 
 
 NUMBER = Form("<i8")
@@ -101,6 +109,10 @@ class Protocol(ABC):
     def tally(self, rows: Rows) -> Integers:
         """The state of a collector that has seen these (valid) reports; states add."""
 
+    def possible(self, tally: Integers, count: int) -> bool:
+        """Whether so many reports can have left this state. Each adds 1 to one counter, unless the protocol says otherwise."""
+        return counts_within(tally, count) and int(tally.sum()) == count
+
     def plain(self, row: Rows) -> Plain:
         """One report as JSON holds it; a whole number unless the protocol says otherwise."""
         return int(row.item())
@@ -158,8 +170,8 @@ class FrequencyProtocol(Protocol):
 
     @cached_property
     def rates(self) -> Rates:
-        """p, q and p - q as floats, with all their digits however small epsilon is."""
-        with precision(256 + 4 * self.epsilon.denominator.bit_length()):
+        """p, q and p - q as floats, with all their digits."""
+        with all_digits(self.epsilon):
             truth, lie = self.supporting()
             return Rates(float(truth), float(lie), float(truth - lie))
 
@@ -167,6 +179,16 @@ class FrequencyProtocol(Protocol):
     def variance(self) -> float:
         """Of one report, averaged over the values: a value's share is taken as 1 / size."""
         return self.rates.variance(1 / self.size)
+
+
+def counts_within(tally: Integers, most: int) -> bool:
+    """Whether all counters are from 0 to ``most``; sums of them do not wrap then."""
+    return bool(((tally >= 0) & (tally <= most)).all())
+
+
+def all_digits(epsilon: Fraction) -> AbstractContextManager[None]:
+    """A precision at which e^epsilon - 1 and e^-epsilon have all digits of a float, however small or large epsilon is."""
+    return precision(256 + 4 * epsilon.denominator.bit_length() + 4 * math.ceil(epsilon))
 
 
 def likely(inside: int, outside: int, epsilon: Fraction) -> Callable[[], arb]:

@@ -14,7 +14,7 @@ from discreet.local.frequencies import Frequencies
 from discreet.local.heavy_hitters import HeavyHitters
 from discreet.local.mean import Mean
 from discreet.local.repeated import Repeated
-from discreet.local.state import from_text
+from discreet.local.state_text import from_text
 from discreet.local.task import TASK_VERSION, Task, canonical
 
 __all__ = ["KINDS", "read_collector", "read_task"]
@@ -54,7 +54,7 @@ def read_task(text: str) -> Task:
 
 def read_collector(text: str) -> Collector[object]:
     """The collector whose state ``to_json`` wrote, with its task."""
-    state = from_text(text)
-    collector = read_task(state.task).collector(state.candidates)
-    collector.restore(text)
+    stored = from_text(text)
+    collector = read_task(stored.task).collector(stored.candidates)
+    collector.restore(stored)
     return collector

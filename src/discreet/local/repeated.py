@@ -1,4 +1,7 @@
-"""The same question again and again, to the same people, without spending a whole epsilon every time."""
+"""The same question again and again, to the same people, without spending a whole epsilon every time.
+
+What all reports tell about a person is stated, and proved, in ``memoised.py``.
+"""
 
 from __future__ import annotations
 
@@ -25,20 +28,21 @@ __all__ = ["Lifetime", "Repeated"]
 
 @dataclass(frozen=True)
 class Lifetime:
-    """What a person has paid after so many reports about so many different values. Print it."""
+    """What so many reports tell about a person, of whom at most ``values`` different values are answered for. Print it."""
 
     reports: int
     values: int
     one_report: Fraction
-    same_changes: Fraction
-    """Among histories that change at the same times: the permanent epsilon for every different value."""
+    same_pattern: Fraction
+    """All reports, between histories that are equal at the same pairs of times: ``values`` times the permanent epsilon."""
     any_history: float
-    """Against any other history, also one that changes at other times."""
+    """All reports, between any two histories: so many times the epsilon of the fresh step alone."""
 
     def __str__(self) -> str:
         return (
-            f"{self.reports:,} reports about {self.values:,} values: epsilon {up(self.one_report):.6g} for one report, "
-            f"{up(self.same_changes):.6g} for all together, up to {self.any_history:.6g} for when the value changed."
+            f"{self.reports:,} reports about at most {self.values:,} values: epsilon {up(self.one_report):.6g} for one report; "
+            f"{up(self.same_pattern):.6g} for all, between histories of the same pattern; up to {self.any_history:.6g} between "
+            "any two."
         )
 
 
@@ -46,14 +50,20 @@ class Lifetime:
 class Repeated(Task):
     """The shares of a public domain, asked in many rounds; clients remember their lie about every value.
 
-    One report costs ``epsilon``; all reports about one value together cost ``permanent``, however many: pure local privacy, for
-    any two values of one person (see ``memoised.py`` for what changing values cost). People answer through
-    ``dp.local.Client.randomize``, which remembers. ``randomize`` of the task itself remembers nothing: it is for simulations, and
-    costs epsilon every time.
+    Pure local privacy. One report costs ``epsilon``. All reports of a person together, however many, cost at most ``values``
+    times ``permanent`` between histories of the same pattern (one is the other with its values renamed); when values change and
+    come back is not hidden at that price, see ``memoised.py``.
 
-    >>> mood = Repeated(["good", "bad"], epsilon=0.5, permanent=2)
-    >>> print(mood.lifetime(reports=365, values=2))
-    365 reports about 2 values: epsilon 0.5 for one report, 4 for all together, up to 243.394 for when the value changed.
+    At most ``values`` different values of one person are answered for. Who has more is answered for with one of the first
+    ``values``, so shares are biased as far as there are such people: choose ``values`` for what people have in the task's time.
+
+    People answer through ``dp.local.Client.randomize``, which remembers. ``randomize`` of the task itself remembers nothing: it
+    is for simulations, and costs epsilon every time.
+
+    >>> mood = Repeated(["good", "bad"], epsilon=0.5, permanent=2, values=2)
+    >>> print(mood.lifetime(reports=365))  # doctest: +NORMALIZE_WHITESPACE
+    365 reports about at most 2 values: epsilon 0.5 for one report; 4 for all, between histories of the same pattern;
+    up to 243.394 between any two.
     """
 
     domain: Domain
@@ -68,16 +78,20 @@ class Repeated(Task):
         epsilon: Number,
         *,
         permanent: Number,
+        values: int,
         missing: Item | None = None,
         question: str = "",
         period: str = "",
     ) -> None:
-        values = domain_of(domain, missing)
-        self._fill(question, period, domain=values, protocol=_memoised(values, read_epsilon(epsilon), read_epsilon(permanent)))
+        items = domain_of(domain, missing)
+        protocol = _memoised(items, read_epsilon(epsilon), read_epsilon(permanent), whole("values", values))
+        self._fill(question, period, domain=items, protocol=protocol)
 
     @property
     def facts(self) -> dict[str, object]:
-        return {"domain": self.domain.facts, "protocol": {"name": self.protocol.name, "permanent": str(self.protocol.permanent)}}
+        memoised = self.protocol
+        told = {"name": memoised.name, "permanent": str(memoised.permanent), **memoised.parameters}
+        return {"domain": self.domain.facts, "protocol": told}
 
     @classmethod
     def from_facts(cls, facts: dict[str, object]) -> Repeated:
@@ -87,7 +101,8 @@ class Repeated(Task):
             raise ParameterError("A repeated question is asked by the memoised protocol; is the task newer than discreet?")
         domain = Domain.from_facts(facts["domain"])  # type: ignore[arg-type]
         epsilon, permanent = (read_epsilon(Fraction(str(number))) for number in (facts["epsilon"], told["permanent"]))
-        made._fill(facts["question"], facts["period"], domain=domain, protocol=_memoised(domain, epsilon, permanent))
+        protocol = _memoised(domain, epsilon, permanent, whole("values", told["values"]))
+        made._fill(facts["question"], facts["period"], domain=domain, protocol=protocol)
         return made
 
     def codes(self, values: Sequence[object] | np.ndarray) -> Integers:
@@ -106,15 +121,15 @@ class Repeated(Task):
         """What to expect of ``n`` reports of one round, before any is asked for."""
         return plan_for(self.protocol, whole("n", n), "the protocol for repeated questions")
 
-    def lifetime(self, *, reports: int, values: int = 1) -> Lifetime:
-        """What so many reports about so many different values cost a person in all."""
-        rounds, different = whole("reports", reports), whole("values", values)
-        together = min(different, rounds) * self.protocol.permanent
+    def lifetime(self, *, reports: int) -> Lifetime:
+        """What so many reports tell about a person in all."""
+        rounds, values = whole("reports", reports), self.protocol.values
         fresh = Fraction(self.protocol.fresh_epsilon) * rounds
-        return Lifetime(rounds, different, self.epsilon, min(together, fresh), up(fresh))
+        same = min(min(values, rounds) * self.protocol.permanent, fresh)
+        return Lifetime(rounds, values, self.epsilon, same, up(fresh))
 
 
-def _memoised(domain: Domain, epsilon: Fraction, permanent: Fraction) -> Memoised:
+def _memoised(domain: Domain, epsilon: Fraction, permanent: Fraction, values: int) -> Memoised:
     if domain.size is None:
         raise ParameterError("A repeated question has a closed domain; list its values.")
-    return Memoised(epsilon, domain.size, permanent)
+    return Memoised(epsilon, domain.size, permanent, values)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     import pyarrow
 
-__all__ = ["VERSION", "Batch", "Report", "UnreadableFile", "new_nonces"]
+__all__ = ["VERSION", "Batch", "Report", "UnreadableFile", "new_nonces", "report_facts"]
 
 VERSION = 1
 
@@ -79,6 +79,18 @@ class Batch:
         from discreet.local.columns import to_parquet
 
         to_parquet(self, path)
+
+
+def report_facts(report: object) -> dict[str, object] | None:
+    """The JSON object of a report, whatever was sent; None where it is none."""
+    if isinstance(report, Report):
+        return {"v": VERSION, "task": report.task, "r": report.r, "nonce": report.nonce}
+    if isinstance(report, (str, bytes)):
+        try:
+            report = json.loads(report)
+        except (ValueError, RecursionError):
+            return None
+    return report if isinstance(report, dict) else None
 
 
 def new_nonces(count: int) -> tuple[str, ...]:

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     import pandas
     from matplotlib.axes import Axes
 
-__all__ = ["Result", "normal_factor"]
+__all__ = ["Cells", "Result", "normal_factor"]
 
-_Cells = tuple[list[str], list[list[str]], list[str]]
+Cells = tuple[list[str], list[list[str]], list[str]]
 
 
 class Result(ABC):
@@ -30,7 +30,7 @@ class Result(ABC):
         """Everything with all digits, as in the data frame."""
 
     @abstractmethod
-    def _cells(self) -> _Cells:
+    def _cells(self) -> Cells:
         """Headers, rows and notes."""
 
     @abstractmethod

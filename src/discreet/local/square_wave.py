@@ -18,7 +18,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from discreet.balls import arb, precision
+from discreet.balls import arb
 from discreet.errors import ParameterError
 from discreet.local.protocol import NUMBER, Form, Protocol, Rows, bits_of
 from discreet.local.window import Window
@@ -28,6 +28,7 @@ from discreet.noise.lazy import Integers, Reals
 __all__ = ["SquareWave", "best_arm"]
 
 _ROUNDS = 10_000
+_NEVER = 1e-300  # less than any chance that matters
 _STILL = 1e-6  # the rounds end when no more than this share moves
 
 
@@ -81,17 +82,9 @@ class SquareWave(Protocol):
     def tally(self, rows: Rows) -> Integers:
         return np.bincount(rows.astype(np.int64, copy=False), minlength=self.cells)
 
-    @cached_property
-    def _rates(self) -> tuple[float, float]:
-        """The chance of a cell outside, and what one inside has more."""
-        with precision(256):
-            near = self._window.near() / self._window.width
-            far = (1 - self._window.near()) / self._window.last
-            return float(far), float(near - far)
-
     def expected(self, shares: Reals) -> Reals:
         """How common each cell is among reports when the bins have these shares; along the last axis."""
-        far, lift = self._rates
+        far, lift = self._window.rates
         sums = np.concatenate([np.zeros((*shares.shape[:-1], 1)), np.cumsum(shares, axis=-1)], axis=-1)
         cell = np.arange(self.cells)
         high = sums[..., np.minimum(cell + 1, self.bins)]
@@ -99,12 +92,12 @@ class SquareWave(Protocol):
 
     def shares(self, counts: Reals) -> Reals:
         """The shares of the bins that best explain these counts of cells (EMS), for many runs of counts at once."""
-        far, lift = self._rates
+        far, lift = self._window.rates
         totals = counts.sum(axis=-1, keepdims=True)
         found = np.full((*counts.shape[:-1], self.bins), 1 / self.bins)
         first = np.arange(self.bins)
         for _ in range(_ROUNDS):
-            ratio = counts / (self.expected(found) * totals)
+            ratio = counts / (np.maximum(self.expected(found), _NEVER) * totals)  # of cells that nobody named, 0 / 0 is 0
             sums = np.concatenate([np.zeros((*ratio.shape[:-1], 1)), np.cumsum(ratio, axis=-1)], axis=-1)
             inside = sums[..., first + self._window.width] - sums[..., first]
             better = _smooth(found * (far * sums[..., -1:] + lift * inside))

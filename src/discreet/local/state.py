@@ -1,72 +1,73 @@
-"""A collector's state as JSON: the task, the counters (compressed, in base64), how many were counted and refused."""
+"""What a collector knows: counters, whose number does not depend on how many reports came, and which files are among them.
+
+States of one task add. Each remembers the latest files it has counted, by their SHA-256, and the latest collectors it has taken
+in, by names that they are given when they leave: so nothing that is given twice counts twice.
+"""
 
 from __future__ import annotations
 
-import base64
-import binascii
-import json
-import zlib
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections import Counter
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from discreet.errors import ParameterError
-from discreet.local.task import canonical
+from discreet.noise.bits import words
 from discreet.noise.lazy import Integers
 
-if TYPE_CHECKING:
-    from discreet.local.task import Task
+__all__ = ["MOST_REMEMBERED", "MOST_REPORTS", "REASONS", "State"]
 
-__all__ = ["State", "from_text", "to_text"]
+MOST_REPORTS = 2**32
+"""So many reports fit in the counters of every protocol."""
 
-_VERSION = 1
-_STRANGE = "This text is not the state of a collector, or it is damaged; give what Collector.to_json() wrote."
+MOST_REMEMBERED = 4096
+"""Files and collectors."""
+
+REASONS = ("malformed", "another version", "another task", "duplicate", "unreadable file", "collected before", "no room")
+"""Why reports and files are refused."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class State:
-    """What was read back, checked for form."""
+    """``files`` and ``collectors`` are dictionaries for their order alone, the latest last."""
 
-    task: str
-    candidates: tuple[str, ...] | None
     tally: Integers
-    count: int
-    refused: dict[str, int]
-    nonces: set[str]
+    count: int = 0
+    refused: Counter[str] = field(default_factory=Counter)
+    nonces: set[str] = field(default_factory=set)
+    files: dict[str, None] = field(default_factory=dict)
+    collectors: dict[str, None] = field(default_factory=dict)
+
+    @classmethod
+    def empty(cls, cells: int) -> State:
+        """No report yet."""
+        return cls(np.zeros(cells, dtype=np.int64))
+
+    def refuse(self, reason: str, count: int = 1) -> None:
+        """Count what is not counted."""
+        if count:
+            self.refused[reason] += count
+
+    def name(self) -> None:
+        """Give a state that leaves a name, unless it has one or is empty."""
+        if self.count and not self.collectors:
+            self.collectors[words(2).tobytes().hex()] = None
+
+    def shares(self, other: State) -> bool:
+        """Whether reports are known to be in both."""
+        return bool(self.collectors.keys() & other.collectors.keys())
+
+    def add(self, other: State) -> None:
+        """Count the other's reports here as well; whose they are is not asked."""
+        if self.count + other.count > MOST_REPORTS:
+            raise ParameterError(f"A collector holds at most {MOST_REPORTS:,} reports; begin another one.")
+        self.tally += other.tally
+        self.count += other.count
+        self.refused += other.refused
+        self.nonces |= other.nonces
+        self.files = _latest(self.files | other.files)
+        self.collectors = _latest(self.collectors | other.collectors)
 
 
-def to_text(
-    task: Task,
-    candidates: tuple[str, ...] | None,
-    tally: Integers,
-    count: int,
-    refused: Mapping[str, int],
-    nonces: Iterable[str],
-) -> str:
-    """The canonical text of a state."""
-    packed = base64.b64encode(zlib.compress(tally.astype("<i8").tobytes(), 6)).decode("ascii")
-    facts: dict[str, object] = {"discreet": "local collector", "version": _VERSION, "task": json.loads(task.to_json())}
-    facts |= {"count": count, "refused": dict(refused), "tally": packed, "nonces": sorted(nonces)}
-    if candidates is not None:
-        facts["candidates"] = list(candidates)
-    return canonical(facts)
-
-
-def from_text(text: str) -> State:
-    """The state that ``to_text`` wrote."""
-    try:
-        facts = json.loads(text)
-        if facts["discreet"] != "local collector" or facts["version"] != _VERSION:
-            raise ParameterError(_STRANGE)
-        tally = np.frombuffer(zlib.decompress(base64.b64decode(facts["tally"], validate=True)), dtype="<i8").astype(np.int64)
-        count, refused, nonces = facts["count"], facts["refused"], facts["nonces"]
-        listed = facts.get("candidates")
-        whole = [count, *refused.values()]
-        if not all(type(number) is int and number >= 0 for number in whole) or bool((tally < 0).any()):
-            raise ParameterError(_STRANGE)
-        candidates = None if listed is None else tuple(str(item) for item in listed)
-        return State(canonical(facts["task"]), candidates, tally, count, dict(refused), {str(nonce) for nonce in nonces})
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError, binascii.Error, zlib.error):
-        raise ParameterError(_STRANGE) from None
+def _latest(marks: dict[str, None]) -> dict[str, None]:
+    return dict.fromkeys(list(marks)[-MOST_REMEMBERED:])

@@ -18,7 +18,7 @@ import numpy as np
 
 from discreet.balls import arb, ball
 from discreet.errors import ParameterError
-from discreet.local.protocol import Form, FrequencyProtocol, Plain, Rows, bits_of, likely
+from discreet.local.protocol import Form, FrequencyProtocol, Plain, Rows, bits_of, counts_within, likely
 from discreet.noise.bits import CHUNK
 from discreet.noise.coins import Booleans, Chance, bernoulli, uniform
 from discreet.noise.lazy import Integers
@@ -111,6 +111,9 @@ class Subset(FrequencyProtocol):
         if self.listed:
             return np.bincount(rows.ravel().astype(np.int64), minlength=self.size)
         return packed_sums(rows, self.size)
+
+    def possible(self, tally: Integers, count: int) -> bool:
+        return counts_within(tally, count) and int(tally.sum()) == self.weight * count
 
     def support(self, tally: Integers) -> Integers:
         return tally

@@ -8,6 +8,7 @@ protocols in large domains; a report has as many bits as there are values.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -17,7 +18,7 @@ from typing import ClassVar
 import numpy as np
 
 from discreet.balls import arb, ball
-from discreet.local.protocol import Form, FrequencyProtocol, Plain, Rows
+from discreet.local.protocol import Form, FrequencyProtocol, Plain, Rows, counts_within
 from discreet.local.subset import no_bits_beyond, packed_from_text, packed_sums, packed_to_text, packed_weights
 from discreet.noise.bits import CHUNK, words
 from discreet.noise.coins import Booleans, Chance, bernoulli
@@ -75,7 +76,7 @@ class Unary(FrequencyProtocol):
     @cached_property
     def most(self) -> int:
         """Reports with more bits than this are refused: honest ones have a chance below 1e-12 (Chernoff's bound)."""
-        lie, others = self.rates.lie, self.size - 1
+        lie, others = max(self.rates.lie, sys.float_info.min), self.size - 1
         for extra in range(math.ceil(others * lie), others):
             share = extra / others
             distance = share * math.log(share / lie) + (1 - share) * math.log((1 - share) / (1 - lie)) if share > lie else 0.0
@@ -93,6 +94,9 @@ class Unary(FrequencyProtocol):
 
     def tally(self, rows: Rows) -> Integers:
         return packed_sums(rows, self.size)
+
+    def possible(self, tally: Integers, count: int) -> bool:
+        return counts_within(tally, count) and int(tally.sum()) <= self.most * count
 
     def support(self, tally: Integers) -> Integers:
         return tally

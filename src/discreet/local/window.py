@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 
 from discreet.balls import arb
 from discreet.errors import ParameterError
-from discreet.local.protocol import likely
+from discreet.local.protocol import all_digits, likely
 from discreet.noise.coins import Chance, bernoulli, uniform
 from discreet.noise.lazy import Integers, Reals
 
@@ -58,12 +59,23 @@ class Window:
         """Of a cell for a window that starts here."""
         return self.near() / self.width if start <= cell < start + self.width else (1 - self.near()) / self.last
 
-    def moments(self, starts: Reals, near: float) -> tuple[Reals, Reals]:
+    @cached_property
+    def rates(self) -> tuple[float, float]:
+        """The chance of a cell outside, and what one inside has more; with all digits of floats."""
+        with all_digits(self.epsilon):
+            far = (1 - self.near()) / self.last
+            return float(far), float(self.near() / self.width - far)
+
+    def moments(self, starts: Reals) -> tuple[Reals, Reals]:
         """Mean and mean square of the reported cell, exact up to floats; the mean is linear in the window's place."""
-        far = (1 - near) / self.last
-        lift = near / self.width - far  # what a cell inside has more than one outside
+        far, lift = self.rates
         middle = starts + (self.width - 1) / 2
         spread = (self.width**2 - 1) / 12
         mean = lift * self.width * middle + far * (self.cells * (self.cells - 1) / 2)
         square = lift * self.width * (middle**2 + spread) + far * ((self.cells - 1) * self.cells * (2 * self.cells - 1) / 6)
         return mean, square
+
+    @property
+    def slope(self) -> float:
+        """How much that mean grows from the first place to the last."""
+        return self.rates[1] * self.width * self.last

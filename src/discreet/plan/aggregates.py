@@ -18,6 +18,7 @@ from discreet.plan.scalars import scalar
 from discreet.plan.scope import Scope
 from discreet.plan.tree import name_of, only, refusal
 from discreet.plan.unanswered import unanswered
+from discreet.plan.values import plain_values
 from discreet.schema.units import Person
 
 __all__ = ["aggregate", "derived_name"]
@@ -60,6 +61,8 @@ def _read(node: object, scope: Scope) -> Aggregate:
         share = node.args.get("quantile") or node.args.get("expression")
         only(node, "this", "quantile", "expression")
         return Quantile(_argument(node.this, scope), _share(share, scope))
+    if name == "choose":
+        return _best(node, scope)
     known = _SIMPLE.get(name or type(node))
     if known is None:
         raise unanswered(node, scope)
@@ -75,6 +78,22 @@ def _read(node: object, scope: Scope) -> Aggregate:
     if known == "mode":
         return Mode(of)
     return Sum(of) if known == "sum" else Mean(of)
+
+
+def _best(node: exp.Expression, scope: Scope) -> Aggregate:
+    """``choose([200, 500], score)``: the candidate with the largest sum of the score, in which it is called ``candidate``."""
+    only(node, "this", "expressions")
+    arguments = node.args.get("expressions") or []
+    if len(arguments) != 2 or not isinstance(arguments[0], exp.Array):
+        raise ParameterError(
+            "A choice takes candidates and a score; write choose([200, 500], CASE WHEN debt >= candidate THEN 1 ELSE 0 END)."
+        )
+    only(arguments[0], "expressions", "value_constructor", "bracket_notation")
+    listed = [scalar(one, scope) for one in arguments[0].expressions]
+    if not all(isinstance(one, Literal) for one in listed):
+        raise ParameterError("Candidates are constants, from public knowledge; write choose([200, 500], ...).")
+    candidates = plain_values("Candidates", [one.value for one in listed if isinstance(one, Literal)], "choose([200, 500], ...)")
+    return Best(candidates, scalar(arguments[1], replace(scope, free=("candidate",))))
 
 
 def _argument(node: object, scope: Scope) -> Expression:
@@ -136,11 +155,10 @@ def _filtered(node: exp.Expression, scope: Scope) -> Aggregate:
     found, test = _read(node.this, scope), scalar(where.this, scope)
     if infer(test, scope.facts).kind != "boolean":
         raise ParameterError("FILTER (WHERE ...) takes a condition; write FILTER (WHERE age >= 18).")
-    if isinstance(found, Distinct):
-        raise ParameterError("count(DISTINCT ...) has no FILTER; put the condition into WHERE.")
+    if isinstance(found, (Distinct, Best)):
+        raise ParameterError("count(DISTINCT ...) and choose(...) have no FILTER; put the condition into WHERE.")
     if isinstance(found, Count):
         return Count(Call("case", (test, Literal(1) if found.of is None else found.of, Literal(None))))
-    assert not isinstance(found, Best)
     return replace(found, of=Call("case", (test, found.of, Literal(None))))
 
 
@@ -165,8 +183,8 @@ def derived_name(found: Aggregate | Expression) -> str:
     >>> derived_name(Mean(Column("debt"))), derived_name(Count())
     ('avg_debt', 'count')
     """
-    if isinstance(found, Distinct):
-        return "count_persons"
+    if isinstance(found, (Distinct, Best)):
+        return "count_persons" if isinstance(found, Distinct) else "best"
     text = str(found) if isinstance(found, Expression) else plain(found)
     words = re.findall(r"\w+", text.replace("var_pop", "var").replace("stddev_pop", "stddev"))
     return "_".join(words)[:60] or "key"

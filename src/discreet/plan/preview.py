@@ -42,7 +42,7 @@ class PreviewLine:
     meaning: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Preview:
     """A question's price and expected errors."""
 
@@ -72,6 +72,8 @@ class Preview:
     def __str__(self) -> str:
         headers, rows = self._table()
         return "\n".join([text_table(headers, rows), *(note for note in self._notes() if note)])
+
+    __repr__ = __str__
 
     def _repr_html_(self) -> str:
         headers, rows = self._table()

@@ -45,7 +45,6 @@ _INSTEAD = {
     "approx_top_k": "is not answered; write GROUP BY with count(*) AS n, and ORDER BY n DESC LIMIT 3",
     "logical_*": f"{_SINGLE}; write count(*) FILTER (WHERE x)",
     "bitwise_*": f"{_SINGLE}; write count(*) FILTER (WHERE x)",
-    "choose": "is asked in Python and not in SQL: curator.choose([200, 500], score='...')",
     "fsum": "is not answered; write sum(x), which is exact",
     "sumkahan": "is not answered; write sum(x), which is exact",
     "kahan_sum": "is not answered; write sum(x), which is exact",

@@ -26,7 +26,7 @@ __all__ = ["Account"]
 _ZERO = Fraction(0)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Account:
     """A budget and what is spent of it.
 
@@ -105,7 +105,13 @@ class Account:
         spent, left, total = self.spent, self.remaining, self.total
         name = "rho" if self.budget.kind == "concentrated" else "epsilon"
         said = f"{name} {float(spent):.6g} of {float(total):.6g} spent, {float(left):.6g} left"
+        used, most = self._rho(), self._rho(total=True)
+        if self.budget.kind == "approximate" and used and most:  # else the numbers would seem not to add up
+            said += f" (costs add up as rho, of which {float(100 * used / most):.3g} % is used)"
         return said + (f"; delta {spent.delta:.6g} of {total.delta:.6g} spent" if total.delta else "")
+
+    def __repr__(self) -> str:
+        return f"<Account: {self}>"
 
     def _left(self, name: str) -> Fraction | None:
         """What is left of a currency: 0 where its sum is closed, None where there never was one."""

@@ -5,6 +5,7 @@ matplotlib is an extra, ``pip install "discreet[plot]"``, and is imported when t
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -13,12 +14,32 @@ from discreet.errors import ParameterError
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["BLUE", "GREEN", "GREY", "ORANGE", "RED", "check_ending", "finish", "new_axes", "save", "stacked_axes"]
+__all__ = [
+    "BLUE",
+    "GREEN",
+    "GREY",
+    "ORANGE",
+    "RED",
+    "check_ending",
+    "check_installed",
+    "finish",
+    "new_axes",
+    "save",
+    "stacked_axes",
+]
 
 # Okabe and Ito's colours, which colour-blind readers can tell apart.
 BLUE, ORANGE, GREEN, RED, GREY = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#6B6B6B"
 
+_MISSING = 'Pictures need matplotlib, which is an extra; run pip install "discreet[plot]".'
+
 Corner = Literal["best", "upper left", "upper right"]
+
+
+def check_installed() -> None:
+    """Refuse a picture, before anything is done for it, where the library for pictures is missing."""
+    if find_spec("matplotlib") is None:
+        raise ParameterError(_MISSING)
 
 
 def new_axes(ax: Axes | None, *, square: bool = False) -> Axes:
@@ -28,7 +49,7 @@ def new_axes(ax: Axes | None, *, square: bool = False) -> Axes:
     try:
         from matplotlib import pyplot
     except ImportError:
-        raise ParameterError('Pictures need matplotlib, which is an extra; run pip install "discreet[plot]".') from None
+        raise ParameterError(_MISSING) from None
     return pyplot.subplots(figsize=(4.8, 4.8) if square else (6.4, 4.2), layout="constrained")[1]
 
 

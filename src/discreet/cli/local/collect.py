@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,6 +18,12 @@ if TYPE_CHECKING:
     from discreet.local.task import Task
 
 __all__ = ["run"]
+
+_SENTENCES = {
+    "unreadable file": "cannot be read to its end; none of its reports was counted.",
+    "collected before": "was collected before, to the last byte; none of its reports was counted. (Other people's reports that "
+    "happen to be equal belong into one file.)",
+}
 
 
 def run(
@@ -38,7 +45,10 @@ def run(
     """Count reports into a state, whose size does not depend on how many there are.
 
     Reports that are malformed, of another task or version, or duplicates are refused and counted; nothing they hold is kept. A
-    file that cannot be read to its end is refused as a whole. Give each file once: reports without a nonce would count twice.
+    file that cannot be read to its end is refused as a whole, and so is one, or a state, that was collected before. Several runs
+    may write to one state: they wait for each other.
+
+    The exit code is 2 if a file cannot be read or nothing was counted; all else is in the state then.
 
     Examples:
 
@@ -53,17 +63,30 @@ def run(
     for file in reports:
         if str(file) != "-" and not file.is_file():
             raise ParameterError(f"There is no file {file}; nothing was collected.")
-    collector = _collector(asked, output, candidates)
-    before, refused_before = collector.count, collector.refused
-    for file in reports:
-        _add(collector, file)
-    with replaced(output) as place:
-        place.write_text(collector.to_json() + "\n", encoding="utf-8", newline="")
-    typer.echo(f"Counted {collector.count - before:,} reports; {output} holds {collector.count:,}.", err=True)
+    with _alone(output):
+        collector = _collector(asked, output, candidates)
+        before, refused_before, damaged = collector.count, collector.refused, False
+        for file in reports:
+            damaged |= _add(collector, file)
+        with replaced(output) as place:
+            place.write_text(collector.to_json() + "\n", encoding="utf-8", newline="")
+    counted = collector.count - before
+    typer.echo(f"Counted {counted:,} reports; {output} holds {collector.count:,}.", err=True)
     refused = {name: count - refused_before.get(name, 0) for name, count in collector.refused.items()}
     said = ", ".join(f"{name} {count:,}" for name, count in refused.items() if count)
     if said:
         typer.echo(f"Refused: {said}.", err=True)
+    if damaged or not counted:
+        raise typer.Exit(2)
+
+
+def _alone(output: Path) -> AbstractContextManager[None]:
+    """Nobody else adds to this state meanwhile; what is no file, such as a pipe, has no reader to wait for."""
+    from discreet.local.lock import locked
+
+    if output.exists() and not output.is_file():
+        return nullcontext()
+    return locked(output.resolve(), ParameterError, mode=0o666)
 
 
 def _collector(task: Task, output: Path, candidates: str | None) -> Collector[object]:
@@ -78,16 +101,27 @@ def _collector(task: Task, output: Path, candidates: str | None) -> Collector[ob
     return found
 
 
-def _add(collector: Collector[object], file: Path) -> None:
+def _add(collector: Collector[object], file: Path) -> bool:
+    """Take a file in; whether it is damaged."""
     if str(file) == "-":
         collector.add(line for line in sys.stdin.buffer if line.strip())
-    elif file.suffix.lower() == ".json":
-        other = read_state(file)
-        if other.task.hash != collector.task.hash or other.candidates != collector.candidates:
-            raise ParameterError(f"{file} counts another task or other candidates; nothing was written.")
-        collector.merge(other)
+        return False
+    if file.suffix.lower() == ".json":
+        _merge(collector, file)
+        return False
+    before = collector.refused
+    collector.add_file(file)
+    said = [reason for reason in _SENTENCES if collector.refused.get(reason, 0) > before.get(reason, 0)]
+    for reason in said:
+        typer.echo(f"{file} {_SENTENCES[reason]}", err=True)
+    return "unreadable file" in said
+
+
+def _merge(collector: Collector[object], file: Path) -> None:
+    other = read_state(file)
+    if other.task.hash != collector.task.hash or other.candidates != collector.candidates:
+        raise ParameterError(f"{file} counts another task or other candidates; nothing was written.")
+    if collector.shares(other):
+        typer.echo(f"{file} has reports that were merged before; none was counted. Merge all states into a new one.", err=True)
     else:
-        damaged = collector.refused.get("unreadable file", 0)
-        collector.add_file(file)
-        if collector.refused.get("unreadable file", 0) > damaged:
-            typer.echo(f"{file} cannot be read to its end; none of its reports was counted.", err=True)
+        collector.merge(other)

@@ -38,7 +38,7 @@ _OPTIONS = {
     Kind.mean: {"epsilon", "lower", "upper", "step", "missing", "protocol"},
     Kind.distribution: {"epsilon", "lower", "upper", "bins", "missing"},
     Kind.heavy_hitters: {"epsilon", "length", "alphabet", "most", "cells", "missing"},
-    Kind.repeated: {"epsilon", "permanent", "domain", "missing"},
+    Kind.repeated: {"epsilon", "permanent", "values", "domain", "missing"},
     Kind.attributes: {"of"},
 }
 
@@ -61,6 +61,8 @@ def make(kind: Kind, question: str, period: str, options: dict[str, Any]) -> Tas
 
         if "permanent" not in given:
             raise ParameterError("What may all reports about one value cost together? Write --permanent 2, above --epsilon.")
+        if "values" not in given:
+            raise ParameterError("How many different values may a person have? Write --values 2; each costs --permanent.")
         return Repeated(**_with_domain(given))
     if kind is Kind.frequencies:
         from discreet.local.frequencies import Frequencies

@@ -45,6 +45,9 @@ def run(
         int | None, typer.Option(help="heavy-hitters: hash prefixes into so many cells (65536 unless told).")
     ] = None,
     permanent: Annotated[float | None, typer.Option(help="repeated: what all reports about one value cost together.")] = None,
+    values: Annotated[
+        int | None, typer.Option(help="repeated: answer for so many different values of a person; all cost permanent each.")
+    ] = None,
     of: Annotated[list[str] | None, typer.Option(help="attributes: a name and its task, as hair=hair.task.json.")] = None,
     missing: Annotated[
         str | None, typer.Option(help="The fate of other answers: refuse, random, or an answer of the task (refuse unless told).")
@@ -71,14 +74,14 @@ def run(
 
       discreet local task heavy-hitters --epsilon 4 --length 6 -o emoji.task.json
 
-      discreet local task repeated --domain good,bad --epsilon 0.5 --permanent 2 -o mood.task.json
+      discreet local task repeated --domain good,bad --epsilon 0.5 --permanent 2 --values 2 -o mood.task.json
 
       discreet local task attributes --of hair=hair.task.json --of skipped=skipped.task.json -o both.task.json
     """
     own = {"domain": domain, "any_text": any_text or None, "max_bits": max_bits, "missing": missing, "protocol": protocol}
     numbers = {"lower": lower, "upper": upper, "step": step, "bins": bins}
     words = {"length": length, "alphabet": alphabet, "most": most, "cells": cells}
-    several = {"epsilon": epsilon, "permanent": permanent, "of": of or None}
+    several = {"epsilon": epsilon, "permanent": permanent, "values": values, "of": of or None}
     made = make(kind, question, period, {**own, **numbers, **words, **several})
     expected = None if people is None else str(made.plan(people))
     _write(made, output)

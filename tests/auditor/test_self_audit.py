@@ -154,7 +154,7 @@ def memory(tmp_path: Path) -> Iterator[Path]:
 @pytest.mark.parametrize(("claim", "refuted"), [(1, False), (Fraction(1, 20), True)], ids=["its own", "too strong"])
 def test_one_report_of_a_fresh_client_to_a_repeated_task(claim: Fraction, refuted: bool, memory: Path) -> None:
     """A client has a lie of its own about every value: the first report costs epsilon, not the permanent epsilon of all."""
-    mood, numbers = Repeated(["good", "fair", "bad"], epsilon=1, permanent=3), itertools.count()
+    mood, numbers = Repeated(["good", "fair", "bad"], epsilon=1, permanent=3, values=1), itertools.count()
 
     def first(value: str) -> object:
         return Client(memory / f"{next(numbers)}.json", epsilon=3).randomize(mood, value).r

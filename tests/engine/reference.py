@@ -16,7 +16,9 @@ Cell = None | bool | int | float | str | Decimal | datetime.date | datetime.date
 _NUMBER = re.compile(
     r"\+?[+-]?(\d+(_\d+)*(\.(\d+(_\d+)*)?)?|\.\d+(_\d+)*)([eE][+-]?\d+(_\d+)*)?|[+-]?(inf|infinity|nan)", re.ASCII | re.I
 )
-_DAY = re.compile(r"(\d{1,6})-(\d{1,2})-(\d{1,2})([ T]\d{1,2}:\d\d(:\d\d(\.\d{1,9})?)?(Z| ?[+-]\d\d(:\d\d)?)?)?", re.ASCII)
+_CLOCK = r"[ T](?P<hour>\d{1,2}):(?P<minute>\d\d)(?::\d\d(?:\.\d{1,9})?)?"
+_OFFSET = r"(?P<offset>Z| ?(?P<sign>[+-])(?P<hours>\d\d)(?::?(?P<minutes>\d\d))?)?"
+_DAY = re.compile(rf"(\d{{1,6}})-(\d{{1,2}})-(\d{{1,2}})(?:{_CLOCK}{_OFFSET})?", re.ASCII)
 _SPACE = " \t\n\v\f\r"
 _MONTHS = ["january", "february", "march", "april", "may", "june", "july"]
 _MONTHS += ["august", "september", "october", "november", "december"]
@@ -152,6 +154,15 @@ def _day(value: Cell, column: Date) -> datetime.date | None:
             day = datetime.date(int(parts[1]), int(parts[2]), int(parts[3]))
         except ValueError:
             return None
+        if parts["offset"]:
+            sign = -1 if parts["sign"] == "-" else 1
+            ahead = datetime.timedelta(hours=int(parts["hours"] or 0), minutes=int(parts["minutes"] or 0))
+            since = datetime.timedelta(hours=int(parts["hour"]), minutes=int(parts["minute"]))
+            midnight = datetime.datetime(day.year, day.month, day.day)
+            try:
+                day = (midnight + since - sign * ahead).date()
+            except OverflowError:
+                return column.lower if day.year == 1 else column.upper
     else:
         return None
     return min(max(day, column.lower), column.upper)

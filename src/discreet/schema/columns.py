@@ -11,6 +11,7 @@ outside its bounds is *clamped*; a missing value stays missing unless the column
 from __future__ import annotations
 
 import datetime
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Literal
@@ -43,7 +44,7 @@ class Integer:
         for name, bound in (("lower", self.lower), ("upper", self.upper)):
             if type(bound) is not int or not -_LONG < bound < _LONG:
                 raise ParameterError(
-                    f"The {name} bound of an integer column must be a whole number below 2^63 in size, not {shown(bound)}; "
+                    f"The {name} bound of an integer column must be a whole number below 2^63 in size, not {_quoted(bound)}; "
                     "write integer(0, 120), or number(lower, upper, step=...) for fractions."
                 )
         _ordered(self.lower, self.upper)
@@ -175,9 +176,14 @@ def number(
     return Number(low, high, fine, None if missing is None else rational("missing", missing), decimal)
 
 
-def category(*values: str | int, missing: str | int | None = None) -> Category:
-    """One of these values; anything else is missing."""
-    return Category(values, missing)  # type: ignore[arg-type]
+def category(*values: str | int | Sequence[str] | Sequence[int], missing: str | int | None = None) -> Category:
+    """One of these values; anything else is missing. They may also be given as one list.
+
+    >>> category("yes", "no") == category(["yes", "no"])
+    True
+    """
+    only = values[0] if len(values) == 1 else None
+    return Category(tuple(only) if isinstance(only, (list, tuple)) else values, missing)  # type: ignore[arg-type]
 
 
 def boolean(*, missing: bool | None = None) -> Boolean:
@@ -211,6 +217,10 @@ def _ordered(lower: object, upper: object) -> None:
 def _decimal_sign(sign: object) -> None:
     if sign not in (".", ","):
         raise ParameterError(f'decimal={shown(sign)} must be "." or ","; write decimal="," if 1,5 is one and a half.')
+
+
+def _quoted(value: object) -> str:
+    return repr(value[:50]) if isinstance(value, str) else shown(value)  # so that '0' is not taken for 0
 
 
 def _plain(bound: object) -> object:

@@ -232,7 +232,15 @@ def _day(raw: str, raw_type: str, format: str | None) -> str:
     if format is not None and is_text(raw_type):
         return written_day(raw, raw_type, format)
     text = as_text(raw, raw_type)  # an infinite number is no date, though DuckDB would read its text as one
-    return f"CASE WHEN lower(trim({text})) NOT IN ('inf', '-inf') THEN TRY_CAST({text} AS DATE) END"
+    return f"CASE WHEN lower(trim({text})) NOT IN ('inf', '-inf') THEN COALESCE({_zoned_day(text)}, TRY_CAST({text} AS DATE)) END"
+
+
+def _zoned_day(text: str) -> str:
+    """The day in UTC of a text with an offset, such as 2020-01-01 23:30:00-05:00; NULL for any other text."""
+    close = f"replace(replace({text}, ' +', '+'), ' -', '-')"
+    moment = instant(f"TRY_CAST({close} AS TIMESTAMP WITH TIME ZONE)", "TIMESTAMP WITH TIME ZONE")
+    shape = r"':[0-9]{2}(:[0-9]{2}([.][0-9]+)?)? ?(Z|[+-][0-9]{2}(:?[0-9]{2})?)[ \t\n\v\f\r]*$'"
+    return f"CASE WHEN contains({text}, ':') AND regexp_matches({text}, {shape}) THEN TRY_CAST({moment} AS DATE) END"
 
 
 def _scale(raw_type: str, *, digits: int) -> bool:

@@ -8,12 +8,14 @@
         return noisy_sum(dp_input)
 
 A correct function fails such a test with probability at most 1e-6, so suites do not become flaky; a good one takes the time
-limit (2 seconds), a bad one usually much less. pytest loads this file in every project, so it imports nothing but pytest.
+limit (2 seconds), a bad one usually much less. What a function raises is its output, but for one thing: an ``assert`` that fails
+inside a marked test, or ``pytest.fail``, ``skip``, ``xfail`` and ``exit``, mean what they always mean. pytest loads this file in
+every project, so it imports nothing but pytest.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import pytest
@@ -25,6 +27,7 @@ __all__ = ["dp_audit", "dp_input", "pytest_configure", "pytest_pyfunc_call"]
 
 _ERROR = 1e-6
 _SECONDS = 2
+_MEANT = (AssertionError, pytest.fail.Exception, pytest.skip.Exception, pytest.exit.Exception)
 _MARKER = (
     "dp(epsilon, delta=0, privacy=None, pair=(a, b)): audit what the test returns for its argument dp_input, "
     "which is a or b; see also the fixture dp_audit."
@@ -66,12 +69,26 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
         )
     names = pyfuncitem._fixtureinfo.argnames
     given = {name: pyfuncitem.funcargs[name] for name in names}
-    finding = _audit(lambda one: pyfuncitem.obj(**{**given, "dp_input": one}), *pair, **terms)
+    test, ended = pyfuncitem.obj, list[BaseException]()
+
+    def run(one: object) -> object:
+        from discreet.auditor.cage import Stopped
+
+        try:
+            return test(**{**given, "dp_input": one})
+        except _MEANT as meant:
+            ended.append(meant)
+            raise Stopped from meant
+
+    finding = _audit(run, *pair, ended=ended, **terms)
     pyfuncitem.user_properties.append(("dp", finding.verdict))
     return True
 
 
-def _audit(function: Callable[..., object], a: object, b: object, **terms: object) -> Finding:
+def _audit(
+    function: Callable[..., object], a: object, b: object, *, ended: Sequence[BaseException] = (), **terms: object
+) -> Finding:
+    """Run an audit; ``ended`` is where the function leaves what ends the test at once."""
     from discreet.auditor import audit
     from discreet.errors import ParameterError
 
@@ -79,6 +96,10 @@ def _audit(function: Callable[..., object], a: object, b: object, **terms: objec
         finding = audit(function, a, b, **{"error": _ERROR, "seconds": _SECONDS, **terms})  # type: ignore[arg-type]
     except (ParameterError, TypeError) as refusal:  # runs of the function raise nothing: what they raise is their output
         pytest.fail(str(refusal), pytrace=False)
+    if ended:
+        raise ended[0]
+    if finding.stopped:
+        raise KeyboardInterrupt
     if finding.violated or finding.obstacle:
         pytest.fail(str(finding), pytrace=False)
     return finding

@@ -158,7 +158,7 @@ def test_pairs_that_are_none(pairs: object) -> None:
 
 def test_inputs_that_are_no_literals_are_found_where_they_are() -> None:
     cases = listed([(np.arange(2), np.arange(3)), ([1.5], {"a": None})], "made()")
-    assert [case.code for case in cases] == ["a, b = made()[0]", "a, b = [1.5], {'a': None}"]
+    assert [case.code for case in cases] == ["pairs = list(made())\na, b = pairs[0]", "a, b = [1.5], {'a': None}"]
 
 
 @pytest.mark.parametrize(

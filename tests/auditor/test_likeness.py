@@ -13,6 +13,26 @@ import discreet as dp
 from discreet.auditor.likeness import alike, shape
 from discreet.mechanisms.histograms import Histograms
 
+
+class Held:
+    def __init__(self, value: object) -> None:
+        self.value = value
+
+
+class Slotted:
+    __slots__ = ("value",)
+
+    def __init__(self, value: object) -> None:
+        self.value = value
+
+
+def ring(value: object) -> Held:
+    one, other = Held(value), Held(None)
+    one.next = other.next = other.last = one  # type: ignore[attr-defined]
+    one.last = other  # type: ignore[attr-defined]
+    return one
+
+
 SAME: list[tuple[Any, Any]] = [
     (math.nan, float("nan")),
     ({"a": [1, (2.0, None)]}, {"a": [1, (2.0, None)]}),
@@ -21,6 +41,10 @@ SAME: list[tuple[Any, Any]] = [
     (pd.DataFrame({"x": [1.0, None]}), pd.DataFrame({"x": [1.0, None]})),
     (object(), object()),
     ({1, 2}, {2, 1}),
+    (Held([1, math.nan]), Held([1, math.nan])),
+    (Slotted(1), Slotted(1)),
+    (ring(1), ring(1)),
+    (ValueError("x"), ValueError("x")),
 ]
 OTHER: list[tuple[Any, Any]] = [
     (1, 1.0),
@@ -36,6 +60,11 @@ OTHER: list[tuple[Any, Any]] = [
     (pd.DataFrame({"x": [1]}), pd.DataFrame({"x": [2]})),
     ("a", "b"),
     ({1}, {2}),
+    (Held(1), Held(2)),
+    (Held([Held(1)]), Held([Held(2)])),
+    (Slotted(1), Slotted(1.0)),
+    (ring(1), ring(2)),
+    (ValueError("x"), ValueError("y")),
 ]
 
 

@@ -26,6 +26,14 @@ def leaky(rows):
     return len(rows)
 def table(rows):
     return dp.Laplace(sensitivity=1, epsilon=1).release(rows.num_rows)
+def stops(rows):
+    import os, signal
+    os.kill(os.getpid(), signal.SIGINT)
+    return good(rows)
+def writes(rows):
+    import os
+    os.write(1, b"to the descriptor")
+    return good(rows)
 def broken():
     raise ValueError("no pairs today")
 number = 7
@@ -59,6 +67,8 @@ def test_exit_codes(discreet: Callable[..., int], capsys: pytest.CaptureFixture[
     assert "moved by 5, declared 1" in capsys.readouterr().out
     assert discreet("audit", "count.py::leaky", "--claim", "epsilon=1,delta=1e-6", "--time", "20") == 1
     assert "is refuted by" in capsys.readouterr().out
+    assert discreet("audit", "count.py::stops", "--claim", "epsilon=1", "--time", "20") == 2
+    assert capsys.readouterr().out.startswith("stopped by hand, and not refuted by 0 draws")
 
 
 def test_other_pairs(discreet: Callable[..., int], capsys: pytest.CaptureFixture[str]) -> None:
@@ -80,6 +90,51 @@ def test_json_is_alone_on_the_standard_output_and_the_script_runs(
     Path("again.py").write_text(facts["script"])
     runpy.run_path("again.py")
     assert "Violated on this pair: release 1 (Laplace) moved by 5, declared 1" in capsys.readouterr().out
+
+
+HELPED = """\
+import os
+import random
+import helper
+os.system("echo loading")
+class Rows:
+    def __init__(self, n):
+        self.n = n
+def made():
+    yield Rows(2), Rows(1)
+pairs = made()
+def leaks(rows):
+    assert isinstance(rows, Rows)
+    return helper.ONE * rows.n + random.random() / 2
+"""
+
+
+@pytest.mark.parametrize("others", [(), ("--pairs", "deep/helped.py::made"), ("--pairs", "deep/cases/more.py::more")], ids=len)
+def test_the_script_runs_where_files_need_each_other(
+    others: tuple[str, ...], discreet: Callable[..., int], capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Pairs from a generator of objects that are no literals, and modules beside the files."""
+    Path("deep/cases").mkdir(parents=True)
+    Path("deep/helped.py").write_text(HELPED)
+    Path("deep/helper.py").write_text("ONE = 1\n")
+    Path("deep/cases/more.py").write_text("import beside\nmore = iter([(beside.Rows(2), beside.Rows(1))])\n")
+    Path("deep/cases/beside.py").write_text("class Rows:\n    def __init__(self, n):\n        self.n = n\n")
+    if others and "more" in others[1]:
+        Path("deep/helped.py").write_text(HELPED.replace("    assert isinstance(rows, Rows)\n", ""))
+    words = ("audit", "deep/helped.py::leaks", "--claim", "epsilon=1", "--time", "20s", "--format", "json", *others)
+    assert discreet(*words) == 1
+    facts = json.loads(capfd.readouterr().out)
+    Path("again.py").write_text(facts["script"])
+    done = subprocess.run([sys.executable, "again.py"], capture_output=True, text=True, timeout=60, check=True)
+    assert "violated: the claim epsilon=1 is refuted" in done.stdout
+
+
+def test_json_is_alone_also_when_descriptors_are_written_to(
+    discreet: Callable[..., int], capfd: pytest.CaptureFixture[str]
+) -> None:
+    words = ("audit", "count.py::writes", "--claim", "epsilon=1", "--format", "json", "--time", "300ms", "--error", "1e-6")
+    assert discreet(*words) == 0
+    assert json.loads(capfd.readouterr().out)["outcome"] == "not refuted"
 
 
 def test_the_page_of_a_sampled_violation_has_a_script_that_runs(discreet: Callable[..., int]) -> None:
@@ -122,6 +177,7 @@ def test_a_bar_on_a_terminal_only(
         (["count.py::good", "--claim", "epsilon=1", "--schema", "gone.toml"], "cannot be read"),
         (["count.py::good", "--claim", "much"], "is no claim"),
         (["count.py::good", "--claim", "epsilon=1,rho=1"], "is no claim"),
+        (["count.py::good", "--claim", "epsilon=1,epsilon=2"], "says epsilon twice"),
         (["count.py::good", "--claim", "epsilon=-1"], "epsilon must lie between"),
         (["count.py::good", "--claim", "epsilon=nan"], "epsilon must be finite"),
         (["count.py::good", "--claim", "rho=0"], "rho must be above 0"),

@@ -9,13 +9,15 @@ from collections.abc import Callable
 import numpy as np
 
 from discreet.auditor.betting import Wealth, gains
+from discreet.auditor.cage import Hand
 from discreet.auditor.claims import Claim, level, read_claim
 from discreet.auditor.events import Event, clearest
 from discreet.auditor.features import Table
 from discreet.auditor.finding import Finding
 from discreet.auditor.guesses import Guesses
+from discreet.auditor.memory import Memory
 from discreet.auditor.sampling import Sampler
-from discreet.auditor.state import find_state, memory
+from discreet.auditor.state import find_state, silence
 from discreet.errors import ParameterError
 from discreet.exact import positive, whole
 
@@ -23,6 +25,7 @@ __all__ = ["audit"]
 
 _FIRST = 100
 _GROWTH = 0.15
+_SILENCE = 4_000  # runs that say nothing, all of them: it is not worth while to go on
 _GRID = np.concatenate([[0.0], np.geomspace(1e-3, 60, 400)])  # where epsilon is bounded from below
 _NEAR = np.linspace(0.8, 1.2, 81)  # of the claim: there too
 _CLAIM = 0.9  # of the capital at every smaller epsilon bets as against the claim, so that a violation certifies it
@@ -46,6 +49,7 @@ def audit(
     each side at most, or for ``seconds``; it stops as soon as the claim is refuted. A true claim is refuted with probability at
     most ``error``, and ``Finding.epsilon`` exceeds the true epsilon at ``delta`` with probability at most ``error``; the proof
     is in ``discreet.auditor.betting``. Runs must be independent: a function that is seen to keep state is reported so.
+    Whatever a run raises is its output; Ctrl-C stops the audit, and what is known by then is returned.
 
     >>> import discreet as dp
     >>> finding = dp.audit(lambda rows: len(rows), [1, 2], [1], epsilon=1, draws=1000)
@@ -57,21 +61,26 @@ def audit(
         raise ParameterError("An audit runs a function of one input; write audit(lambda rows: ..., a, b, epsilon=1).")
     started = time.monotonic()
     patience = math.inf if seconds is None else float(positive("seconds", seconds, "how long to try, such as 60"))
-    before = memory(function)
-    sampler = Sampler(function, a, b, started + patience)
-    table, guesses, book = Table(), Guesses(), _Book(claim, limit)
-    size = _FIRST
-    while table.size < 2 * most and not sampler.over and not book.refuted:
-        batch = sampler.take(min(size, 2 * most - table.size))
-        if not batch.outcomes:
-            break
-        block = table.add(batch.outcomes, batch.on_a)
-        book.settle(guesses.tally(block))
-        if not book.refuted:
-            guesses.learn(table)
-        size = max(_FIRST // 2, int(_GROWTH * table.size))
-    obstacle = find_state(function, a, b, table, sampler, before)
-    event = clearest(table, guesses, claim) if table.size else Event("")
+    memory = Memory(function)
+    with Hand() as hand:
+        sampler = Sampler(function, a, b, started + patience, hand)
+        table, guesses, book = Table(), Guesses(), _Book(claim, limit)
+        size = _FIRST
+        while table.size < 2 * most and not sampler.over and not book.refuted:
+            batch = sampler.take(min(size, 2 * most - table.size))
+            if not batch.outcomes:
+                break
+            with np.errstate(all="ignore"):
+                block = table.add(batch.outcomes, batch.on_a)
+                book.settle(guesses.tally(block))
+                if not book.refuted:
+                    guesses.learn(table)
+            if table.size >= _SILENCE and silence(table, sampler):
+                break
+            size = max(_FIRST // 2, int(_GROWTH * table.size))
+        with np.errstate(all="ignore"):
+            obstacle = find_state(table, sampler, memory, refuted=book.refuted)
+            event = clearest(table, guesses, claim) if table.size else Event("")
     on_a = int(table.on_a.sum())
     return Finding(
         violated=book.refuted and not obstacle,
@@ -85,7 +94,7 @@ def audit(
         runs=(on_a, table.size - on_a),
         seconds=time.monotonic() - started,
         obstacle=obstacle,
-        remarks=("It was stopped by hand.",) if sampler.interrupted else (),
+        stopped=sampler.interrupted,
     )
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from discreet.auditor.neighbours import Pair, extreme_pairs
 from discreet.errors import ParameterError
 from discreet.schema.table import Schema
+from discreet.tables import clean
 
 __all__ = ["Case", "declared", "listed"]
 
@@ -46,7 +47,7 @@ class Case:
 
 
 def listed(pairs: object, origin: str = "pairs") -> list[Case]:
-    """Pairs that somebody wrote down; ``origin`` is the Python expression of the list, for inputs that are not literals.
+    """Pairs that somebody wrote down; ``origin`` is a Python expression for them, where inputs are not literals.
 
     >>> [case.words for case in listed([([1, 5], [1])])]
     ['pair 1: [1, 5] and [1]']
@@ -56,7 +57,7 @@ def listed(pairs: object, origin: str = "pairs") -> list[Case]:
     for pair in pairs:
         if not isinstance(pair, (list, tuple)) or len(pair) != 2:
             raise ParameterError(f"Every pair is two neighbouring inputs (a, b); {_EXAMPLE}.")
-    return [Case(f"pair {i + 1}", a, b, _code(a, b, f"{origin}[{i}]")) for i, (a, b) in enumerate(pairs)]
+    return [Case(f"pair {i + 1}", a, b, _code(a, b, origin, i)) for i, (a, b) in enumerate(pairs)]
 
 
 def declared(schema: Schema) -> list[Case]:
@@ -72,16 +73,20 @@ def read_schema(file: str | os.PathLike[str]) -> Schema:
     return Schema(facts["columns"], facts["unit"])
 
 
-def _code(a: object, b: object, otherwise: str) -> str:
+def _code(a: object, b: object, origin: str, place: int) -> str:
     """The pair as literals if Python can read them back, else where it is found."""
-    text = f"{a!r}, {b!r}"
     try:
-        plain = len(text) <= _LONGEST and ast.literal_eval(text) == (a, b)
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
-        plain = False
-    return f"a, b = {text if plain else otherwise}"
+        text = f"{a!r}, {b!r}"
+        if len(text) <= _LONGEST and ast.literal_eval(text) == (a, b):
+            return f"a, b = {text}"
+    except Exception:  # no literals, then
+        pass
+    return f"pairs = list({origin})\na, b = pairs[{place}]"
 
 
 def _cut(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+    try:
+        text = repr(value)
+    except Exception:
+        text = type(value).__name__
+    return clean(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}...")

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.auditor.claims import Claim
-from discreet.auditor.features import Table
+from discreet.auditor.features import Table, wild
 from discreet.auditor.guesses import Guesses
-from discreet.auditor.outcomes import NUMBER, describe
+from discreet.auditor.outcomes import NUMBER, describe, said_beside
+from discreet.tables import clean
 
 __all__ = ["Event", "clearest"]
 
@@ -47,13 +48,13 @@ def clearest(table: Table, guesses: Guesses, claim: Claim) -> Event:
             counts, word = _candidates(table, kind, name, column, cells.edges)
             worth = _PLAIN[kind] * np.max([_against(counts, runs, *point) for point in points], axis=0)
             if kind == "word":
-                worth[:2] *= 0.0 if name in ("", *_FAULTS) else 1.0  # there is always something, or a fault
+                worth[:2] *= 0.0 if name in ("", *_FAULTS) or said_beside(name) else 1.0  # there is always something, or a fault
                 worth[: worth.size if name in _FAULTS else 1] *= _PRESENT
             at = int(worth.argmax()) if worth.size else 0
             if worth.size and worth[at] > best:
                 hits = int(counts[0, at]), int(counts[1, at])
                 text = f"{word(at)}: {hits[0]:,} of {int(runs[0]):,} runs on a, {hits[1]:,} of {int(runs[1]):,} on b"
-                best, found = float(worth[at]), Event(text, hits)
+                best, found = float(worth[at]), Event(clean(text), hits)
         if best > 0:
             break
     return found
@@ -62,12 +63,13 @@ def clearest(table: Table, guesses: Guesses, claim: Claim) -> Event:
 def _against(counts: Floats, runs: Floats, epsilon: float, delta: float) -> Floats:
     """How much better each event is explained by its own frequencies than by the nearest that the claim allows."""
     limit = 1 / (1 + np.exp(-epsilon))
+    high, low = -np.log1p(np.exp(-epsilon)), -epsilon - np.log1p(np.exp(-epsilon))  # logarithms of the limit, and of 1 less it
     worth = np.zeros(counts.shape[1])
     for one, other in ((0, 1), (1, 0)):
         hits = np.maximum(0.0, counts[one] - delta * runs[one]) / max(runs[one], 1)
         misses = counts[other] / max(runs[other], 1)
         share = (hits + 0.5 / runs.max()) / (hits + misses + 1 / runs.max())
-        gain = share * np.log(share / limit) + (1 - share) * np.log((1 - share) / (1 - limit))
+        gain = share * (np.log(share) - high) + (1 - share) * (np.log1p(-share) - low)
         worth = np.maximum(worth, np.where(share > limit, (hits + misses) * runs.min() * gain, 0.0))
     return worth
 
@@ -85,7 +87,7 @@ def _candidates(
 
         def number(index: int) -> str:
             place = index % edges.size
-            return f"{title} is {'at most' if index < edges.size else 'above'} {edges[place]:.6g}"
+            return f"{title} is {'at most' if index < edges.size else 'above'} {wild(edges[place]):.6g}"
 
         return np.concatenate([up_to, above], axis=1), number
     tally = _tally(column.astype(np.int64) + 1, table.on_a, int(column.max(initial=0)) + 2)
@@ -95,7 +97,7 @@ def _candidates(
         def word(index: int) -> str:
             if index < 2:
                 return f"output{name} is {'absent' if index else 'present'}"
-            text = table.texts[name][index - 2] if index - 2 < len(table.texts[name]) else "a rare word"
+            text = list(table.texts[name])[index - 2] if index - 2 < len(table.texts[name]) else "a rare word"
             if name in _FAULTS:
                 return _FAULTS[name].format(text)
             return f"output{name} is " + (f"a number of type {text.removeprefix(NUMBER)}" if text.startswith(NUMBER) else text)

@@ -2,26 +2,34 @@
 
 Every output gets an exact token and a shape token; every path a column of numbers and a column of words; and over all numbers
 of an output their sum, extremes, the place of the largest, how many are not 0, and the grain. The **grain** of a number is the
-power of two on whose multiples it lies: naive floating-point noise betrays its input there.
+power of two on whose multiples it lies: naive floating-point noise betrays its input there. Where there are many paths, those
+are looked at that told the sides apart in past draws.
 """
 
 from __future__ import annotations
 
+import marshal
+from array import array
 from collections.abc import Callable, Sequence
+from hashlib import blake2b
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.auditor.outcomes import NUMBER, Outcome, Shape
+from discreet.auditor.outcomes import Outcome, Shape, number_paths, said_beside
+from discreet.auditor.screening import Screen, best_words
 
-__all__ = ["Table"]
+__all__ = ["Table", "tame", "wild"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-_WIDEST = 48  # columns of one kind; more are seen through sums and extremes only
+_WIDEST = 48  # columns of one kind that are looked at in full
 _GRAINS = 8
-_COLUMNS = 200
+_KEPT = 8_000_000  # numbers of wide outputs that are kept, should their column be chosen later
+_WORDS = 1_000  # different ones in a column
+_SHORT = 16  # numbers of an output that is its own token
+_LARGE = 1e150  # squares and sums of what is below stay floats
 
 
 class Table:
@@ -34,11 +42,21 @@ class Table:
         self.numbers: dict[str, Floats] = {}
         self.words: dict[str, Ints] = {}
         self.kinds: list[Shape] = []  # shape number -> shape
-        self.texts: dict[str, list[str]] = {}  # column of words -> word number -> word
+        self.texts: dict[str, dict[str, int]] = {}  # column of words -> word -> its number
         self.examples: list[Outcome] = []  # token number -> output, for the first few
         self._shape_of: dict[Shape, int] = {}
-        self._token_of: dict[tuple[int, int], int] = {}
-        self._codes: dict[str, list[int]] = {}  # column of words -> shape number -> word number
+        self._token_of: dict[tuple[int, object], int] = {}
+        self._codes: dict[str, array[int]] = {}  # column of words -> shape number -> word number
+        self._chosen_words: list[str] = []
+        self._parts: list[int] = []  # shape number -> how many parts there are
+        self._paths: dict[str, int] = {}  # of numbers
+        self._names: list[str] = []  # path number -> path
+        self._layouts: dict[tuple[str, ...], int] = {}  # shapes with the same paths of numbers are treated alike
+        self._layout_of: list[int] = []  # shape number -> layout number
+        self._columns: list[tuple[Ints, Ints]] = []  # layout number -> paths, and the places that are parts of the output
+        self._screens = Screen("output", _WIDEST, lambda m: m), Screen("the grain of output", _GRAINS, grain)
+        self._kept: list[tuple[Ints, Ints, Floats]] = []  # rows, paths, numbers
+        self._room = _KEPT
 
     @property
     def size(self) -> int:
@@ -46,27 +64,63 @@ class Table:
 
     def add(self, outcomes: Sequence[Outcome], on_a: Sequence[bool]) -> Table:
         """The same columns for new draws only; they are then part of this table too."""
-        shapes = np.array([self._shape(shape) for shape, _ in outcomes], dtype=np.int64)
-        tokens = np.array([self._token(int(s), o) for s, o in zip(shapes, outcomes, strict=True)], dtype=np.int64)
-        columns: dict[str, Floats] = {}
-        order = np.argsort(shapes, kind="stable")
-        for at in np.split(order, np.flatnonzero(np.diff(shapes[order])) + 1):
-            shape, values = shapes[at[0]], [outcomes[index][1] for index in at]
-            if values[0]:
-                matrix = np.array(values, dtype=np.float64)
-                for name, column in _columns(self.kinds[shape], matrix).items():
-                    if (
-                        name in self.numbers or name in columns or len({**self.numbers, **columns}) < _COLUMNS
-                    ):  # once known, always
-                        columns.setdefault(name, np.full(len(outcomes), np.nan))[at] = column
-        words = {name: np.array(codes, dtype=np.int64)[shapes] for name, codes in self._codes.items()}
         block = Table()
-        block.on_a, block.tokens, block.shapes = np.array(on_a, dtype=bool), tokens, shapes
-        block.numbers, block.words = columns, words
+        block.on_a = np.array(on_a, dtype=bool)
+        block.shapes = shapes = np.array([self._shape(shape) for shape, _ in outcomes], dtype=np.int64)
+        block.tokens = np.array([self._token(int(s), o) for s, o in zip(shapes, outcomes, strict=True)], dtype=np.int64)
+        layouts, parts = np.array(self._layout_of, dtype=np.int64)[shapes], np.array(self._parts, dtype=np.float64)[shapes]
+        order = np.argsort(layouts, kind="stable")
+        for at in np.split(order, np.flatnonzero(np.diff(layouts[order])) + 1):
+            paths, own = self._columns[layouts[at[0]]]
+            if paths.size:
+                matrix = tame(np.array([outcomes[index][1] for index in at], dtype=np.float64))
+                found = self._look(block.on_a, at, paths, matrix)
+                if paths.size > 1 or parts[at].max() > 1:
+                    found |= _summary(matrix[:, own] if own.size else matrix)
+                for name, column in found.items():
+                    block.numbers.setdefault(name, np.full(block.size, np.nan))[at] = column
+        if max(self._parts) > 1:
+            block.numbers["how many parts there are"] = parts
+        for name in self._chosen_words:
+            block.words[name] = np.array(self._codes[name], dtype=np.int64)[shapes]
         self._append(block)
         for name in self.numbers:
-            block.numbers.setdefault(name, np.full(len(outcomes), np.nan))
+            block.numbers.setdefault(name, np.full(block.size, np.nan))
         return block
+
+    def _look(self, on_a: NDArray[np.bool_], at: Ints, paths: Ints, matrix: Floats) -> dict[str, Floats]:
+        """The columns of new outputs of one layout that are chosen; all of them are screened where they are many."""
+        found: dict[str, Floats] = {}
+        for screen in self._screens:
+            for place in np.flatnonzero(np.isin(paths, screen.chosen)):
+                found[f"{screen.prefix}{self._names[paths[place]]}"] = screen.view(matrix[:, place])
+            if screen.crowded:
+                screen.count(paths, matrix, on_a[at])
+        if self._screens[0].crowded and matrix.size <= self._room:
+            self._room -= matrix.size
+            self._kept.append((at + self.size, paths, matrix))
+        return found
+
+    def choose(self) -> None:
+        """Where there are too many paths, look from now on at those that tell most."""
+        names = self._names
+        for screen in self._screens:
+            if not screen.crowded:
+                continue
+            before, screen.chosen = screen.chosen, screen.best()  # from past draws only
+            for path in set(before) - set(screen.chosen):
+                self.numbers.pop(f"{screen.prefix}{names[path]}", None)
+            for path in set(screen.chosen) - set(before):
+                column = np.full(self.size, np.nan)
+                for rows, paths, matrix in self._kept:
+                    for place in np.flatnonzero(paths == path):
+                        column[rows] = screen.view(matrix[:, place])
+                self.numbers[f"{screen.prefix}{names[path]}"] = column
+        if len(self._codes) > _WIDEST:
+            columns = {name: np.array(codes, dtype=np.int64)[self.shapes] for name, codes in self._codes.items()}
+            best = best_words(list(columns.values()), self.on_a, _WIDEST)
+            self.words = {name: column for place, (name, column) in enumerate(columns.items()) if place in best}
+            self._chosen_words = list(self.words)
 
     def _append(self, block: Table) -> None:
         before = self.size
@@ -90,56 +144,64 @@ class Table:
             codes.append(-1)
         for path, word in shape:
             if path not in self._codes:
-                if len(self._codes) >= _WIDEST:
-                    continue
-                self._codes[path], self.texts[path] = [-1] * len(self.kinds), []
-            known_words = self.texts[path]
-            if word not in known_words and len(known_words) < 1000:
-                known_words.append(word)
-            self._codes[path][number] = known_words.index(word) if word in known_words else 1000
+                self._codes[path], self.texts[path] = array("h", [-1]) * len(self.kinds), {}
+                if len(self._chosen_words) < _WIDEST:
+                    self._chosen_words.append(path)
+            words = self.texts[path]
+            self._codes[path][number] = words.setdefault(word, len(words)) if len(words) < _WORDS else words.get(word, _WORDS)
+        self._parts.append(sum(not said_beside(path) for path, _ in shape))
+        self._layout_of.append(self._layout(tuple(number_paths(shape))))
         return number
 
+    def _layout(self, paths: tuple[str, ...]) -> int:
+        if paths not in self._layouts:
+            self._layouts[paths] = len(self._columns)
+            numbers = [self._paths.setdefault(path, len(self._paths)) for path in paths]
+            own = [place for place, path in enumerate(paths) if not said_beside(path)]
+            self._columns.append((np.array(numbers, dtype=np.int64), np.array(own, dtype=np.int64)))
+            self._names = list(self._paths)
+            for screen in self._screens:
+                screen.know(len(self._paths))
+        return self._layouts[paths]
+
     def _token(self, shape: int, output: Outcome) -> int:
-        key = (shape, hash(output[1]))
-        known = self._token_of.get(key)
+        numbers = output[1]  # the value itself, or all of it in a digest: hash(-1) is hash(-2)
+        key = numbers if len(numbers) <= _SHORT else blake2b(marshal.dumps(numbers, 2), digest_size=16).digest()
+        known = self._token_of.get((shape, key))
         if known is None:
-            known = self._token_of[key] = len(self._token_of)
+            known = self._token_of[shape, key] = len(self._token_of)
             if known < 1000:
                 self.examples.append(output)
         return known
 
 
-def _paths(shape: Shape) -> list[str]:
-    """The path of every number of a shape, in order."""
-    paths: list[str] = []
-    for path, word in shape:
-        if word.startswith(NUMBER) and word.endswith("]"):
-            sides = [int(side) for side in word[word.index("[") + 1 : -1].split(",")]
-            paths += [f"{path}[{','.join(map(str, index))}]" for index in np.ndindex(*sides)]
-        elif word.startswith(NUMBER):
-            paths.append(path)
-    return paths
+def _summary(matrix: Floats) -> dict[str, Floats]:
+    """Columns over all numbers of an output."""
+    named: dict[str, Callable[[Floats], Floats]] = {
+        "the sum of the output": lambda m: m.sum(axis=1),
+        "the largest number of the output": lambda m: m.max(axis=1),
+        "the smallest number of the output": lambda m: m.min(axis=1),
+        "the place of the largest number": lambda m: m.argmax(axis=1).astype(float),
+        "the numbers that are not 0": lambda m: np.count_nonzero(m, axis=1).astype(float),
+        "the finest grain of the output": lambda m: grain(m).min(axis=1),
+        "how many numbers there are": lambda m: np.full(m.shape[0], float(m.shape[1])),
+    }
+    return {name: make(matrix) for name, make in named.items()}
 
 
-def _columns(shape: Shape, matrix: Floats) -> dict[str, Floats]:
-    """The columns of numbers of outputs of one shape."""
-    paths = _paths(shape)
-    grains = grain(matrix[:, :_GRAINS])
-    columns = {f"output{path}": matrix[:, index] for index, path in enumerate(paths[:_WIDEST])}
-    columns |= {f"the grain of output{path}": grains[:, index] for index, path in enumerate(paths[:_GRAINS])}
-    if len(shape) > 1 or len(paths) > 1:
-        named: dict[str, Callable[[Floats], Floats]] = {
-            "the sum of the output": lambda m: m.sum(axis=1),
-            "the largest number of the output": lambda m: m.max(axis=1),
-            "the smallest number of the output": lambda m: m.min(axis=1),
-            "the place of the largest number": lambda m: m.argmax(axis=1).astype(float),
-            "the numbers that are not 0": lambda m: np.count_nonzero(m, axis=1).astype(float),
-        }
-        columns |= {name: make(matrix) for name, make in named.items()}
-        columns["the finest grain of the output"] = grain(matrix).min(axis=1)
-        columns["how many parts there are"] = np.full(matrix.shape[0], float(len(shape)))
-        columns["how many numbers there are"] = np.full(matrix.shape[0], float(len(paths)))
-    return columns
+def tame(values: Floats) -> Floats:
+    """The same numbers, the largest by their logarithm, so that no sum or square of them overflows; their order is kept."""
+    size = np.abs(values)
+    return np.where(size <= _LARGE, values, np.sign(values) * _LARGE * (1 + np.log(np.maximum(size, _LARGE) / _LARGE)))
+
+
+def wild(value: float) -> float:
+    """Back from ``tame``.
+
+    >>> [f"{wild(float(tame(np.array(x)))):.6g}" for x in (-3.5, 1e200, -1e308)]
+    ['-3.5', '1e+200', '-1e+308']
+    """
+    return value if abs(value) <= _LARGE else float(np.sign(value)) * _LARGE * float(np.exp(abs(value) / _LARGE - 1))
 
 
 def grain(values: Floats) -> Floats:

@@ -12,7 +12,7 @@ from discreet.auditor.scores import Score, learn_score, recent
 __all__ = ["Guesses"]
 
 Floats = NDArray[np.float64]
-_AGAIN = 1.4  # scores are learned anew when there are so many times more draws
+_AGAIN = 1.4  # columns are chosen and scores learned anew when there are so many times more draws
 
 Tally = tuple[Floats, Floats, Floats]
 
@@ -27,12 +27,14 @@ class Guesses:
 
     def learn(self, table: Table) -> None:
         """Sort all past draws into cells."""
+        if table.size >= _AGAIN * self._learned:
+            table.choose()
+            self._learn_scores(table)
         cells = {("token", ""): token_cells(table.tokens, table.on_a), ("shape", ""): token_cells(table.shapes, table.on_a)}
         for name, words in table.words.items():
             cells["word", name] = token_cells(words, table.on_a)
         for name, numbers in table.numbers.items():
             cells["number", name] = number_cells(numbers, table.on_a)
-        self._learn_scores(table)
         if self.scores:  # what a score means is learned from draws that it was not learned from
             rows = [recent(table.size, 1 - half) for half in (0, 1)]
             for name in ("", "trees") if self.scores[0].trees else ("",):
@@ -41,8 +43,6 @@ class Guesses:
         self.cells = {key: cell for key, cell in cells.items() if np.count_nonzero(cell.counts.sum(axis=0)) > 1}
 
     def _learn_scores(self, table: Table) -> None:
-        if table.size < _AGAIN * self._learned:
-            return
         self._learned = table.size
         scores = [learn_score(table, half) for half in (0, 1)]
         self.scores = [score for score in scores if score is not None] if None not in scores else []

@@ -1,30 +1,33 @@
 """One output of any type, taken apart: its shape (paths, types, words) and the numbers in it.
 
-The shape has everything that is not a finite number: types, lengths, keys and their order, texts, None, NaN, infinities, minus
-zero, exceptions. Two outputs are the same when shape and numbers are.
+The shape has everything that is not a finite number: types, lengths, keys and their order, texts, None, NaN, infinities, the sign
+of a zero, exceptions. Numbers that stand in a text are numbers too. Two outputs are the same when shape and numbers are.
 """
 
 from __future__ import annotations
 
 import math
-import re
 import sys
-from collections.abc import Mapping, Set
-from dataclasses import fields, is_dataclass
 from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
 
-__all__ = ["Outcome", "Shape", "describe", "failure", "hang", "outcome", "repeated"]
+from discreet.auditor.parts import kind_of, parts
+from discreet.auditor.texts import cut, numerals, plain, text_of
+from discreet.tables import clean
+
+__all__ = ["Outcome", "Shape", "describe", "failure", "hang", "number_paths", "outcome", "repeated", "said_beside"]
 
 Shape = tuple[tuple[str, str], ...]  # (path, word); the word of a number is # and its type, of an array # type [size]
 Outcome = tuple[Shape, tuple[float | int, ...]]
 
 NUMBER = "#"
 _DEPTH = 20
-_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
-_LONGEST = 200
+_EXACT = 1 << 53  # beyond it a float does not hold every integer
+_MINUS_ZERO = "minus zero"
+_FEW = 6  # numbers of an array that are shown
+_SMALLEST = -400  # the exponent of a Decimal that is still looked at as a number
 
 _PLAIN: dict[type, Shape] = {kind: (("", NUMBER + kind.__name__),) for kind in (int, float, bool)}
 
@@ -36,21 +39,18 @@ def outcome(value: object) -> Outcome:
     ((('', 'dict of 2'), ("['n']", '#int'), ("['who']", "'none'")), (3,))
     """
     shape = _PLAIN.get(type(value))
-    if shape is not None and -1e300 < value < 1e300 and value != 0:  # type: ignore[operator]
+    if shape is not None and -_EXACT < value < _EXACT and value != 0:  # type: ignore[operator]
         return shape, (value,)  # type: ignore[return-value]
-    leaves: list[tuple[str, str]] = []
-    numbers: list[float | int] = []
-    _walk("", value, leaves, numbers, 0)
-    return tuple(leaves), tuple(numbers)
+    walk = _Walk()
+    walk.into("", value)
+    return tuple(walk.leaves), tuple(walk.numbers)
 
 
 def failure(raised: BaseException) -> Outcome:
     """An exception as an output: its type, and its text."""
-    try:
-        text = str(raised)
-    except Exception:  # a message that cannot be printed is still the same message
-        text = "(without text)"
-    return ((".raised", type(raised).__name__), (".text", _cut(repr(text)))), ()
+    walk = _Walk()
+    walk.failure("", raised)
+    return tuple(walk.leaves), tuple(walk.numbers)
 
 
 def hang() -> Outcome:
@@ -64,80 +64,110 @@ def repeated(value: object) -> bool:
     return curator is not None and isinstance(value, curator.Answer) and bool(value.repeated)
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}... ({hash(text):x})"
+def said_beside(path: str) -> bool:
+    """Whether this is not a part of the output, but said of one: a sign, or a number that stands in a text."""
+    return path.endswith(")")
 
 
-def _walk(path: str, value: object, leaves: list[tuple[str, str]], numbers: list[float | int], depth: int) -> None:
-    kind = type(value).__name__
-    if depth > _DEPTH:
-        leaves.append((path, f"{kind}, too deep"))
-    elif isinstance(value, (bool, int, float, np.number, np.bool_, Fraction, Decimal)) and not isinstance(value, complex):
-        _number(path, value, leaves, numbers)
-    elif value is None or isinstance(value, (str, bytes, bytearray)):
-        leaves.append((path, _cut(repr(value))))
-    elif isinstance(value, BaseException):
-        shape, _ = failure(value)
-        leaves += [(path + name, word) for name, word in shape]
-    elif isinstance(value, np.ndarray) and value.dtype.kind in "biuf" and value.ndim and bool(np.isfinite(value).all()):
-        leaves.append((path, f"{NUMBER}{value.dtype} {list(value.shape)}"))
-        numbers += (
-            (value.ravel() + (0.0 if value.dtype.kind == "f" else 0)).tolist()
-            if value.dtype.kind != "b"
-            else value.ravel().tolist()
-        )
-    else:
-        name, parts = _parts(value, kind)
-        leaves.append((path, name))
-        for key, part in parts:
-            _walk(path + key, part, leaves, numbers, depth + 1)
+class _Walk:
+    """Goes through an output, and writes down what it meets."""
 
+    def __init__(self) -> None:
+        self.leaves: list[tuple[str, str]] = []
+        self.numbers: list[float | int] = []
+        self._above: list[int] = []  # the containers that one is in: some contain themselves
 
-def _number(path: str, value: object, leaves: list[tuple[str, str]], numbers: list[float | int]) -> None:
-    kind = type(value).__name__
-    plain: float | int
-    if isinstance(value, (bool, int, np.integer, np.bool_)):
-        plain = int(value)
-    else:
+    def into(self, path: str, value: object) -> None:
+        if isinstance(value, (bool, int, float, np.number, np.bool_, Fraction, Decimal)) and not isinstance(
+            value, (complex, np.complexfloating, np.timedelta64)
+        ):
+            self._number(path, value)
+        elif isinstance(value, str):
+            self._text(path, value)
+        elif value is None or isinstance(value, (bytes, bytearray)):
+            self.leaves.append((path, cut(repr(value))))
+        elif isinstance(value, BaseException):
+            self.failure(path, value)
+        elif isinstance(value, np.ndarray) and _plain_array(value):
+            self._array(path, value)
+        elif len(self._above) > _DEPTH or id(value) in self._above:
+            self.leaves.append((path, f"{kind_of(value)}, which contains itself or is too deep"))
+        else:
+            name, inside = parts(value)
+            self.leaves.append((path, name))
+            self._above.append(id(value))
+            for key, part in inside:
+                self.into(path + key, part)
+            self._above.pop()
+
+    def failure(self, path: str, raised: BaseException) -> None:
+        self.leaves.append((f"{path}.raised", kind_of(raised)))
+        self._text(f"{path}.text", text_of(raised))
+
+    def _text(self, path: str, text: str) -> None:
+        self.leaves.append((path, cut(repr(text))))
+        form, found = numerals(text)
+        if found:
+            self.leaves.append((f"{path} (the text without its numbers)", cut(repr(form))))
+            self.leaves += [(f"{path} (number {i + 1} of the text)", f"{NUMBER}text") for i in range(len(found))]
+            self.numbers += found
+
+    def _array(self, path: str, value: np.ndarray) -> None:
+        kind, flat = kind_of(value), np.asarray(value).ravel()
+        name = "" if type(value) is np.ndarray else f"{kind} of "
+        self.leaves.append((path, f"{NUMBER}{name}{value.dtype} {list(value.shape)}"))
+        if value.dtype.kind == "f":
+            for place in np.flatnonzero((flat == 0) & np.signbit(flat)):
+                index = "".join(f"[{int(i)}]" for i in np.unravel_index(place, value.shape))
+                self.leaves.append((f"{path}{index} (sign)", _MINUS_ZERO))
+            flat = flat + 0.0
+        self.numbers += flat.tolist()
+
+    def _number(self, path: str, value: object) -> None:
+        kind = kind_of(value)
+        exact = int(value) if isinstance(value, (bool, int, np.integer, np.bool_)) else value
+        tiny = isinstance(exact, Decimal) and exact.is_finite() and int(exact.as_tuple().exponent) < _SMALLEST
         try:
-            plain = float(value)  # type: ignore[arg-type]
-        except (OverflowError, ValueError, TypeError):  # a signalling NaN, a huge fraction, a complex number of numpy
-            leaves.append((path, f"{kind} {_cut(str(value))}"))
+            number = math.nan if tiny else float(exact)  # type: ignore[arg-type]
+        except (OverflowError, ValueError, TypeError):  # a signalling NaN, a huge integer or fraction
+            number = math.nan
+        if not math.isfinite(number):
+            text = hex(exact) if isinstance(exact, int) else plain(str(value))  # large integers have no decimal text
+            self.leaves.append((path, f"{kind} {cut(text)}"))
             return
-    if isinstance(plain, int) and abs(plain) >= 1 << 1000:
-        leaves.append((path, f"{kind} of {plain.bit_length()} bits"))
-    elif not math.isfinite(plain) or (plain == 0 and math.copysign(1, plain) < 0):
-        leaves.append((path, f"{kind} {plain}"))
-    else:
-        leaves.append((path, NUMBER + kind))
-        numbers.append(plain)
+        self.leaves.append((path, NUMBER + kind))
+        self.numbers.append(exact if isinstance(exact, int) else number)
+        if number == 0 and math.copysign(1, number) < 0:
+            self.leaves.append((f"{path} (sign)", _MINUS_ZERO))
+        if isinstance(exact, Decimal):
+            self.leaves.append((f"{path} (exponent)", str(exact.as_tuple().exponent)))
+        if isinstance(exact, (Decimal, Fraction)) or (isinstance(exact, int) and abs(exact) > _EXACT):
+            rest = Fraction(exact) - Fraction(number)
+            if rest:
+                self.leaves.append((f"{path} (beyond a float)", NUMBER + kind))
+                self.numbers.append(float(rest))
 
 
-def _parts(value: object, kind: str) -> tuple[str, list[tuple[str, object]]]:
-    """The name of a container and what is in it; of any other object its attributes, or its text without addresses."""
-    rows = getattr(value, "rows", None)
-    if callable(rows) and type(value).__module__.startswith("discreet."):
-        return kind, [("", rows())]
-    for method, arguments in (("to_pydict", ()), ("to_dict", ("list",)), ("to_dict", ()), ("tolist", ())):
-        convert = getattr(value, method, None)
-        if callable(convert) and not isinstance(value, type):
-            try:
-                return kind, [("", convert(*arguments))]
-            except Exception:
-                continue
-    if isinstance(value, Mapping):
-        return f"{kind} of {len(value)}", [(f"[{_cut(repr(key))}]", part) for key, part in value.items()]
-    if isinstance(value, Set):
-        return f"{kind} of {len(value)}", [(f"{{{index}}}", part) for index, part in enumerate(sorted(value, key=repr))]
-    if isinstance(value, (list, tuple)):
-        return f"{kind} of {len(value)}", [(f"[{index}]", part) for index, part in enumerate(value)]
-    if isinstance(value, complex):
-        return kind, [(".real", value.real), (".imag", value.imag)]
-    if is_dataclass(value) and not isinstance(value, type):
-        return kind, [(f".{item.name}", getattr(value, item.name)) for item in fields(value)]
-    if hasattr(value, "__dict__") and type(value).__repr__ is object.__repr__:
-        return kind, [(f".{name}", part) for name, part in vars(value).items()]
-    return f"{kind} {_ADDRESS.sub('', _cut(repr(value)))}", []
+def _plain_array(value: np.ndarray) -> bool:
+    """Whether an array is nothing but finite numbers that floats can hold."""
+    kind = value.dtype.kind
+    if kind not in "biuf" or not value.ndim or value.dtype.itemsize > 8 or isinstance(value, np.ma.MaskedArray):
+        return False
+    if kind == "f":
+        return bool(np.isfinite(value).all())
+    return value.dtype.itemsize < 8 or not bool(((value > _EXACT) | (value < -_EXACT)).any())
+
+
+def number_paths(shape: Shape) -> list[str]:
+    """The path of every number of a shape, in order."""
+    paths: list[str] = []
+    for path, word in shape:
+        if word.startswith(NUMBER) and word.endswith("]"):
+            sides = [int(side) for side in word[word.index("[") + 1 : -1].split(",")]
+            paths += [path + "".join(f"[{i}]" for i in index) for index in np.ndindex(*sides)]
+        elif word.startswith(NUMBER):
+            paths.append(path)
+    return paths
 
 
 def describe(output: Outcome) -> str:
@@ -148,16 +178,21 @@ def describe(output: Outcome) -> str:
     """
     shape, numbers = output
     if shape[0][0] == ".raised":
-        return f"{shape[0][1]} with the text {_short(shape[1][1])}"
-    left = list(numbers)
-    parts = []
+        return _short(f"{shape[0][1]} with the text {_short(shape[1][1])}")
+    place, shown = 0, []
     for path, word in shape:
-        single = word.startswith(NUMBER) and not word.endswith("]")
-        parts.append((path, repr(left.pop(0)) if single and left else word.removeprefix(NUMBER)))
-    if len(parts) == 1:
-        return _short(parts[0][1])
-    return _short(f"{parts[0][1]} ({', '.join(f'{path}: {text}' for path, text in parts[1:])})")
+        many = len(number_paths(((path, word),)))
+        here = numbers[place : place + many]
+        text = word.removeprefix(NUMBER)
+        if not said_beside(path) or word == _MINUS_ZERO:
+            shown.append(
+                (path, text if not here or many > _FEW else f"{text} {list(here)}" if word.endswith("]") else repr(here[0]))
+            )
+        place += many
+    if len(shown) == 1:
+        return _short(shown[0][1])
+    return _short(f"{shown[0][1]} ({', '.join(f'{path}: {text}' for path, text in shown[1:])})")
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= 120 else f"{text[:110]}..."
+    return clean(text if len(text) <= 120 else f"{text[:110]}...")

@@ -30,6 +30,7 @@ from discreet.auditor.trace import Committed, Let, Reserved, Step, Trace, watch
 from discreet.privacy import Privacy
 from discreet.privacy.losses import Loss
 from discreet.privacy.prices import Price, as_approximate, as_concentrated
+from discreet.tables import clean
 
 __all__ = ["Difference", "Kind", "Replay", "follow", "replay"]
 
@@ -207,4 +208,4 @@ def _where_apart(one: str, other: str) -> tuple[str, str]:
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= 160 else f"{text[:140]}..."
+    return clean(text if len(text) <= 160 else f"{text[:140]}...")

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
 from typing import TypeVar
 
+from discreet.auditor.cage import Hand, Overdue, Stopped
 from discreet.auditor.cases import Case
 from discreet.auditor.neighbours import Pair
 from discreet.auditor.replay import Difference, Replay, replay
@@ -26,19 +27,14 @@ _ONE = 5.0  # seconds for replaying one pair
 _AGAIN = 20  # runs that must do the same before a difference counts
 
 
-class _Overdue(BaseException):
-    """Raised inside a replay that takes too long; no ``except Exception`` of the function can catch it."""
-
-
 class Replays:
     """Replays one pair after another, until a difference is found or time is up."""
 
-    def __init__(self, function: Callable[[object], object], deadline: float, tell: Callable[[str], None]) -> None:
-        self._function, self._deadline, self._tell = function, deadline, tell
+    def __init__(self, function: Callable[[object], object], deadline: float, tell: Callable[[str], None], hand: Hand) -> None:
+        self._function, self._deadline, self._tell, self._hand = function, deadline, tell, hand
         self.count = 0  # pairs on which something was released and compared
         self.differences: tuple[Difference, ...] = ()
         self.costs: list[Privacy] = []
-        self.interrupted = False
 
     def first(self, cases: Sequence[Case]) -> Case | None:
         """The first pair on which the function breaks what it declares, every time."""
@@ -91,15 +87,12 @@ class Replays:
 
     def _in_time(self, run: Callable[[S], T], given: S, most: float = _ONE) -> T | None:
         left = min(most, self._deadline - time.monotonic())
-        if left <= 0:
+        if left <= 0 or self._hand.pressed:
             return None
         try:
             with _alarm(left):
                 return run(given)
-        except (_Overdue, SystemExit):
-            return None
-        except KeyboardInterrupt:
-            self.interrupted = True
+        except (Overdue, Stopped):
             return None
 
 
@@ -111,7 +104,7 @@ def _alarm(seconds: float) -> Iterator[None]:
         return
 
     def ring(_number: int, _frame: FrameType | None) -> None:
-        raise _Overdue
+        raise Overdue
 
     before = signal.signal(signal.SIGALRM, ring)
     timer = signal.setitimer(signal.ITIMER_REAL, seconds)

@@ -38,6 +38,7 @@ class Report:
     finding: Finding | None = None
     difference: str = ""
     remarks: tuple[str, ...] = ()
+    stopped: bool = False  # by hand, before it was through
 
     @property
     def violated(self) -> bool:
@@ -55,8 +56,10 @@ class Report:
 
     @property
     def outcome(self) -> str:
-        """Violated, not refuted, or cannot be audited."""
-        return "cannot be audited" if self.obstacle else "violated" if self.violated else "not refuted"
+        """Violated, cannot be audited, stopped, or not refuted."""
+        if self.violated or self.obstacle:
+            return "violated" if self.violated else "cannot be audited"
+        return "stopped" if self.stopped else "not refuted"
 
     @property
     def verdict(self) -> str:
@@ -73,7 +76,8 @@ class Report:
         these = "this pair" if self.pairs == 1 else f"these {self.pairs:,} pairs"
         some = "" if self.replayed == self.pairs else f" {self.replayed:,} of"
         again = f", nor by replaying{some} {'it' if self.pairs == 1 else 'them'}" if self.replayed else ""
-        return f"not refuted by {self.draws:,} draws on {these}{again}: the claim {self.claim}{least}"
+        result = "stopped by hand, and not refuted" if self.stopped else "not refuted"
+        return f"{result} by {self.draws:,} draws on {these}{again}: the claim {self.claim}{least}"
 
     @property
     def script(self) -> str:
@@ -89,7 +93,7 @@ class Report:
 
     def __str__(self) -> str:
         lines = [self.verdict]
-        if self.case is not None and self.outcome != "not refuted":
+        if self.case is not None and (self.violated or self.obstacle):
             lines.append(f"On {self.case.words}")
         if self.finding is not None and self.finding.event and not self.difference:
             lines.append(f"Seen: {self.finding.event}")

@@ -18,7 +18,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from types import FrameType
 
+from discreet.auditor.cage import Hand, Overdue, Stopped, call, muted
 from discreet.auditor.outcomes import Outcome, failure, hang, outcome, repeated
+from discreet.auditor.texts import complaint
 
 __all__ = ["Batch", "Sampler"]
 
@@ -27,10 +29,6 @@ QUICK = 1.0  # seconds at least, once runs are known to return
 _TICK = 0.05
 _HANGS = 60  # more are not waited for
 _WAITS = 8  # that end a batch: time to learn from them
-
-
-class _Overdue(BaseException):
-    """Raised inside a run that takes too long; no ``except Exception`` of the function can catch it."""
 
 
 class _Silence(io.TextIOBase):
@@ -52,16 +50,23 @@ class Batch:
 class Sampler:
     """Draws runs of ``function`` on ``a`` or ``b``; knows how long they took and why it stopped."""
 
-    def __init__(self, function: Callable[[object], object], a: object, b: object, deadline: float) -> None:
-        self._function, self._a, self._b, self._deadline = function, a, b, deadline
+    def __init__(self, function: Callable[[object], object], a: object, b: object, deadline: float, hand: Hand) -> None:
+        self.function, self._a, self._b, self._deadline, self._hand = function, a, b, deadline, hand
         self._slowest = 0.0
         self._returned = 0
         self._started = 0.0
         self._limit = PATIENCE
+        self._stopped = False
         self.hangs = {True: 0, False: 0}  # by side
         self.longest = 0.0  # the longest wait for a run that did not return
         self.repeats = 0  # answers that a curator had stored
-        self.interrupted = False
+        self.complaints = 0  # runs that raised something
+        self.complaint = ""  # the first of them, for the reader
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether somebody stopped it."""
+        return self._stopped or self._hand.pressed
 
     @property
     def over(self) -> bool:
@@ -74,47 +79,49 @@ class Sampler:
         return sum(self.hangs.values()) > 0 and not self._returned
 
     def take(self, size: int) -> Batch:
-        """Up to ``size`` runs: fewer when time is up, when several hang, or at a keyboard interrupt."""
+        """Up to ``size`` runs: fewer when time is up, when several hang, or when somebody stops it."""
         batch = Batch()
         coins = secrets.token_bytes(size)
         waited = sum(self.hangs.values())
-        with contextlib.suppress(_Overdue), _quiet(), self._watch():
+        with contextlib.suppress(Overdue), self._watch():
             for coin in coins:
                 if self.over or sum(self.hangs.values()) - waited >= _WAITS:
                     break
                 on_a = bool(coin & 1)
-                try:
-                    result = self._run(self._a if on_a else self._b, on_a)
-                except KeyboardInterrupt:
-                    self.interrupted = True
+                result = self._run(self.function, on_a)
+                if result is None or self.interrupted:  # a run that was cut short is no draw
                     break
                 batch.outcomes.append(result)
                 batch.on_a.append(on_a)
         return batch
 
-    def again(self, given: object) -> None:
-        """One run more, on this input, whose output nobody looks at."""
-        with contextlib.suppress(_Overdue, KeyboardInterrupt), _quiet(), self._watch():
-            self._run(given, True)
+    def again(self, on_a: bool, function: Callable[[object], object] | None = None) -> None:
+        """One run more, whose output nobody looks at; perhaps of another function."""
+        if not self.interrupted:
+            with contextlib.suppress(Overdue), self._watch():
+                self._run(function or self.function, on_a)
 
-    def _run(self, given: object, on_a: bool) -> Outcome:
+    def _run(self, function: Callable[[object], object], on_a: bool) -> Outcome | None:
         self._limit = max(QUICK, 100 * self._slowest) if self._returned >= 2 else PATIENCE
         took, self._started = 0.0, time.monotonic()
         try:
             try:
-                value = self._function(given)
+                value = call(function, self._a if on_a else self._b)
                 self.repeats += repeated(value)
                 result = outcome(value)
             finally:
                 took, self._started = time.monotonic() - self._started, 0.0
-        except _Overdue:
+        except Overdue:
             self.hangs[on_a] += 1
             self.longest = max(self.longest, took)
             return hang()
-        except (KeyboardInterrupt, GeneratorExit):
-            raise
-        except BaseException as raised:  # exceptions are outputs, SystemExit too
+        except Stopped:
+            self._stopped = True
+            return None
+        except BaseException as raised:  # exceptions are outputs, SystemExit and KeyboardInterrupt too
             result = failure(raised)
+            self.complaints += 1
+            self.complaint = self.complaint or complaint(raised)
         self._returned += 1
         self._slowest = max(self._slowest, took)
         return result
@@ -122,25 +129,28 @@ class Sampler:
     def _overdue(self, _number: int, _frame: FrameType | None) -> None:
         started = self._started
         if started and time.monotonic() - started > self._limit:
-            raise _Overdue
+            raise Overdue
 
     @contextlib.contextmanager
     def _watch(self) -> Iterator[None]:
-        if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
-            yield
-            return
-        before = signal.signal(signal.SIGALRM, self._overdue)
-        timer = signal.setitimer(signal.ITIMER_REAL, _TICK, _TICK)
-        try:
-            yield
-        finally:
-            self._started = 0.0
-            signal.setitimer(signal.ITIMER_REAL, *timer)
-            signal.signal(signal.SIGALRM, before)
+        """Runs inside are silent, and end in time where the system can send an alarm."""
+        with _quiet():
+            if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
+                yield
+                return
+            before = signal.signal(signal.SIGALRM, self._overdue)
+            timer = signal.setitimer(signal.ITIMER_REAL, _TICK, _TICK)
+            try:
+                yield
+            finally:
+                self._started = 0.0
+                signal.setitimer(signal.ITIMER_REAL, *timer)
+                signal.signal(signal.SIGALRM, before)
 
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    with warnings.catch_warnings(), contextlib.redirect_stdout(_Silence()), contextlib.redirect_stderr(_Silence()):
+    silence = _Silence()
+    with warnings.catch_warnings(), muted(), contextlib.redirect_stdout(silence), contextlib.redirect_stderr(silence):
         warnings.simplefilter("ignore")
         yield

@@ -1,27 +1,29 @@
 """Does the function keep state? Then its runs are not independent draws, and nothing can be concluded from them.
 
-Runs on one input must look the same early and late, and each the same whatever came before. Both are tested by ranks with
-a bound of 6.5 standard deviations, which a function without state passes with probability above 1 - 1e-7 (each statistic is a
-mean of bounded, exchangeable terms, with tails no heavier than a normal one's). A function that always answers the same on
-each input either has no noise, or remembers its answers; its memory is looked at to tell which.
+What Python shows of its memory is looked at exactly (``memory``). What it does not show can only be seen in the outputs: runs on
+one input must look the same early and late, and each the same whatever came before. Both are tested by ranks with a bound of 6.5
+standard deviations, which a function without state passes with probability above 1 - 1e-7 (each statistic is a mean of bounded,
+exchangeable terms, with tails no heavier than a normal one's).
 """
 
 from __future__ import annotations
 
-import inspect
 import math
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from types import FrameType
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.auditor.features import Table
+from discreet.auditor.memory import Memory, random_store
 from discreet.auditor.outcomes import repeated
+from discreet.auditor.parts import UNREAD
 from discreet.auditor.sampling import Sampler
+from discreet.tables import clean
 
-__all__ = ["find_state", "memory"]
+__all__ = ["find_state", "silence"]
 
 Floats = NDArray[np.float64]
 
@@ -30,28 +32,39 @@ _UNLIKELY = 1e-9
 _FEWEST = 40
 _LAGS = 8
 _COLUMNS = 24
+_NOTHING = (("", "None"),)
 
 
-def find_state(
-    function: Callable[[object], object], a: object, b: object, table: Table, sampler: Sampler, before: dict[str, object]
-) -> str:
+def find_state(table: Table, sampler: Sampler, memory: Memory, *, refuted: bool) -> str:
     """Why the draws cannot be trusted, in words; empty if nothing speaks against them."""
     if sampler.never_returned:
         return f"the function did not return within {sampler.longest:.2g} seconds, on either input"
     if not table.size:
-        return "there was no time for a single run"
+        return "it was stopped before a single run was through" if sampler.interrupted else "there was no time for a single run"
     if sampler.repeats:
         return (
             "the function keeps state: a curator gave stored answers again, which are not draws; open a fresh ledger in every run"
         )
+    if not refuted and (nothing := silence(table, sampler)):
+        return nothing
     sides = (table.tokens[table.on_a], table.tokens[~table.on_a])
     constant = [side.size > 0 and bool((side == side[0]).all()) for side in sides]
     if table.size >= _FEWEST and all(constant):
         if sides[0][0] == sides[1][0]:
             return "every run gave the same output: the function is constant, or hands out stored answers"
-        if memory(function) != before or _stored(a, b, sampler):
-            return "the function keeps state: it gives the same answer to the same input again and again, from its memory"
-    return _drift(table)
+        if _stored(sampler):
+            return "the function keeps state: it gives the same answer to the same input again and again, from a curator's store"
+    return random_store(memory, sampler) or _drift(table)
+
+
+def silence(table: Table, sampler: Sampler) -> str:
+    """Why outputs say nothing at all; empty if some do."""
+    if sampler.complaints >= table.size:
+        return f"every run raised {sampler.complaint}"
+    if all(shape == _NOTHING for shape in table.kinds):
+        return "the function returned nothing; return the release"
+    unread = [word.removesuffix(f", {UNREAD}") for shape in table.kinds for _, word in shape if word.endswith(UNREAD)]
+    return f"the function returned a {clean(unread[0])}, {UNREAD}; return a list" if unread else ""
 
 
 def _drift(table: Table) -> str:
@@ -135,7 +148,7 @@ def _changed_once(tokens: NDArray[np.int64]) -> bool:
     return False
 
 
-def _stored(a: object, b: object, sampler: Sampler) -> bool:
+def _stored(sampler: Sampler) -> bool:
     """Whether one run more is answered from a curator's store."""
     found = False
 
@@ -145,45 +158,10 @@ def _stored(a: object, b: object, sampler: Sampler) -> bool:
             found = found or repeated(frame.f_locals.get("self"))
 
     before = sys.getprofile()
-    for given in (a, b):
+    for on_a in (True, False):
         sys.setprofile(watch)
         try:
-            sampler.again(given)
+            sampler.again(on_a)
         finally:
             sys.setprofile(before)
     return found
-
-
-def memory(function: object) -> dict[str, object]:
-    """What a function could remember things in: a shallow picture of the containers, counters and caches it can reach."""
-    reach: dict[str, object] = {"itself": function}
-    plain = inspect.unwrap(function) if callable(function) else function
-    plain = getattr(plain, "__func__", plain)
-    owner = getattr(function, "__self__", None)
-    for name, held in (("owner", getattr(owner, "__dict__", {})), ("own", getattr(function, "__dict__", {}))):
-        reach |= {f"{name}.{key}": value for key, value in dict(held).items()}
-    code = getattr(plain, "__code__", None)
-    if code is not None:
-        everything = getattr(plain, "__globals__", {})
-        reach |= {f"global {name}": everything[name] for name in code.co_names if name in everything}
-        for name, cell in zip(code.co_freevars, getattr(plain, "__closure__", None) or (), strict=False):
-            reach |= {f"closure {name}": cell.cell_contents} if _filled(cell) else {}
-        reach |= {f"default {i}": value for i, value in enumerate(getattr(plain, "__defaults__", None) or ())}
-    return {name: _picture(value) for name, value in reach.items()}
-
-
-def _filled(cell: object) -> bool:
-    try:
-        return bool(cell.cell_contents is not cell)  # type: ignore[attr-defined]
-    except ValueError:
-        return False
-
-
-def _picture(value: object) -> object:
-    if callable(getattr(value, "cache_info", None)):
-        return str(value.cache_info())  # type: ignore[attr-defined]
-    if isinstance(value, (dict, list, set, bytearray)):
-        return type(value).__name__, len(value)
-    if isinstance(value, (int, float, str, bytes, type(None))):
-        return value
-    return id(value)

@@ -22,7 +22,9 @@ from unittest.mock import patch
 
 import numpy as np
 
+from discreet.auditor.cage import Overdue, Stopped, call, muted
 from discreet.auditor.likeness import shape
+from discreet.auditor.texts import plain, text_of
 from discreet.ledger import ledger as ledgers
 from discreet.ledger.chain import Chain, opening
 from discreet.ledger.entry import Facts
@@ -107,13 +109,15 @@ def watch(run: Callable[[D], object], data: D, following: Trace | None = None) -
     trace = watcher.trace
     with _patching, _ledgers_watched(), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        with recorded(watcher.release), redirect_stdout(printed), redirect_stderr(printed):
+        with recorded(watcher.release), muted(), redirect_stdout(printed), redirect_stderr(printed):
             try:
-                trace.returned = run(data)
-            except Exception as error:
-                trace.raised = f"{type(error).__name__}: {error}"
+                trace.returned = call(run, data)
+            except (Overdue, Stopped):
+                raise
+            except BaseException as error:
+                trace.raised = f"{type(error).__name__}: {text_of(error)}"
     warned = [f"{w.category.__name__}: {w.message}" for w in caught if not issubclass(w.category, ResourceWarning)]
-    trace.said = (*([printed.getvalue()] if printed.getvalue() else []), *warned)
+    trace.said = tuple(plain(text) for text in (printed.getvalue(), *warned) if text)
     return trace
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import io
+import os
 import re
 import sys
 import threading
@@ -12,12 +14,12 @@ from decimal import Decimal, InvalidOperation
 from enum import StrEnum
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
 from discreet.cli.files import checked_place, replaced
-from discreet.cli.loading import code_for, load, named, split
+from discreet.cli.loading import aside, code_for, load, named, script_for, split
 from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Format", "run"]
 
-VIOLATED, IMPOSSIBLE = 1, 2
+VIOLATED, UNDECIDED = 1, 2
 
 _SECONDS = {"ms": Decimal("0.001"), "s": Decimal(1), "m": Decimal(60), "h": Decimal(3600)}
 
@@ -69,7 +71,7 @@ def run(
 
       discreet audit report.py::release --claim rho=0.5 --schema hospital.toml --format json
 
-    Exit codes: 0 not refuted, 1 violated, 2 refused or cannot be audited.
+    Exit codes: 0 not refuted, 1 violated, 2 refused, cannot be audited, or stopped by hand before it was through.
     """
     from discreet.auditor.examine import examine
 
@@ -91,7 +93,7 @@ def run(
             error=error,
             schema=facts,
             name=target,
-            source=f"import runpy\nfunction = {code_for(file, name)}",
+            source=script_for((file, name), *([] if pairs is None else [split(pairs)[0]])),
             tell=tell,
         )
     typer.echo(report.to_json() if format is Format.json else str(report))
@@ -101,8 +103,8 @@ def run(
         with replaced(html) as new:
             new.write_text(page(report), encoding="utf-8")
         typer.echo(f"Wrote {html}.", err=True)
-    if report.violated or report.obstacle:
-        raise typer.Exit(VIOLATED if report.violated else IMPOSSIBLE)
+    if report.outcome != "not refuted":
+        raise typer.Exit(VIOLATED if report.violated else UNDECIDED)
 
 
 def _claim(text: str) -> dict[str, Decimal | Privacy]:
@@ -112,6 +114,8 @@ def _claim(text: str) -> dict[str, Decimal | Privacy]:
     terms: dict[str, Decimal] = {}
     for part in text.split(","):
         name, _, number = (word.strip() for word in part.partition("="))
+        if name in terms:
+            raise ParameterError(f"{text} says {name} twice; leave one of them out.")
         try:
             terms[name] = Decimal(number)
         except InvalidOperation:
@@ -147,14 +151,12 @@ def _cases(file: Path, module: ModuleType, pairs: str | None, schema: Path | Non
         )
     place, name = (file, "pairs") if pairs is None else split(pairs)
     found = named(module if place == file else load(place), place, name)
-    code = code_for(place, name)
-    if callable(found):
-        try:
-            with contextlib.redirect_stdout(sys.stderr):
-                found, code = found(), f"{code}()"
-        except Exception as problem:
-            raise ParameterError(f"{name} of {place} cannot be used: {type(problem).__name__}: {problem}") from None
-    return None, listed(list(found) if isinstance(found, Iterator) else found, code)
+    code = code_for(place, name, beside=file)
+    with aside(f"{name} of {place} cannot be used"):
+        if callable(found):
+            found, code = found(), f"{code}()"
+        found = list(found) if isinstance(found, Iterator) else found
+    return None, listed(found, code)
 
 
 @contextlib.contextmanager
@@ -168,10 +170,10 @@ def _progress(seconds: float) -> Iterator[Callable[[str], None]]:
 
     done, started = threading.Event(), time.monotonic()
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeRemainingColumn())
-    # The audited function's own output is swallowed by exchanging sys.stderr, so the console holds on to the real one.
-    with Progress(
-        *columns, console=Console(file=sys.stderr), transient=True, redirect_stdout=False, redirect_stderr=False
-    ) as bar:
+    with (
+        _own_stderr() as screen,
+        Progress(*columns, console=Console(file=screen), transient=True, redirect_stdout=False, redirect_stderr=False) as bar,
+    ):
         task = bar.add_task("Auditing", total=seconds)
 
         def watch() -> None:
@@ -185,3 +187,15 @@ def _progress(seconds: float) -> Iterator[Callable[[str], None]]:
         finally:
             done.set()
             watcher.join()
+
+
+@contextlib.contextmanager
+def _own_stderr() -> Iterator[TextIO]:
+    """The terminal, also while the audited function's output is swallowed: descriptor 2 then leads nowhere."""
+    try:
+        copy = os.dup(sys.stderr.fileno())
+    except (OSError, io.UnsupportedOperation, AttributeError):
+        yield sys.stderr
+        return
+    with os.fdopen(copy, "w", encoding=sys.stderr.encoding, errors="replace") as screen:
+        yield screen

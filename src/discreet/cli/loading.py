@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
 from discreet.errors import ParameterError
 
-__all__ = ["code_for", "load", "named", "split"]
+__all__ = ["aside", "code_for", "load", "named", "script_for", "split"]
 
 
 def split(target: str) -> tuple[Path, str]:
@@ -32,14 +33,28 @@ def load(file: Path) -> ModuleType:
     sys.path.insert(0, str(file.resolve().parent))
     sys.modules[spec.name], before = module, sys.modules.get(spec.name)  # dataclasses and pickle look there
     try:
-        with contextlib.redirect_stdout(sys.stderr):
+        with aside(f"{file} cannot be loaded"):
             spec.loader.exec_module(module)
-    except (Exception, SystemExit) as problem:
-        raise ParameterError(f"{file} cannot be loaded: {type(problem).__name__}: {problem}") from None
     finally:
         if before is not None:
             sys.modules[spec.name] = before
     return module
+
+
+@contextlib.contextmanager
+def aside(trouble: str) -> Iterator[None]:
+    """Somebody's code inside: what it prints goes to standard error, what it raises becomes a sentence."""
+    from discreet.auditor.cage import diverted
+    from discreet.auditor.texts import complaint
+
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(contextlib.redirect_stdout(sys.stderr))
+        if sys.__stderr__ is not None:
+            stack.enter_context(diverted(sys.__stderr__, 1))
+        try:
+            yield
+        except (Exception, SystemExit) as problem:
+            raise ParameterError(f"{trouble}: {complaint(problem)}") from None
 
 
 def named(module: ModuleType, file: Path, name: str) -> object:
@@ -49,6 +64,14 @@ def named(module: ModuleType, file: Path, name: str) -> object:
     return getattr(module, name)
 
 
-def code_for(file: Path, name: str) -> str:
-    """A Python expression for the same thing, after ``import runpy``."""
-    return f"runpy.run_path({str(file)!r})[{name!r}]"
+def script_for(function: tuple[Path, str], *others: Path) -> str:
+    """Python lines that define ``function`` in a script of its own; files beside it, and beside others, can be imported."""
+    file, name = function
+    folders = dict.fromkeys(str(each.resolve().parent) for each in (file, *others))
+    lines = ["import runpy, sys", *(f"sys.path.insert(0, {folder!r})" for folder in reversed(folders))]
+    return "\n".join([*lines, f"space = runpy.run_path({str(file)!r})", f"function = space[{name!r}]"])
+
+
+def code_for(file: Path, name: str, beside: Path) -> str:
+    """A Python expression for something in a file, after the lines of ``script_for`` something ``beside`` it."""
+    return f"space[{name!r}]" if file == beside else f"runpy.run_path({str(file)!r})[{name!r}]"

@@ -359,3 +359,37 @@ def test_a_batch_takes_built_questions_too(tmp_path: Path) -> None:
         curator(tmp_path).batch([built], epsilon=0.5)
     with pytest.raises(ParameterError, match="list of questions"):
         hospital.batch(built, epsilon=0.5)  # type: ignore[arg-type]
+
+
+def test_an_answer_about_one_public_table_is_not_given_about_another(tmp_path: Path) -> None:
+    data, north = pa.table({"k": ["a"] * 1000 + ["b"] * 10}), pa.table({"k": ["a", "b"], "g": ["north", "south"]})
+    south = pa.table({"k": ["a", "b"], "g": ["south", "north"]})
+    question = "SELECT p.g, count(*) AS n FROM data JOIN p ON data.k = p.k GROUP BY p.g"
+    answers = [
+        dp.Curator(
+            data,
+            unit=dp.rows(),
+            columns={"k": dp.category("a", "b")},
+            budget=dp.Budget(epsilon=100),
+            ledger=tmp_path / "x",
+            public=public,
+        ).sql(question, epsilon=10)
+        for public in ({"p": north, "q": south}, {"q": north, "p": south}, {"q": south, "p": north})
+    ]
+    assert [answer.repeated for answer in answers] == [False, False, True]
+    assert answers[0].rows() == answers[2].rows()
+
+
+def test_a_column_called_candidate_is_not_lost_in_a_score(tmp_path: Path) -> None:
+    votes = dp.Curator(
+        pa.table({"candidate": ["Ann", "Bob"]}),
+        unit=dp.rows(),
+        columns={"candidate": dp.category("Ann", "Bob")},
+        budget=dp.Budget(epsilon=1),
+        ledger=tmp_path / "x",
+    )
+    score = "CASE WHEN candidate = 'Bob' THEN 1 ELSE 0 END"
+    with pytest.raises(ParameterError, match="rename it"):
+        votes.choose(["Bob", "Ann"], score=score)
+    with pytest.raises(ParameterError, match="rename it"):
+        votes.sql(f"SELECT choose(['Bob', 'Ann'], {score}) AS best FROM data", epsilon=0.1)

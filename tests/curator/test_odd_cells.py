@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 from pathlib import Path
 
+import duckdb
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -19,6 +20,8 @@ DECLARED = {
     "boolean": dp.boolean(),
     "date": dp.date("1900-01-01", "2100-01-01"),
     "number": dp.number(0, 10),
+    "comma": dp.number(0, 10, decimal=","),
+    "day": dp.date("1900-01-01", "2100-01-01", format="%d.%m.%Y"),
 }
 
 
@@ -82,9 +85,43 @@ HOURS = pd.Timedelta(hours=2)
         (True, 1j),
         ("a", HOURS),
         ([1], "a"),
+        ("1,5", b"7"),
+        ("é", b"x"),
+        ("31.12.2020", b"?"),
+        ("1,5", 2**64),
+        (1, 2**64),
+        (pd.Interval(0, 1), "a"),
+        (b"a", "\ud800"),
+        (b"\xff", "a"),
     ],
-    ids=str,
+    ids=ascii,
 )
-def test_the_type_of_one_cell_says_nothing_about_the_others(others: object, odd: object, tmp_path: Path) -> None:
-    without = counted(pd.DataFrame({"x": [others] * 20}), tmp_path)
-    same_but_for_one(without, counted(pd.DataFrame({"x": [*[others] * 20, odd]}), tmp_path))
+@pytest.mark.parametrize("kind", ["found", "object", "category"])
+def test_the_type_of_one_cell_says_nothing_about_the_others(others: object, odd: object, kind: str, tmp_path: Path) -> None:
+    def held(*cells: object) -> pd.DataFrame:
+        column = pd.Series(cells, dtype=None if kind == "found" else object)
+        hashable = all(not isinstance(cell, list) for cell in cells)
+        return pd.DataFrame({"x": column.astype("category") if kind == "category" and hashable else column})
+
+    same_but_for_one(counted(held(*[others] * 20), tmp_path), counted(held(*[others] * 20, odd), tmp_path))
+
+
+@pytest.mark.parametrize("holder", ["pandas", "arrow", "dictionary", "polars", "parquet", "database"])
+def test_bytes_are_the_texts_they_spell(holder: str, tmp_path: Path) -> None:
+    cells = [b"1,5", "é".encode(), b"31.12.2020", b"\xff", None]
+    table = pa.table({"x": pa.array(cells, pa.binary())})
+    source: object = {
+        "pandas": lambda: pd.DataFrame({"x": cells}),
+        "arrow": lambda: table,
+        "dictionary": lambda: pa.table({"x": table.column("x").dictionary_encode()}),
+        "polars": lambda: pl.from_arrow(table),
+    }.get(holder, lambda: tmp_path / f"x.{holder}")()
+    if holder == "parquet":
+        pq.write_table(table, tmp_path / "x.parquet")
+    if holder == "database":
+        source = tmp_path / "x.duckdb"
+        with duckdb.connect(str(source)) as database:
+            database.register("given", table)
+            database.execute("CREATE TABLE t AS SELECT * FROM given")
+    found = counted(source, tmp_path)
+    assert (found["text"], found["comma"], found["day"], found["number"]) == (3, 1, 1, 0)

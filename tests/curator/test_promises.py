@@ -120,8 +120,11 @@ def test_a_built_question_is_checked_before_it_is_paid_for(call: object, tmp_pat
         7,
         [10**400],
         [1j],
+        [Decimal("sNaN"), 1],
+        [Decimal("inf")],
+        [True, 1],
     ],
-    ids=range(15),
+    ids=range(18),
 )
 def test_strange_candidates_cost_nothing(candidates: object, tmp_path: Path) -> None:
     hospital = curator(tmp_path)

@@ -228,3 +228,13 @@ def test_whoever_presses_ctrl_c_stops_everything(verb: str, session: Session) ->
         list(getattr(session, verb)(endless, {}))
     timer.join()
     assert session.columns("SELECT 1 AS one", {}) == {"one": [1]}
+
+
+def test_a_cursor_that_was_interrupted_is_not_lent_again(session: Session) -> None:
+    """It may still be at work: the next question would fail after it was paid for."""
+    for ending, kept in ((ValueError, True), (KeyboardInterrupt, False)):
+        with pytest.raises(ending), session._lent() as cursor:
+            raise ending
+        assert (cursor in session._idle) is kept
+        assert session._busy == []
+    assert session.columns("SELECT 1 AS one", {}) == {"one": [1]}

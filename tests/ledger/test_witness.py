@@ -277,3 +277,33 @@ def test_relative_state_folders_are_ignored(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("USERPROFILE", str(tmp_path))
     assert witness.place(tmp_path / "x").is_relative_to(tmp_path)
+
+
+def test_somebody_who_pays_while_a_ledger_is_begun_is_no_stranger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between our opening record and our next transaction another process may have opened the ledger and paid."""
+    path, append, waiting = tmp_path / "new", Ledger._append, [True]
+
+    def and_then_another(self: Ledger, database: sqlite3.Connection, facts: dict[str, str | int]) -> int:
+        number = append(self, database, facts)
+        if waiting and waiting.pop():
+            ask(Ledger.open(path, BUDGET, "every row"))
+        return number
+
+    monkeypatch.setattr(Ledger, "_append", and_then_another)
+    assert len(Ledger.open(path, BUDGET, "every row").history()) == 1
+
+
+def test_nobody_pays_under_terms_that_change_in_the_middle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between our new terms and our payment another process may have set its own, and paid."""
+    path, append, waiting = tmp_path / "new", Ledger._append, [True]
+    mine, other = Ledger.open(path, BUDGET, "every row"), Ledger.open(path, Budget(epsilon=100), "every person")
+
+    def and_then_another(self: Ledger, database: sqlite3.Connection, facts: dict[str, str | int]) -> int:
+        number = append(self, database, facts)
+        if waiting and waiting.pop():
+            ask(other)
+        return number
+
+    monkeypatch.setattr(Ledger, "_append", and_then_another)
+    refused(lambda: ask(mine), LedgerRefused, "(epsilon 100)", "(epsilon 1)")
+    assert [entry.state for entry in other.history()] == ["answered"]

@@ -59,8 +59,8 @@ class Holding:
 
     def fingerprint(self, salt: bytes) -> str:
         """A keyed hash of what all tables hold."""
-        held = (self.source(), *self._public.values())
-        return sha256("\n".join(one.fingerprint(salt) for one in held).encode()).hexdigest()
+        public = [f"{held.fingerprint(salt)} {name}" for name, held in sorted(self._public.items())]
+        return sha256("\n".join([self.source().fingerprint(salt), *public]).encode(errors="surrogatepass")).hexdigest()
 
     def source(self) -> Source:
         """The private table; refused where its file is still missing."""

@@ -64,15 +64,15 @@ class Ledger:
             sqlite.create_file(self.path)
         with sqlite.connect(self.path) as database:
             database.execute("BEGIN IMMEDIATE")
-            known = witness.read(self.path)  # again, now that nobody else can write it
             if sqlite.is_empty(database):
-                if known is not None:
+                if witness.read(self.path) is not None:
                     raise LedgerRefused(distrust(self.path, "is empty, but once was not"))
                 if budget is None:
                     raise LedgerRefused(f"The ledger at {self.path} is empty; give a budget to start one.")
                 sqlite.create_table(database)
                 self._append(database, opening(budget, unit))
                 database.execute("BEGIN IMMEDIATE")
+            known = witness.read(self.path)  # again, now that nobody else can write it
             self._follow(database)
             if known is not None:
                 self._contains(known)
@@ -153,23 +153,24 @@ class Ledger:
 
     def _agree(self, database: sqlite3.Connection) -> None:
         """Hold the ledger to our terms: change them where nothing was paid for under others, else refuse."""
-        if self._terms is None or self._terms == (self.budget, self._chain.unit):
+        if self._terms is None:
             return
         budget, unit = self._terms
-        if not self._chain.asked:
+        while not self._chain.asked and self._terms != (self.budget, self._chain.unit):
             self._append(database, opening(budget, unit, self._chain))
-            database.execute("BEGIN IMMEDIATE")
+            database.execute("BEGIN IMMEDIATE")  # between the two, others may have changed the terms, and paid
             self._follow(database)
-        elif budget != self.budget:
+        if self._terms == (self.budget, self._chain.unit):
+            return
+        if budget != self.budget:
             raise LedgerRefused(
                 f"The ledger {self.path} has the budget ({self.budget}), not ({budget}). A budget is fixed by the first question "
                 "that is paid for; open it with its own, or name another ledger for other data."
             )
-        else:
-            raise LedgerRefused(
-                f"The ledger {self.path} adds up what it costs {self._chain.unit}, and not {unit}, which is another guarantee. "
-                "Open it with its own unit, or name another ledger for other data."
-            )
+        raise LedgerRefused(
+            f"The ledger {self.path} adds up what it costs {self._chain.unit}, and not {unit}, which is another guarantee. "
+            "Open it with its own unit, or name another ledger for other data."
+        )
 
     # Transactions.
 

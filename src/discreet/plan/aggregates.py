@@ -18,7 +18,7 @@ from discreet.plan.scalars import scalar
 from discreet.plan.scope import Scope
 from discreet.plan.tree import name_of, only, refusal
 from discreet.plan.unanswered import unanswered
-from discreet.plan.values import plain_values
+from discreet.plan.values import check_candidate, plain_values
 from discreet.schema.units import Person
 
 __all__ = ["aggregate", "derived_name"]
@@ -83,6 +83,7 @@ def _read(node: object, scope: Scope) -> Aggregate:
 def _best(node: exp.Expression, scope: Scope) -> Aggregate:
     """``choose([200, 500], score)``: the candidate with the largest sum of the score, in which it is called ``candidate``."""
     only(node, "this", "expressions")
+    check_candidate(scope.schema.columns)
     arguments = node.args.get("expressions") or []
     if len(arguments) != 2 or not isinstance(arguments[0], exp.Array):
         raise ParameterError(

@@ -19,7 +19,7 @@ from discreet.plan.facts import facts_of_column
 from discreet.plan.query import Aggregate, Best, Count, Distinct, Key, Mean, Mode, Order, Output, Quantile, Query, Sum, Variance
 from discreet.plan.requirements import check_needs
 from discreet.plan.sql import parse_expression
-from discreet.plan.values import plain_values
+from discreet.plan.values import check_candidate, plain_values
 from discreet.schema.table import Schema
 
 __all__ = ["Asked", "Draft", "count", "mean", "median", "most_common", "persons", "quantile", "stddev", "sum", "variance"]
@@ -142,6 +142,7 @@ class Draft:
 
     def choose(self, candidates: Sequence[Value], score: str, name: str = "best") -> Draft:
         """The candidate with the largest sum of ``score``, an expression over the columns and ``candidate``."""
+        check_candidate(self.schema.columns)
         listed = plain_values("Candidates", candidates, "choose([200, 500], score=...)")
         parsed = parse_expression(score, self.schema, names=("candidate",))
         return self._with(outputs=(*self.query.outputs, Output(name, Best(listed, parsed))))

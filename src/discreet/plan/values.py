@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from fractions import Fraction
 
@@ -17,7 +17,7 @@ from discreet.plan.expressions import Value
 from discreet.plan.operation import LARGE
 from discreet.schema.columns import Kind
 
-__all__ = ["kind_of", "plain_values"]
+__all__ = ["check_candidate", "kind_of", "plain_values"]
 
 
 def plain_values(what: str, values: object, example: str = "[200, 500]") -> tuple[Value, ...]:
@@ -25,12 +25,18 @@ def plain_values(what: str, values: object, example: str = "[200, 500]") -> tupl
     given = values.tolist() if hasattr(values, "tolist") else values
     if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
         raise ParameterError(f"{what} are a list of values, from public knowledge; write {example}.")
-    found = tuple(dict.fromkeys(_plain(what, value) for value in given))
+    found = tuple(_plain(what, value) for value in given)
     if not found:
         raise ParameterError(f"{what} are a list of at least one value, from public knowledge; write {example}.")
     if len({kind_of(value) for value in found}) > 1:
         raise ParameterError(f"{what} must all be of one type: numbers, texts, truth values or days.")
-    return found
+    return tuple(dict.fromkeys(found))
+
+
+def check_candidate(columns: Mapping[str, object]) -> None:
+    """Within a score, ``candidate`` is the candidate: a column of that name would silently mean something else."""
+    if any(name.lower() == "candidate" for name in columns):
+        raise ParameterError("A column of the table is called candidate, which means the candidate within a score; rename it.")
 
 
 def kind_of(value: Value) -> Kind:
@@ -51,7 +57,8 @@ def _plain(what: str, value: object) -> Value:
         return str(value)
     if isinstance(value, datetime.date) and not isinstance(value, datetime.datetime):
         return value
-    if isinstance(value, (int, Fraction)) or (isinstance(value, (float, Decimal)) and math.isfinite(value)):
+    finite = value.is_finite() if isinstance(value, Decimal) else not isinstance(value, float) or math.isfinite(value)
+    if isinstance(value, (int, Fraction, float, Decimal)) and finite:
         exact = Fraction(repr(float(value))) if isinstance(value, float) else Fraction(value)
         if abs(exact) <= LARGE:
             return int(exact) if exact.denominator == 1 else exact

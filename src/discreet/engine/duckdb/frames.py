@@ -108,10 +108,15 @@ def _known(source: object) -> str | None:
 def _from_pandas(series: pandas.Series) -> _Array:
     import pyarrow
 
+    if hasattr(series, "cat"):  # its categories one by one: Arrow would find one type for all of them
+        codes = series.cat.codes.to_numpy()
+        listed = _from_pandas(series.cat.categories.to_series())
+        listed = listed if listed.type == mixed_type() else _safe(listed)
+        return listed.take(pyarrow.array(codes, mask=codes < 0))
     if series.dtype != object:
         try:
             return pyarrow.array(series.copy(), from_pandas=True)  # Arrow would share the memory that the caller can write to
-        except (pyarrow.ArrowException, TypeError, ValueError):
+        except Exception:
             pass  # a type that Arrow does not know: object by object
     values = np.asarray(series, dtype=object)
     try:
@@ -190,7 +195,8 @@ def _safe(array: _Array) -> _Array:
     if isinstance(kind, pyarrow.BaseExtensionType):
         return _safe(array.cast(kind.storage_type))
     if types.is_dictionary(kind):
-        return _safe(array.cast(kind.value_type))
+        chunks = array.chunks if isinstance(array, pyarrow.ChunkedArray) else [array]
+        return _safe(pyarrow.chunked_array([chunk.dictionary.take(chunk.indices) for chunk in chunks], kind.value_type))
     if types.is_run_end_encoded(kind):
         return _safe(compute.run_end_decode(array))
     if types.is_float16(kind):
@@ -209,10 +215,17 @@ def _safe(array: _Array) -> _Array:
     if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
         try:
             array.validate(full=True)
-        except pyarrow.ArrowInvalid:  # bytes that are not UTF-8: those cells are missing
-            kept = [_as_text(value) for value in array.cast(pyarrow.large_binary()).to_pylist()]
-            return pyarrow.array(kept, type=pyarrow.large_string())
-    return array
+        except pyarrow.ArrowInvalid:
+            return _decoded(array.cast(pyarrow.large_binary()))
+    is_bytes = types.is_binary(kind) or types.is_large_binary(kind) or types.is_binary_view(kind)
+    return _decoded(array) if is_bytes or types.is_fixed_size_binary(kind) else array
+
+
+def _decoded(array: _Array) -> pyarrow.Array:
+    """Bytes as the text they spell; where they are no UTF-8, the cell is missing."""
+    import pyarrow
+
+    return pyarrow.array([_as_text(value) for value in array.to_pylist()], type=pyarrow.large_string())
 
 
 def _microseconds(array: _Array, kind: pyarrow.TimestampType) -> _Array:

@@ -30,12 +30,13 @@ def interruptible(cursor: duckdb.DuckDBPyConnection, work: Callable[[], _T]) -> 
         finally:
             done.set()
 
-    threading.Thread(target=run, name="discreet engine").start()
+    worker = threading.Thread(target=run, name="discreet engine")
     try:
+        worker.start()
         while not done.wait(0.5):  # without a limit, some systems would not hear Ctrl-C either
             pass
     except BaseException:
-        while not done.is_set():  # once more: an interruption may be forgotten before the work has begun
+        while worker.ident is not None and not done.is_set():  # once more: it may be forgotten before the work has begun
             cursor.interrupt()
             done.wait(0.05)
         raise

@@ -21,7 +21,7 @@ def quoted(name: str) -> str:
 
 def raw_type(kind: str) -> str:
     """The type under which a column of this type arrives."""
-    return kind if _PLAIN.fullmatch(kind) else "VARCHAR"
+    return kind if _PLAIN.fullmatch(kind) and kind != "BLOB" else "VARCHAR"
 
 
 def read_sql(name: str, kind: str) -> str:
@@ -29,5 +29,7 @@ def read_sql(name: str, kind: str) -> str:
     column = quoted(name)
     if not _PLAIN.fullmatch(kind):
         return f"CAST(NULL AS VARCHAR) AS {column}"
+    if kind == "BLOB":
+        return f"TRY(decode({column})) AS {column}"  # bytes are the text they spell
     # It may have been made with a collation under which texts that differ are equal: here they never are.
     return f'{column} COLLATE "binary" AS {column}' if kind == "VARCHAR" else column

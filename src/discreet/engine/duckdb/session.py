@@ -152,12 +152,18 @@ class Session:
         with self._lock:
             cursor = self._idle.pop() if self._idle else self._cursor()
             self._busy.append(cursor)
+        idle = False
         try:
             yield cursor
+            idle = True
+        except Exception:
+            idle = True
+            raise
         finally:
             with self._lock:
                 self._busy.remove(cursor)
-                self._idle.append(cursor)
+                if idle:  # whatever else ended the block, such as Ctrl-C, may have left it at work
+                    self._idle.append(cursor)
 
     def progress(self) -> float | None:
         """How far the slowest question under way is, from 0 to 1; None when that is not known."""

@@ -18,6 +18,7 @@ from importlib.metadata import version
 import numpy as np
 from rich.console import Console
 from rich.table import Table
+from timing import seconds
 
 import discreet as dp
 
@@ -27,15 +28,6 @@ SIZES = (2, 100, 10_000)
 PATIENCE = 1.0  # seconds for one phase of a peer
 
 Peer = tuple[Callable[[int], object], Callable[[list[object]], object]]
-
-
-def seconds(call: Callable[[], object], repeats: int) -> float:
-    best = float("inf")
-    for _ in range(repeats):
-        start = time.process_time()
-        call()
-        best = min(best, time.process_time() - start)
-    return best
 
 
 def population(size: int, count: int) -> np.ndarray:

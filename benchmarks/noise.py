@@ -17,6 +17,7 @@ import numpy as np
 import opendp.prelude as odp
 from rich.console import Console
 from rich.table import Table
+from timing import seconds
 
 import discreet as dp
 from discreet.noise.selection import Noise, noisy_argmax
@@ -25,15 +26,6 @@ N = 1_000_000
 N_OPENDP = 50_000
 SCALES = (1, 100, 1_000_000)
 numpy_generator = np.random.default_rng()
-
-
-def seconds(call: Callable[[], object], repeats: int = 15) -> float:
-    best = float("inf")
-    for _ in range(repeats):
-        start = time.process_time()
-        call()
-        best = min(best, time.process_time() - start)
-    return best
 
 
 def opendp_vector(make: Callable[..., Callable[[object], object]], distance: Callable[..., object], scale: float) -> float:

@@ -12,6 +12,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from local.protocols import EPSILONS, NAMES, SMALL, every_report, label, large
+from local.ratio import worst
 from reference import statistics
 from scipy.stats import binom
 
@@ -32,17 +33,6 @@ def laws(protocol: FrequencyProtocol) -> list[list[arb]]:
     """P(y | x): one list of reports for every value."""
     reports = list(every_report(protocol))
     return [[protocol.likelihood(report, code) for report in reports] for code in range(protocol.size)]
-
-
-def worst(probabilities: list[list[arb]]) -> arb:
-    """The largest ratio of two values' probabilities of one report."""
-    found = ball(0)
-    for column in zip(*probabilities, strict=True):
-        high, low = column[0], column[0]
-        for chance in column[1:]:
-            high, low = high if high > chance else chance, low if low < chance else chance
-        found = found if found > high / low else high / low
-    return found
 
 
 def check_ratio(ratio: arb, epsilon: Fraction) -> None:

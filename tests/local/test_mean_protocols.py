@@ -10,6 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from local.ratio import worst
 from reference import statistics
 
 from discreet.balls import arb, ball, precision
@@ -55,16 +56,6 @@ def reports_of(protocol: Protocol) -> int:
 def laws(protocol: Protocol) -> list[list[arb]]:
     rows = [np.array(report) for report in range(reports_of(protocol))]
     return [[protocol.likelihood(row, code) for row in rows] for code in range(values_of(protocol))]
-
-
-def worst(probabilities: list[list[arb]]) -> arb:
-    found = ball(0)
-    for column in zip(*probabilities, strict=True):
-        high, low = column[0], column[0]
-        for chance in column[1:]:
-            high, low = high if high > chance else chance, low if low < chance else chance
-        found = found if found > high / low else high / low
-    return found
 
 
 @pytest.mark.parametrize("protocol", ALL, ids=label)

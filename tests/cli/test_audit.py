@@ -74,6 +74,9 @@ def test_exit_codes(discreet: Callable[..., int], capsys: pytest.CaptureFixture[
 def test_other_pairs(discreet: Callable[..., int], capsys: pytest.CaptureFixture[str]) -> None:
     assert discreet("audit", "empty.py::f", "--claim", "epsilon=1", "--pairs", "count.py::made", "--time", "1s") == 2
     assert "cannot be audited: every run gave the same output" in capsys.readouterr().out
+    for pairs in ("made", "count.py::made"):  # a name alone is one of the same file
+        assert discreet("audit", "count.py::bad", "--claim", "epsilon=1", "--pairs", pairs, "--time", "2s") == 1
+    capsys.readouterr()
     words = ("audit", "count.py::table", "--claim", "rho=0.5", "--schema", "facts.toml", "--time", "4s", "--format", "json")
     assert discreet(*words, "--error", "1e-6") == 0
     facts = json.loads(capsys.readouterr().out)

@@ -410,3 +410,30 @@ def test_a_repeated_question(discreet: Run, capsys: Said) -> None:
     rows = json.loads(capsys.readouterr().out)["rows"]
     assert rows[0]["item"] == "good"
     assert rows[0]["share"] > 0.8  # a standard error of 0.02
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "parquet"])
+def test_marked_reports_are_counted_once(ending: str, discreet: Run, capsys: Said) -> None:
+    assert discreet("local", "task", "frequencies", "--domain", "dark,red", "--epsilon", "1", "-o", "hair.json") == 0
+    Path("answers.txt").write_text("dark\nred\n" * 50)
+    for name in ("empty.txt", "answers.txt"):
+        Path("empty.txt").write_text("")
+        assert discreet("local", "randomize", "hair.json", name, "--nonce", "-o", f"{name}.{ending}") == 0
+    assert discreet("local", "collect", "hair.json", f"answers.txt.{ending}", "-o", "state.json") == 0
+    reports = Path(f"answers.txt.{ending}")
+    twice = Path(f"twice.{ending}")
+    if ending == "parquet":
+        table = parquet.read_table(reports)
+        parquet.write_table(table.slice(0, 10), twice)
+    else:
+        twice.write_text("".join(reports.read_text().splitlines(keepends=True)[:10]))
+    capsys.readouterr()
+    assert discreet("local", "collect", "hair.json", str(twice), "-o", "state.json") == 2  # nothing new
+    assert "duplicate 10" in capsys.readouterr().err
+    assert dp.local.read_collector(Path("state.json").read_text()).count == 100
+
+
+def test_a_missing_file_is_named_once(discreet: Run, capsys: Said) -> None:
+    for words in (("estimate", "nowhere.json"), ("randomize", "nowhere.json")):
+        assert discreet("local", *words) == 2
+        assert capsys.readouterr().err.count("nowhere.json") == 1

@@ -79,6 +79,8 @@ def run(
     if html is not None:
         checked_place(html)
     file, name = split(target)
+    if pairs is not None and pairs.isidentifier():
+        pairs = f"{file}::{pairs}"  # a name alone is one of the same file
     module = load(file)
     function = named(module, file, name)
     if not callable(function):

@@ -47,7 +47,7 @@ def to_arrow(batch: Batch) -> pa.Table:
     else:
         width = rows.shape[1] * rows.dtype.itemsize
         column = pa.Array.from_buffers(pa.binary(width), len(rows), [None, pa.py_buffer(rows.tobytes())])
-    table = pa.table({"r": column} if batch.nonces is None else {"r": column, "nonce": pa.array(batch.nonces)})
+    table = pa.table({"r": column} if batch.nonces is None else {"r": column, "nonce": pa.array(batch.nonces, pa.string())})
     return table.replace_schema_metadata({_VERSION: str(VERSION), _TASK: batch.task})
 
 

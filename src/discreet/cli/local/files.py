@@ -23,8 +23,9 @@ def read_task_file(file: Path) -> Task:
     """The task in a file."""
     from discreet.local import read_task
 
+    text = read_text(file)
     try:
-        return read_task(read_text(file))
+        return read_task(text)
     except ParameterError as refusal:
         raise ParameterError(f"{file}: {refusal}") from None
 
@@ -33,8 +34,9 @@ def read_state(file: Path) -> Collector[object]:
     """The collector whose state is in a file."""
     from discreet.local import read_collector
 
+    text = read_text(file)
     try:
-        return read_collector(read_text(file))
+        return read_collector(text)
     except ParameterError as refusal:
         raise ParameterError(f"{file}: {refusal}") from None
 

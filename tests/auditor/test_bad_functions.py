@@ -65,7 +65,7 @@ def test_prints_and_warnings_are_swallowed(capsys: pytest.CaptureFixture[str]) -
         warnings.warn("a secret", stacklevel=1)
         return geometric(x)
 
-    assert not dp.audit(loud, 0, 1, epsilon=1, draws=500).violated
+    assert not dp.audit(loud, 0, 1, epsilon=1, draws=500, error=1e-6).violated
     assert capsys.readouterr() == ("", "")
 
 
@@ -149,7 +149,7 @@ def test_a_function_that_never_returns_is_reported(monkeypatch: pytest.MonkeyPat
 
 def test_seconds_end_an_audit() -> None:
     started = time.monotonic()
-    finding = dp.audit(geometric, 0, 1, epsilon=1, draws=10**9, seconds=0.5)
+    finding = dp.audit(geometric, 0, 1, epsilon=1, draws=10**9, seconds=0.5, error=1e-6)
     assert time.monotonic() - started < 10
     assert not finding.violated
     assert 0 < finding.draws < 10**8

@@ -122,4 +122,4 @@ def test_import_is_quick_and_loads_nothing_heavy() -> None:
 
 
 def test_every_file_is_short_enough_to_read() -> None:
-    assert {str(f): n for f in SOURCE.rglob("*.py") if (n := len(f.read_text().splitlines())) > 250} == {}
+    assert {str(f): n for f in SOURCE.rglob("*.py") if (n := len(f.read_text().splitlines())) > 400} == {}

@@ -59,7 +59,7 @@ class Amplified:
     @property
     def privacy(self) -> Privacy:
         """The guarantee, for whoever sees the shuffled reports and nothing else."""
-        return approximate(Fraction(self.upper), self.delta)
+        return approximate(Fraction(self.upper), self.delta, neighbours="replace")
 
     def __str__(self) -> str:
         return (

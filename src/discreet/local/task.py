@@ -75,7 +75,7 @@ class Task(ABC):
     @property
     def privacy(self) -> Privacy:
         """The guarantee to every person for one report: pure and local, one value against any other of the same person."""
-        return pure(self.epsilon)
+        return pure(self.epsilon, neighbours="local")
 
     def _fill(self, question: object, period: object, **fields: object) -> None:
         """Set the fields of a frozen task, its texts checked."""

@@ -11,7 +11,7 @@ dimension. This one is for whoever must match the published discrete law.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from discreet.balls import ball, precision, upper
@@ -25,6 +25,7 @@ from discreet.noise import discrete_gaussian as noise
 from discreet.privacy import Privacy
 from discreet.privacy.losses import Box, Concentrated, Family
 from discreet.privacy.losses import DiscreteGaussian as Loss
+from discreet.privacy.neighbours import Neighbours, read_neighbours
 
 __all__ = ["DiscreteGaussian"]
 
@@ -39,8 +40,16 @@ class DiscreteGaussian:
 
     sensitivity: int | Fraction
     squared_sigma: Fraction
+    neighbours: Neighbours | None = field(repr=False)  # under which the sensitivity holds, where that is stated
 
-    def __init__(self, *, sensitivity: Number, rho: Number | None = None, sigma: Number | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        sensitivity: Number,
+        rho: Number | None = None,
+        sigma: Number | None = None,
+        neighbours: Neighbours | None = None,
+    ) -> None:
         exact = read_sensitivity(sensitivity)
         if rho is not None and sigma is None:
             square = exact**2 / (2 * positive("rho", rho, "a number such as 0.5"))
@@ -57,15 +66,16 @@ class DiscreteGaussian:
                 "sigma is above 2^51, too large for the discrete Gaussian; write Gaussian(...) with its coarser grid."
             )
         object.__setattr__(self, "sensitivity", exact)
+        object.__setattr__(self, "neighbours", read_neighbours(neighbours))
         object.__setattr__(self, "squared_sigma", Fraction(square))
 
     @property
     def privacy(self) -> Privacy:
         """The exact loss at sensitivity 1 (one coordinate moves by 1); the zero-concentrated cost beyond it."""
         if self.sensitivity == 1 and Fraction(1, 16) <= self.squared_sigma <= 10**6:
-            return Privacy.of(Loss(self.squared_sigma))
+            return Privacy.of(Loss(self.squared_sigma), self.neighbours)
         cost = Concentrated(Fraction(self.sensitivity) ** 2 / (2 * self.squared_sigma))
-        return Privacy.of(Family("DiscreteGaussian", cost, Box(Fraction(0))))  # nothing is known from below
+        return Privacy.of(Family("DiscreteGaussian", cost, Box(Fraction(0))), self.neighbours)  # nothing is known from below
 
     @property
     def sigma(self) -> float:

@@ -44,7 +44,7 @@ class Exponential(Selection):
     @property
     def privacy(self) -> Privacy:
         """Bounded range: better than pure at ``epsilon`` when composed."""
-        return Privacy.of(BoundedRange(self.epsilon))
+        return Privacy.of(BoundedRange(self.epsilon), self.neighbours)
 
     def _upset(self, lead: arb) -> arb:
         return 1 / (1 + lead.exp())

@@ -29,6 +29,7 @@ from discreet.mechanisms.values import Number, Value, nearest
 from discreet.noise import gaussian as noise
 from discreet.privacy import Privacy
 from discreet.privacy.losses import Gaussian as Loss
+from discreet.privacy.neighbours import Neighbours, read_neighbours
 
 __all__ = ["Gaussian", "analytic_sigma"]
 
@@ -48,6 +49,7 @@ class Gaussian:
 
     sensitivity: int | Fraction
     squared_sigma: Fraction
+    neighbours: Neighbours | None = field(repr=False)  # under which the sensitivity holds, where that is stated
     _grid: Grid = field(repr=False)
     _units: Fraction = field(repr=False)  # sigma^2, in squared steps of the grid
 
@@ -59,6 +61,7 @@ class Gaussian:
         delta: Number | None = None,
         rho: Number | None = None,
         sigma: Number | None = None,
+        neighbours: Neighbours | None = None,
     ) -> None:
         exact = read_sensitivity(sensitivity)
         given = tuple(x is not None for x in (epsilon, delta, rho, sigma))
@@ -76,6 +79,7 @@ class Gaussian:
             raise ParameterError(f"Gaussian takes epsilon with delta, or rho, or sigma, and one of the three only; {_HOW}.")
         object.__setattr__(self, "sensitivity", exact)
         object.__setattr__(self, "squared_sigma", Fraction(square))
+        object.__setattr__(self, "neighbours", read_neighbours(neighbours))
         object.__setattr__(self, "_grid", choose_grid(root(Fraction(square)), integral=isinstance(exact, int)))
         object.__setattr__(self, "_units", self.squared_sigma / self._grid.step**2)
 
@@ -105,7 +109,7 @@ class Gaussian:
     @property
     def privacy(self) -> Privacy:
         """Gaussian differential privacy with mu = sensitivity / sigma, for the neighbours under which the sensitivity holds."""
-        return Privacy.of(Loss(Fraction(self.sensitivity) ** 2 / self.squared_sigma))
+        return Privacy.of(Loss(Fraction(self.sensitivity) ** 2 / self.squared_sigma), self.neighbours)
 
     @property
     def grid(self) -> int | float:

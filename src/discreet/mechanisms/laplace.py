@@ -26,6 +26,7 @@ from discreet.noise import laplace as noise
 from discreet.privacy import Privacy
 from discreet.privacy.losses import DiscreteLaplace as DiscreteLoss
 from discreet.privacy.losses import Laplace as RealLoss
+from discreet.privacy.neighbours import Neighbours, read_neighbours
 
 __all__ = ["Laplace"]
 
@@ -43,10 +44,18 @@ class Laplace:
 
     sensitivity: int | Fraction
     scale: Fraction
+    neighbours: Neighbours | None = field(repr=False)  # under which the sensitivity holds, where that is stated
     _grid: Grid = field(repr=False)
     _units: Fraction = field(repr=False)  # the scale, in steps of the grid
 
-    def __init__(self, *, sensitivity: Number, epsilon: Number | None = None, scale: Number | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        sensitivity: Number,
+        epsilon: Number | None = None,
+        scale: Number | None = None,
+        neighbours: Neighbours | None = None,
+    ) -> None:
         exact = read_sensitivity(sensitivity)
         if epsilon is not None and scale is None:
             spread = exact / positive("epsilon", epsilon, "a number such as 0.5")
@@ -58,6 +67,7 @@ class Laplace:
             )
         object.__setattr__(self, "sensitivity", exact)
         object.__setattr__(self, "scale", spread)
+        object.__setattr__(self, "neighbours", read_neighbours(neighbours))
         object.__setattr__(self, "_grid", choose_grid(spread, integral=isinstance(exact, int)))
         object.__setattr__(self, "_units", spread / self._grid.step)
 
@@ -70,8 +80,8 @@ class Laplace:
     def privacy(self) -> Privacy:
         """The exact loss of the law that is drawn, for the neighbours under which the sensitivity holds: pure at ``epsilon``."""
         if isinstance(self.sensitivity, int) and self._grid.exponent == 0:
-            return Privacy.of(DiscreteLoss(self.sensitivity, self.scale))
-        return Privacy.of(RealLoss(self.epsilon))
+            return Privacy.of(DiscreteLoss(self.sensitivity, self.scale), self.neighbours)
+        return Privacy.of(RealLoss(self.epsilon), self.neighbours)
 
     @property
     def grid(self) -> int | float:

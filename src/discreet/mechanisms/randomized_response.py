@@ -122,7 +122,7 @@ class RandomizedResponse:
     def privacy(self) -> Privacy:
         """Pure and local: one person's answer against any other answer of the same person."""
         options = len(self.options)
-        return Privacy.of(Box(self.epsilon) if options == 2 else Response(self.epsilon, options))
+        return Privacy.of(Box(self.epsilon) if options == 2 else Response(self.epsilon, options), "local")
 
     def release(self, value: Hashable | Sequence[Hashable] | NDArray[np.generic]) -> Hashable | NDArray[np.generic]:
         """One randomised report for one answer, an array of reports for a list or array of answers (one a person)."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TypeVar
 
@@ -30,6 +30,7 @@ from discreet.noise.lazy import Reals
 from discreet.noise.selection import Noise, noisy_argmax
 from discreet.privacy import Privacy
 from discreet.privacy.losses import Box, Family, response
+from discreet.privacy.neighbours import Neighbours, read_neighbours
 
 __all__ = ["Scores", "Selection", "distances", "read_contest"]
 
@@ -44,13 +45,17 @@ class Selection(ABC):
     sensitivity: int | Fraction
     epsilon: Fraction
     monotonic: bool
+    neighbours: Neighbours | None = field(repr=False)  # under which the sensitivity holds, where that is stated
 
-    def __init__(self, *, sensitivity: Number, epsilon: Number, monotonic: bool = False) -> None:
+    def __init__(
+        self, *, sensitivity: Number, epsilon: Number, monotonic: bool = False, neighbours: Neighbours | None = None
+    ) -> None:
         if not isinstance(monotonic, bool):
             raise ParameterError(f"monotonic must be True or False, not {monotonic!r}.")
         object.__setattr__(self, "sensitivity", read_sensitivity(sensitivity))
         object.__setattr__(self, "epsilon", positive("epsilon", epsilon, "a number such as 0.1"))
         object.__setattr__(self, "monotonic", monotonic)
+        object.__setattr__(self, "neighbours", read_neighbours(neighbours))
 
     @property
     @abstractmethod
@@ -69,7 +74,8 @@ class Selection(ABC):
         Two candidates whose scores lead by half of what one record can move attain randomized response; that is the lower bound.
         """
         with precision(160):
-            return Privacy.of(Family(type(self).__name__, Box(self.epsilon), response(self._upset(ball(self.epsilon / 2)))))
+            attained = response(self._upset(ball(self.epsilon / 2)))
+        return Privacy.of(Family(type(self).__name__, Box(self.epsilon), attained), self.neighbours)
 
     @abstractmethod
     def _upset(self, lead: arb) -> arb:

@@ -37,6 +37,7 @@ from discreet.noise.bits import CHUNK
 from discreet.noise.lazy import Reals
 from discreet.privacy import Privacy
 from discreet.privacy.losses import Box, Family, response
+from discreet.privacy.neighbours import Neighbours, read_neighbours
 
 __all__ = ["SparseVector", "Stream"]
 
@@ -59,10 +60,18 @@ class SparseVector:
     cutoff: int
     monotonic: bool
     value_epsilon: Fraction | None
+    neighbours: Neighbours | None = field(repr=False)  # under which the sensitivity holds, where that is stated
     _integral: bool = field(repr=False)
 
     def __init__(
-        self, *, sensitivity: Number, epsilon: Number, cutoff: int, monotonic: bool = False, value_epsilon: Number | None = None
+        self,
+        *,
+        sensitivity: Number,
+        epsilon: Number,
+        cutoff: int,
+        monotonic: bool = False,
+        value_epsilon: Number | None = None,
+        neighbours: Neighbours | None = None,
     ) -> None:
         if not isinstance(monotonic, bool):
             raise ParameterError(f"monotonic must be True or False, not {monotonic!r}.")
@@ -73,6 +82,7 @@ class SparseVector:
             raise ParameterError(f"cutoff must be at most {_MOST_ANSWERS:,}; write a smaller one.")
         object.__setattr__(self, "cutoff", int(cutoff))
         object.__setattr__(self, "monotonic", monotonic)
+        object.__setattr__(self, "neighbours", read_neighbours(neighbours))
         paid = (
             None if value_epsilon is None else positive("value_epsilon", value_epsilon, "a number such as 0.5, or leave it out")
         )
@@ -100,9 +110,8 @@ class SparseVector:
             a, b, x = ball(Fraction(first)), ball(Fraction(second)), ball(Fraction(self.sensitivity) / 2)
             wrong = (b * b * (-x / b).exp() - a * a * (-x / a).exp()) / (2 * (b * b - a * a))
             worst = Box(self.epsilon + (self.value_epsilon or 0))
-            return Privacy.of(
-                Family("SparseVector", worst, response(wrong if first != second else (2 + x / a) * (-x / a).exp() / 4))
-            )
+            attained = response(wrong if first != second else (2 + x / a) * (-x / a).exp() / 4)
+        return Privacy.of(Family("SparseVector", worst, attained), self.neighbours)
 
     @property
     def scales(self) -> tuple[Fraction, Fraction]:

@@ -82,7 +82,7 @@ class Threshold:
     @property
     def privacy(self) -> Privacy:
         """(epsilon, delta) when one person, with at most ``keys`` keys, is added or removed."""
-        return approximate(self.epsilon, self.delta)
+        return approximate(self.epsilon, self.delta, neighbours="add-remove")
 
     def release(self, counts: Counts[K]) -> dict[K, int]:
         """The keys whose noisy count exceeds the cut, with that count, largest first."""

@@ -42,7 +42,7 @@ class Plan:
     def privacy(self) -> Privacy | None:
         """What the whole question costs; None if its answer is public."""
         costs = [part.privacy for part in self.parts if part.privacy is not None]
-        return sum(costs[1:], costs[0]) if costs else None
+        return sum(costs[1:], costs[0]).under(self.schema.unit.neighbours) if costs else None
 
     @cached_property
     def digest(self) -> str:

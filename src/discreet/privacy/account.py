@@ -19,6 +19,7 @@ from discreet.privacy.filters import ApproximateFilter, ConcentratedFilter, Filt
 from discreet.privacy.guarantee import Privacy, zcdp
 from discreet.privacy.losses import Loss
 from discreet.privacy.losses.boxes import tanh_rho
+from discreet.privacy.neighbours import share_neighbours
 from discreet.privacy.prices import Price, as_approximate, as_concentrated
 
 __all__ = ["Account"]
@@ -65,6 +66,8 @@ class Account:
         """
         if self.fits(privacy):
             return Account(self.budget, tuple(_paid(road, privacy) for road in self.roads))
+        for road in self.roads:
+            share_neighbours(road.neighbours if road is not None else None, privacy.neighbours)
         if self.budget.kind == "approximate":
             raise self._refusal(privacy, asked)
         if self.budget.kind == "pure" and (_price(privacy, as_approximate) or (_ZERO, Fraction(1)))[1]:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 from discreet.errors import ParameterError
 from discreet.exact import probability, up, whole
 from discreet.privacy import composition
+from discreet.privacy.neighbours import MEANINGS
 
 if TYPE_CHECKING:
     from discreet.privacy.guarantee import Privacy
@@ -47,7 +48,7 @@ def _paragraphs(privacy: Privacy, delta: Fraction, people: int | None) -> Iterat
         yield "This costs nothing: the release does not depend on anybody's data."
         return
     low, epsilon = privacy.epsilon_bounds(delta)
-    yield _cost(privacy, delta, low, epsilon)
+    yield f"{_cost(privacy, delta, low, epsilon)} {_between(privacy)}"
     if math.isfinite(epsilon):
         yield _odds(epsilon, delta)
     yield _detection(privacy)
@@ -73,6 +74,13 @@ def _cost(privacy: Privacy, delta: Fraction, low: float, epsilon: float) -> str:
     if most is not None and delta and not leak:
         words += f" It is at most {_up(up(most))} even at delta = 0: this is pure differential privacy."
     return words
+
+
+def _between(privacy: Privacy) -> str:
+    if privacy.neighbours is None:
+        return "Its neighbours are not stated: they are those under which the sensitivities hold."
+    words = f"It is for data sets that are neighbours because {MEANINGS[privacy.neighbours]}"
+    return f"{words}, which is assumed of the parts that state nothing." if privacy.assumed else f"{words}."
 
 
 def _odds(epsilon: float, delta: Fraction) -> str:

@@ -2,7 +2,8 @@
 
 **Theorem.** Let mechanisms run one after the other, each to its end, each chosen (with its privacy parameters) from what the
 earlier ones answered, and let the interaction stop before the sum of prices would pass a total fixed at the start. Then the
-whole interaction satisfies the total, for the neighbours under which every single guarantee holds:
+whole interaction satisfies the total, for the neighbours under which every single guarantee holds (guarantees that state
+different ones are refused; see ``discreet.privacy.neighbours``):
 
 * pure epsilons, or pairs (epsilon, delta), added up: (epsilon, delta)-DP (Rogers, Roth, Ullman, Vadhan 2016);
 * delta-approximate rho-zCDP, rhos and deltas added up (Whitehouse, Ramdas, Rogers, Wu 2023);
@@ -23,7 +24,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar, Self
 
@@ -31,6 +32,7 @@ from discreet.errors import BudgetExceeded, ParameterError
 from discreet.exact import positive, probability, rational, root_up
 from discreet.privacy.guarantee import Privacy
 from discreet.privacy.losses import Box, Concentrated, Gaussian, Loss, Renyi
+from discreet.privacy.neighbours import Neighbours, read_neighbours, share_neighbours
 from discreet.privacy.prices import Price, add, as_approximate, as_concentrated, as_divergence
 
 __all__ = ["ApproximateFilter", "ConcentratedFilter", "Filter", "GaussianFilter", "PureFilter", "RenyiFilter"]
@@ -48,6 +50,8 @@ class Filter(ABC):
     takes: ClassVar[str]  # what it adds up, or what to write for anything else
     worst: ClassVar[type[Box | Gaussian]] = Box  # the loss that the totals describe
     _sums: tuple[tuple[str, Fraction, Fraction], ...]  # currency, total, spent
+    neighbours: Neighbours | None = None  # of all that is spent; None while nothing stated any
+    assumed: bool = False  # whether something spent, that stated none, was taken to mean these
 
     def _open(self, total: Amounts) -> None:
         object.__setattr__(self, "_sums", tuple((name, cap, Fraction(0)) for name, cap in total.items()))
@@ -59,7 +63,10 @@ class Filter(ABC):
     @property
     def guarantee(self) -> Privacy:
         """What the whole adaptive interaction satisfies, whatever was asked and whenever the asking stopped."""
-        return Privacy.of(self.worst(*self.total.values()))
+        return self._stated(Privacy.of(self.worst(*self.total.values())))
+
+    def _stated(self, privacy: Privacy) -> Privacy:
+        return replace(privacy, neighbours=self.neighbours, assumed=self.assumed)
 
     @property
     def total(self) -> Amounts:
@@ -88,11 +95,17 @@ class Filter(ABC):
     def spend(self, privacy: Privacy) -> Self:
         """The filter after this guarantee is paid for; refused, with nothing spent, where that would pass the total."""
         asked = self._asked(privacy)
+        stated = share_neighbours(self.neighbours, privacy.neighbours)
         after = tuple((name, cap, add(spent, asked[name])) for name, cap, spent in self._sums)
         if any(spent > cap for _, cap, spent in after):
             raise BudgetExceeded(self.spent, asked, self.left)
+        silent = [bool(privacy.parts) and privacy.neighbours is None, any(self.spent.values()) and self.neighbours is None]
+        return self._after(after, stated, stated is not None and (self.assumed or privacy.assumed or any(silent)))
+
+    def _after(self, sums: tuple[tuple[str, Fraction, Fraction], ...], stated: Neighbours | None, assumed: bool) -> Self:
         new = copy(self)
-        object.__setattr__(new, "_sums", after)
+        for name, value in {"_sums": sums, "neighbours": stated, "assumed": assumed}.items():
+            object.__setattr__(new, name, value)
         return new
 
     def _asked(self, privacy: Privacy) -> Amounts:
@@ -112,22 +125,26 @@ class Filter(ABC):
     def to_json(self) -> str:
         """A text that means the same filter for ever."""
         total, spent = ({name: str(amount) for name, amount in facts.items()} for facts in (self.total, self.spent))
-        return json.dumps({"discreet": "filter", "version": 1, "kind": self.kind, "total": total, "spent": spent})
+        facts = {"discreet": "filter", "version": 1, "kind": self.kind, "total": total, "spent": spent}
+        if self.neighbours is not None:  # without a relation the first version says all
+            facts |= {"version": 2, "neighbours": self.neighbours, "assumed": self.assumed}
+        return json.dumps(facts)
 
     @staticmethod
     def from_json(text: str) -> Filter:
         """The filter that ``to_json`` wrote, of whichever kind."""
         try:
             facts = json.loads(text)
-            known = facts["discreet"] == "filter" and facts["version"] == 1 and facts["kind"] in _KINDS
+            known = facts["discreet"] == "filter" and facts["version"] in (1, 2) and facts["kind"] in _KINDS
+            stated, assumed = (read_neighbours(facts["neighbours"]), facts["assumed"]) if facts["version"] == 2 else (None, False)
             total, spent = ({name: Fraction(amount) for name, amount in facts[part].items()} for part in ("total", "spent"))
             new = _KINDS[facts["kind"]]._again(total)
+            known = known and isinstance(assumed, bool) and (stated is not None) == (facts["version"] == 2)
             if not known or new.total != total or not all(0 <= spent[name] <= total[name] for name in total | spent):
                 raise ValueError
         except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError):
             raise ParameterError("This text is no filter known here; give what to_json() wrote, or update discreet.") from None
-        object.__setattr__(new, "_sums", tuple((name, total[name], spent[name]) for name in total))
-        return new
+        return new._after(tuple((name, total[name], spent[name]) for name in total), stated, assumed)
 
     @classmethod
     def _again(cls, total: Amounts) -> Self:
@@ -185,7 +202,7 @@ class ConcentratedFilter(Filter):
     def guarantee(self) -> Privacy:
         """With probability delta anything, else rho-zCDP. With a delta, not for groups: spend ``p.group(k)`` instead."""
         rho, delta = self.total.values()
-        return Privacy(((Concentrated(rho), 1), (Box(Fraction(0), delta), int(delta > 0))))
+        return self._stated(Privacy(((Concentrated(rho), 1), (Box(Fraction(0), delta), int(delta > 0)))))
 
 
 class RenyiFilter(Filter):
@@ -220,7 +237,7 @@ class RenyiFilter(Filter):
 
     @property
     def guarantee(self) -> Privacy:
-        return Privacy.of(Renyi(tuple(zip(self._orders, self.total.values(), strict=True))))
+        return self._stated(Privacy.of(Renyi(tuple(zip(self._orders, self.total.values(), strict=True)))))
 
 
 class GaussianFilter(Filter):

@@ -1,15 +1,15 @@
 """A guarantee: an immutable value that knows its whole privacy-loss curve.
 
-The neighbour relation is that of whoever states it: a mechanism's guarantee holds for the neighbours under which its
-sensitivity was computed. Guarantees add up (``a + b``) and repeat (``k * a``) when their parameters are fixed in advance; for
-parameters chosen along the way use a filter (``discreet.privacy.filters``).
+It carries its neighbour relation where that is stated (``neighbours=``, see ``discreet.privacy.neighbours``); a mechanism's
+guarantee holds for the neighbours under which its sensitivity was computed. Guarantees add up (``a + b``) and repeat (``k * a``)
+when their parameters are fixed in advance; for parameters chosen along the way use a filter (``discreet.privacy.filters``).
 """
 
 from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,7 @@ from discreet.exact import positive, probability, rational, shown, up, whole
 from discreet.privacy import composition
 from discreet.privacy.losses import Box, Concentrated, Gaussian, Loss, Renyi
 from discreet.privacy.losses.sampled import sample
+from discreet.privacy.neighbours import Neighbours, read_neighbours, share_neighbours
 from discreet.privacy.reading import read_loss, write_loss
 
 if TYPE_CHECKING:
@@ -29,6 +30,16 @@ __all__ = ["Privacy", "approximate", "gdp", "pure", "renyi", "zcdp"]
 
 _MOST = 10**100
 _DELTA = "a small chance such as 1e-6"
+_UNSAMPLED = {
+    "replace": (
+        "Sampling saves by the theorem for records that are added or removed, and this guarantee is for replaced ones; compute "
+        'the sensitivity for neighbours="add-remove", and sample that guarantee.'
+    ),
+    "local": (
+        "A local guarantee gains nothing from a sample: whoever reports is seen to report. Leave .sampled(...) out; hiding who "
+        "reported what is shuffling, discreet.local.amplified(task, ...)."
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -44,61 +55,96 @@ class Privacy:
     """
 
     parts: composition.Parts = ()
+    neighbours: Neighbours | None = None  # None: unstated, those under which the sensitivities hold
+    assumed: bool = False  # whether a part that stated no neighbours was taken to mean these
+    uses: int = field(default=-1, compare=False)  # of mechanisms: Gaussians melt into one part, and still are several
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parts", composition.canonical(tuple(self.parts)))
+        stated = read_neighbours(self.neighbours) if self.parts else None  # what costs nothing holds for all neighbours
+        object.__setattr__(self, "neighbours", stated)
+        object.__setattr__(self, "assumed", bool(self.assumed and stated))
+        object.__setattr__(self, "uses", max(self.uses, sum(count for _, count in self.parts)) if self.parts else 0)
 
     @classmethod
-    def of(cls, loss: Loss) -> Privacy:
+    def of(cls, loss: Loss, neighbours: Neighbours | None = None) -> Privacy:
         """The guarantee of one use of a mechanism with this loss."""
-        return cls(((loss, 1),))
-
-    @classmethod
-    def _sorted(cls, parts: composition.Parts) -> Privacy:
-        made = cls.__new__(cls)
-        object.__setattr__(made, "parts", parts)
-        return made
+        return cls(((loss, 1),), neighbours)
 
     # Composition.
 
     def __add__(self, other: Privacy | int) -> Privacy:
-        if isinstance(other, Privacy):
-            return Privacy._sorted(composition.merge(self.parts, other.parts))
         if isinstance(other, int) and other == 0:
             return self  # so that sum([...]) works
-        return NotImplemented
+        if not isinstance(other, Privacy):
+            return NotImplemented
+        made = Privacy.__new__(Privacy)  # both are canonical: nothing is sorted again
+        stated = share_neighbours(self.neighbours, other.neighbours)
+        silent = any(one.parts and one.neighbours is None for one in (self, other))
+        object.__setattr__(made, "parts", composition.merge(self.parts, other.parts))
+        object.__setattr__(made, "neighbours", stated)
+        object.__setattr__(made, "assumed", stated is not None and (self.assumed or other.assumed or silent))
+        object.__setattr__(made, "uses", self.uses + other.uses)
+        return made
 
     __radd__ = __add__
 
     def __mul__(self, times: int) -> Privacy:
         count = whole("The number of repetitions", times, least=0)
-        return Privacy(tuple((loss, count * k) for loss, k in self.parts))
+        parts = tuple((loss, count * k) for loss, k in self.parts)
+        return Privacy(parts, self.neighbours, self.assumed, count * self.uses)
 
     __rmul__ = __mul__
 
     def group(self, size: int) -> Privacy:
         """The guarantee when up to ``size`` records change together (a family, a person with several records)."""
         members = whole("The size of a group", size)
-        return self if members == 1 else Privacy(tuple((loss.group(members), count) for loss, count in self.parts))
+        if members == 1:
+            return self
+        return replace(self, parts=tuple((loss.group(members), count) for loss, count in self.parts))
+
+    def under(self, neighbours: Neighbours) -> Privacy:
+        """The guarantee for these neighbours, where it has one.
+
+        What is unstated is told. A record that is replaced is one removed and one added, so add/remove guarantees hold for
+        replaced records as those of a group of two. A local guarantee holds for a table to which every person gave one report,
+        when one person's value is replaced.
+
+        >>> pure(1).under("replace").neighbours, pure(1, neighbours="add-remove").under("replace").epsilon()
+        ('replace', 2.0)
+        """
+        wanted = read_neighbours(neighbours)
+        if wanted is None or self.neighbours in (None, wanted):
+            return replace(self, neighbours=wanted or self.neighbours)
+        if wanted != "replace":
+            raise ParameterError(
+                f'A guarantee for neighbours "{self.neighbours}" says nothing for neighbours "{wanted}"; '
+                "compute the sensitivity for those, and state the mechanism's guarantee anew."
+            )
+        return replace(self.group(2) if self.neighbours == "add-remove" else self, neighbours=wanted)
 
     def sampled(self, rate: object) -> Privacy:
-        """The guarantee on a Poisson sample: every record takes part with this probability. For add/remove neighbours only.
+        """The guarantee on a Poisson sample: every record takes part with this probability. For add/remove neighbours.
 
-        Exact for Gaussian and Laplace noise, valid for every other guarantee that has a pair. Sample each use, then compose:
-        ``1000 * m.privacy.sampled(0.01)`` draws a fresh sample a thousand times.
+        Exact for Gaussian and Laplace noise, valid for every other guarantee that has a pair; unstated neighbours are assumed
+        to be add/remove. Sample each use, then compose: ``1000 * m.privacy.sampled(0.01)`` draws a fresh sample a thousand times.
+        After ``group(k)`` all k records take part, or none; where each is drawn by itself at rate q, one at least takes part
+        with probability 1 - (1 - q)^k, and ``group(k).sampled(1 - (1 - q)**k)`` holds (joint convexity).
         """
         share = rational("rate", rate, "a share such as 0.01")
         if not 0 <= share <= 1:
             raise ParameterError(f"A sampling rate must lie between 0 and 1, not {rate}; write a share such as 0.01.")
-        if share == 0:
+        if share == 0 or not self.parts:
             return Privacy()
         if share == 1:
             return self
-        if len(self.parts) != 1 or self.parts[0][1] != 1:
+        if self.uses != 1:
             raise ParameterError(
                 "Sample each use before composing: write 1000 * m.privacy.sampled(0.01), not (1000 * m.privacy).sampled(0.01)."
             )
-        return Privacy.of(sample(self.parts[0][0], share))
+        if self.neighbours in ("replace", "local"):
+            raise ParameterError(_UNSAMPLED[self.neighbours])
+        return Privacy(((sample(self.parts[0][0], share), 1),), "add-remove", self.assumed or self.neighbours is None)
 
     # Numbers, rounded against ourselves.
 
@@ -170,24 +216,31 @@ class Privacy:
     def __repr__(self) -> str:
         from discreet.privacy.names import name_of
 
-        return f"Privacy({name_of(self.parts)})"
+        relation = f", neighbours {self.neighbours}{' (assumed)' if self.assumed else ''}" if self.neighbours else ""
+        return f"Privacy({name_of(self.parts)}{relation})"
 
     # Keeping it.
 
     def to_json(self) -> str:
         """A text that means the same guarantee for ever."""
-        return json.dumps(
-            {"discreet": "privacy", "version": 1, "parts": [{**write_loss(loss), "count": k} for loss, k in self.parts]}
-        )
+        facts = {"discreet": "privacy", "version": 1, "parts": [{**write_loss(loss), "count": k} for loss, k in self.parts]}
+        if self != Privacy(self.parts) or self.uses != Privacy(self.parts).uses:  # more than the first version can say
+            facts |= {"version": 2, "neighbours": self.neighbours, "assumed": self.assumed, "uses": self.uses}
+        return json.dumps(facts)
 
     @classmethod
     def from_json(cls, text: str) -> Privacy:
         """The guarantee that ``to_json`` wrote."""
         try:
             facts = json.loads(text)
-            if facts["discreet"] != "privacy" or facts["version"] != 1:
+            if facts["discreet"] != "privacy" or facts["version"] not in (1, 2):
                 raise ParameterError("This is not a guarantee that this version of discreet can read; update discreet.")
-            return cls(tuple((read_loss(part), whole("count", part["count"])) for part in facts["parts"]))
+            parts = tuple((read_loss(part), whole("count", part["count"])) for part in facts["parts"])
+            if facts["version"] == 1:
+                return cls(parts)
+            if not isinstance(facts["assumed"], bool):
+                raise ValueError
+            return cls(parts, facts["neighbours"], facts["assumed"], whole("uses", facts["uses"], least=0))
         except (ArithmeticError, KeyError, TypeError, ValueError, AttributeError) as problem:
             if isinstance(problem, ParameterError):
                 raise
@@ -208,22 +261,22 @@ def _size(name: str, value: object) -> Fraction:
     return exact
 
 
-def pure(epsilon: object) -> Privacy:
+def pure(epsilon: object, *, neighbours: Neighbours | None = None) -> Privacy:
     """Pure differential privacy: P[M(D) in S] <= e^epsilon P[M(D') in S] (Dwork and Roth, definition 2.4)."""
-    return Privacy.of(Box(_size("epsilon", epsilon)))
+    return Privacy.of(Box(_size("epsilon", epsilon)), neighbours)
 
 
-def approximate(epsilon: object, delta: object) -> Privacy:
+def approximate(epsilon: object, delta: object, *, neighbours: Neighbours | None = None) -> Privacy:
     """Approximate differential privacy: P[M(D) in S] <= e^epsilon P[M(D') in S] + delta (Dwork and Roth, definition 2.4)."""
-    return Privacy.of(Box(_epsilon(epsilon), probability("delta", delta, zero=True, hint=_DELTA)))
+    return Privacy.of(Box(_epsilon(epsilon), probability("delta", delta, zero=True, hint=_DELTA)), neighbours)
 
 
-def zcdp(rho: object) -> Privacy:
+def zcdp(rho: object, *, neighbours: Neighbours | None = None) -> Privacy:
     """Zero-concentrated privacy: Renyi divergence at most rho * alpha at every order alpha > 1 (Bun and Steinke 2016)."""
-    return Privacy.of(Concentrated(_size("rho", rho)))
+    return Privacy.of(Concentrated(_size("rho", rho)), neighbours)
 
 
-def renyi(divergences: dict[object, object]) -> Privacy:
+def renyi(divergences: dict[object, object], *, neighbours: Neighbours | None = None) -> Privacy:
     """Renyi differential privacy: the divergence of each order is at most the value given (Mironov 2017)."""
     if not isinstance(divergences, dict) or not divergences:
         raise ParameterError("renyi takes orders and values; write renyi({2: 0.1, 8: 0.5}).")
@@ -232,9 +285,9 @@ def renyi(divergences: dict[object, object]) -> Privacy:
     )
     if facts[0][0] <= 1:
         raise ParameterError("A Renyi order must be above 1; write renyi({2: 0.1}).")
-    return Privacy.of(Renyi(tuple(facts)))
+    return Privacy.of(Renyi(tuple(facts)), neighbours)
 
 
-def gdp(mu: object) -> Privacy:
+def gdp(mu: object, *, neighbours: Neighbours | None = None) -> Privacy:
     """Gaussian differential privacy: no easier to tell neighbours apart than N(0, 1) from N(mu, 1) (Dong, Roth, Su 2019)."""
-    return Privacy.of(Gaussian(_size("mu", mu) ** 2))
+    return Privacy.of(Gaussian(_size("mu", mu) ** 2), neighbours)

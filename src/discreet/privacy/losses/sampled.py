@@ -164,7 +164,10 @@ class SampledLattice(Loss):
         return atoms
 
     def group(self, size: int) -> Loss:
-        raise ParameterError(f"A group of {size} on a sample has no closed form here; take .group({size}) before .sampled(...).")
+        raise ParameterError(
+            f"A group of {size} on a sample has no closed form here; write .group({size}).sampled(rate) where its records take "
+            f"part together, and .group({size}).sampled(1 - (1 - rate)**{size}) where each is drawn by itself."
+        )
 
 
 def sample(loss: Loss, rate: Fraction, *, adding: bool = False) -> Loss:

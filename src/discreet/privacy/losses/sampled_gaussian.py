@@ -159,7 +159,10 @@ class SampledGaussian(Loss):
         return mean, variance
 
     def group(self, size: int) -> Loss:
-        raise ParameterError(f"A group of {size} on a sample has no closed form here; take .group({size}) before .sampled(...).")
+        raise ParameterError(
+            f"A group of {size} on a sample has no closed form here; write .group({size}).sampled(rate) where its records take "
+            f"part together, and .group({size}).sampled(1 - (1 - rate)**{size}) where each is drawn by itself."
+        )
 
 
 def _between(z: Reals) -> Reals:

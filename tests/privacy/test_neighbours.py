@@ -31,11 +31,11 @@ MAKERS = {
     "Exponential": lambda **told: dp.Exponential(sensitivity=1, epsilon=0.5, **told).privacy,
     "NoisyMax": lambda **told: dp.NoisyMax(sensitivity=1, epsilon=0.5, **told).privacy,
     "PermuteAndFlip": lambda **told: dp.PermuteAndFlip(sensitivity=1, epsilon=0.5, **told).privacy,
+    "RandomizedResponse": lambda **told: dp.RandomizedResponse(epsilon=0.5, **told).privacy,
+    "RandomizedResponse 3": lambda **told: dp.RandomizedResponse(epsilon=0.5, options=(1, 2, 3), **told).privacy,
     "SparseVector": lambda **told: dp.SparseVector(sensitivity=1, epsilon=0.5, cutoff=2, **told).privacy,
 }
 FIXED = {
-    "randomized response": (dp.RandomizedResponse(epsilon=1).privacy, "local"),
-    "three answers": (dp.RandomizedResponse(epsilon=1, options=("a", "b", "c")).privacy, "local"),
     "a local task": (dp.local.Frequencies(["a", "b", "c"], epsilon=1).privacy, "local"),
     "open keys": (dp.Threshold(epsilon=1, delta=1e-6).privacy, "add-remove"),
     "shuffled": (dp.local.amplified(1, 1000, 1e-6, trusted_shuffler=True).privacy, "replace"),
@@ -117,7 +117,7 @@ def test_sampling_has_a_theorem_for_records_that_are_added_or_removed_only() -> 
     assert "assumed" in repr(silent)
     with pytest.raises(ParameterError, match="replaced ones"):
         dp.gdp(1, neighbours="replace").sampled(0.1)
-    for local in (dp.RandomizedResponse(epsilon=1).privacy, dp.pure(1, neighbours="local")):
+    for local in (dp.local.Bit(epsilon=1).privacy, dp.pure(1, neighbours="local")):
         with pytest.raises(ParameterError, match="seen to report"):
             local.sampled(0.1)
     with pytest.raises(ParameterError, match="neither"):
@@ -144,7 +144,7 @@ def test_replacing_a_record_is_removing_one_and_adding_one() -> None:
     both = dp.pure(1, neighbours="add-remove").under("replace")
     assert (both.neighbours, both.epsilon()) == ("replace", 2.0)
     assert dp.gdp(1, neighbours="add-remove").under("replace") == dp.gdp(2, neighbours="replace")
-    assert dp.RandomizedResponse(epsilon=1).privacy.under("replace").epsilon() == 1.0
+    assert dp.local.Bit(epsilon=1).privacy.under("replace").epsilon() == 1.0
     assert dp.pure(1, neighbours="replace").under("replace") == dp.pure(1, neighbours="replace")
     for have, want in (("replace", "add-remove"), ("replace", "local"), ("local", "add-remove"), ("add-remove", "local")):
         with pytest.raises(ParameterError, match="says nothing"):

@@ -27,6 +27,7 @@ from discreet.noise.coins import Chance, bernoulli, uniform
 from discreet.noise.lazy import Integers, Reals
 from discreet.privacy import Privacy
 from discreet.privacy.losses import Box, Response
+from discreet.privacy.neighbours import Neighbours, read_neighbours
 
 __all__ = ["Estimate", "RandomizedResponse"]
 
@@ -68,10 +69,13 @@ class RandomizedResponse:
 
     options: tuple[Hashable, ...]
     epsilon: Fraction
+    neighbours: Neighbours | None = field(repr=False)  # "local" where everybody randomises at home
     _loose: Fraction | None = field(repr=False)  # the epsilon that was asked for, where theta is the lecture's first attempt
 
-    def __init__(self, *, epsilon: Number, options: Sequence[Hashable] = (True, False)) -> None:
-        self._fill(options, positive("epsilon", epsilon, "a number such as 1"), None)
+    def __init__(
+        self, *, epsilon: Number, options: Sequence[Hashable] = (True, False), neighbours: Neighbours | None = None
+    ) -> None:
+        self._fill(options, positive("epsilon", epsilon, "a number such as 1"), None, neighbours)
 
     @classmethod
     def loose(cls, *, epsilon: Number, options: Sequence[Hashable] = (True, False)) -> RandomizedResponse:
@@ -86,7 +90,9 @@ class RandomizedResponse:
             )
         return made
 
-    def _fill(self, options: Sequence[Hashable], epsilon: Fraction, loose: Fraction | None) -> None:
+    def _fill(
+        self, options: Sequence[Hashable], epsilon: Fraction, loose: Fraction | None, neighbours: Neighbours | None = None
+    ) -> None:
         try:
             known = () if isinstance(options, (str, set, frozenset)) else tuple(options)
             different = len(set(known)) == len(known) >= 2
@@ -96,6 +102,7 @@ class RandomizedResponse:
             raise ParameterError('options must be at least two different public values; write options=("yes", "no").')
         object.__setattr__(self, "options", known)
         object.__setattr__(self, "epsilon", epsilon)
+        object.__setattr__(self, "neighbours", read_neighbours(neighbours))
         object.__setattr__(self, "_loose", loose)
 
     @property
@@ -120,9 +127,9 @@ class RandomizedResponse:
 
     @property
     def privacy(self) -> Privacy:
-        """Pure and local: one person's answer against any other answer of the same person."""
+        """Pure: one answer against any other. ``neighbours="local"`` says that it is one person's own, given at home."""
         options = len(self.options)
-        return Privacy.of(Box(self.epsilon) if options == 2 else Response(self.epsilon, options), "local")
+        return Privacy.of(Box(self.epsilon) if options == 2 else Response(self.epsilon, options), self.neighbours)
 
     def release(self, value: Hashable | Sequence[Hashable] | NDArray[np.generic]) -> Hashable | NDArray[np.generic]:
         """One randomised report for one answer, an array of reports for a list or array of answers (one a person)."""

@@ -130,10 +130,10 @@ def words() -> list[tuple[Task, list[object]]]:
     hitters, letters = dp.local.HeavyHitters, "abcdefghijklmnopqrstuvwxyz"
     return [
         (hitters(epsilon=4), ["word", "longer than eight", "日本語", "🧑‍⚕️", "", "a\0b", "\ud800", 5]),
-        (hitters(epsilon=1, length=2, missing="random", cells=100), ["é", "日", None]),
-        (hitters(epsilon=8, length=5, alphabet=letters, missing="random", cells=16), ["cab", "abcdef", "Cab"]),
+        (hitters(epsilon=1, length=2, missing="random"), ["é", "日", None]),
+        (hitters(epsilon=8, length=5, alphabet=letters, missing="random"), ["cab", "abcdef", "Cab"]),
         (hitters(epsilon=2, length=3, alphabet="ab🧑é", missing="ba"), ["🧑é🧑é", "bab!", "!", "a"]),
-        (hitters(epsilon=0.5, length=64, cells=1000), ["x" * 64, "é" * 33]),
+        (hitters(epsilon=0.5, length=64), ["x" * 64, "é" * 33]),
     ]
 
 
@@ -143,7 +143,7 @@ def several() -> list[tuple[Task, list[object]]]:
         "🧑": dp.local.Mean(0, 15, epsilon=1, missing="random"),  # behind the one before, though not by halves of pairs
         "age, in years": dp.local.Distribution(0, 100, epsilon=0.5, bins=10),
         "10": Frequencies(range(20), epsilon=0.5, protocol="subset"),
-        "9": dp.local.HeavyHitters(epsilon=1, length=2, cells=16),
+        "9": dp.local.HeavyHitters(epsilon=1, length=2),
         "__proto__": Frequencies(range(9), epsilon=1, protocol="hashing"),
     }
     good = {"\ufb01": True, "🧑": 7, "age, in years": 50, "10": 3, "9": "go", "__proto__": 8}
@@ -267,7 +267,7 @@ def _coins(task: Task, seed: int) -> Iterator[tuple[list[int], Chance]]:
     """The protocol's coins, each with words for all that is drawn before it."""
     protocol = task.protocol
     if isinstance(protocol, Prefixes):
-        yield [0], _coin(protocol.inner)
+        yield [0, 0], _coin(protocol.inner)
     elif isinstance(protocol, Duchi):
         yield [0], Chance(likely(1, 1, protocol.epsilon))
     elif isinstance(protocol, Hybrid):

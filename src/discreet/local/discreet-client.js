@@ -591,26 +591,29 @@
 
   const SHAPES = new Map([["square wave", [squareWave, ["bins", "arm"]]]]);
 
-  // ---- Heavy hitters: one prefix of a word, hashed into cells, becomes a report -----------------------------------------
+  // ---- Heavy hitters: one prefix of a word, hashed into buckets by one of many public hashes, becomes a report ----------
 
-  const WITHIN = new Map(["k-ary", "projective"].map((name) => [name, FREQUENCIES.get(name)])); // whose reports are numbers
-
-  function prefixes(levels, cells, epsilon, facts) {
-    const draw = readProtocol(facts, WITHIN, cells, epsilon);
-    const reports = facts.name === "k-ary" ? cells : pointsOf(facts.prime, facts.dimension);
-    demand(levels * reports <= 2 ** 26, "its prefixes have too many reports");
+  /** For the symbols of a word, each of so many bits; `lengths` are the bits of the prefixes, the whole word last. */
+  function prefixes(lengths, width, epsilon, { hashes, buckets }) {
+    demand(hashes >= 1 && buckets >= 2 && lengths.length * hashes * buckets <= 2 ** 26, "its prefixes have too many reports");
+    const respond = kAry(buckets, epsilon);
     return function (symbols) {
-      const chosen = uniform(levels);
-      return chosen * reports + draw(hashed(symbols.slice(0, chosen + 1), BigInt(cells)));
+      const level = Math.min(uniform(lengths.length + 1), lengths.length - 1); // twice as many tell about the whole word
+      const number = uniform(hashes);
+      const own = bucket(BigInt(number), prefixKey(symbols, lengths[level], width), BigInt(buckets));
+      return (level * hashes + number) * buckets + respond(own);
     };
   }
 
-  /** The cell of a prefix under the public hash of its length. */
-  function hashed(symbols, cells) {
-    const key = (place) => keyOf(`discreet prefix ${symbols.length} ${place}`);
-    const total = symbols.reduce((sum, symbol, place) => sum + BigInt(symbol) * key(place), key(symbols.length));
-    return Number((((total & MASK) >> 32n) * cells) >> 32n);
+  /** The key of a word's first bits. */
+  function prefixKey(symbols, bits, width) {
+    const key = (place) => keyOf(`discreet prefix ${bits} ${place}`);
+    const cleared = (place) => 2 ** (width - Math.min(Math.max(bits - width * place, 0), width));
+    const kept = symbols.map((symbol, place) => BigInt(symbol - (symbol % cleared(place))));
+    return kept.reduce((sum, symbol, place) => sum + symbol * key(place), key(symbols.length)) & MASK;
   }
+
+  const WORDS = new Map([["prefixes", [prefixes, ["hashes", "buckets"]]]]);
 
   // ---- Domains: what a person may answer, and the fate of any other answer ----------------------------------------------
 
@@ -789,15 +792,15 @@
     return isObject(value) && Object.keys(value).length === names.length && names.every((name) => Object.hasOwn(value, name));
   }
 
-  // Of each kind: its own fields, and what makes of them how a value is settled and how a report is drawn of what that gives.
+  // Of each kind: its version, its own fields, and what makes of them how a value is settled and how a report is drawn of that.
   const KINDS = new Map([
-    ["frequencies", [["domain", "protocol"], readFrequencies]],
-    ["bit", [["domain", "protocol"], readFrequencies]],
-    ["mean", [["protocol", "scale"], readMean]],
-    ["distribution", [["protocol", "scale"], readDistribution]],
-    ["heavy hitters", [["cells", "most", "protocol", "words"], readHeavyHitters]],
-    ["attributes", [["tasks"], readAttributes]],
-    ["repeated", [["domain", "protocol"], readRepeated]],
+    ["frequencies", [1, ["domain", "protocol"], readFrequencies]],
+    ["bit", [1, ["domain", "protocol"], readFrequencies]],
+    ["mean", [1, ["protocol", "scale"], readMean]],
+    ["distribution", [1, ["protocol", "scale"], readDistribution]],
+    ["heavy hitters", [2, ["most", "prefixes", "protocol", "words"], readHeavyHitters]],
+    ["attributes", [1, ["tasks"], readAttributes]],
+    ["repeated", [1, ["domain", "protocol"], readRepeated]],
   ]);
   const COMMON = ["discreet", "epsilon", "kind", "period", "question", "version"];
 
@@ -819,11 +822,16 @@
     return { settle: (value) => Math.min(Math.floor(place(value) * bins), bins - 1), draw };
   }
 
-  function readHeavyHitters({ words: spelling, most, cells, protocol }, epsilon) {
+  function readHeavyHitters({ words: spelling, most, prefixes: lengths, protocol }, epsilon) {
     demand(Number.isSafeInteger(most) && most >= 1 && most <= 10000, "1 to 10,000 prefixes are followed");
-    demand(Number.isSafeInteger(cells) && cells >= 16 && cells <= MOST_VALUES, "prefixes are hashed into 16 to 2^24 cells");
     const settle = readSpelling(spelling);
-    return { settle, draw: prefixes(spelling.length, cells, epsilon, protocol) };
+    const width = bitLength(spelling.alphabet === null ? 255 : [...spelling.alphabet].length); // 0 is the end
+    const longer = (bits, i) => Number.isSafeInteger(bits) && bits > (lengths[i - 1] ?? 0) && bits <= (lengths[i - 1] ?? 0) + 20;
+    const whole = Array.isArray(lengths) && lengths.every(longer) && lengths.at(-1) === width * spelling.length;
+    demand(whole, "its prefixes do not lead to the whole word");
+    const few = lengths.slice(1).every((bits, i) => most * 2 ** (bits - lengths[i]) <= 2 ** 22);
+    demand(few, "too many prefixes would be looked at");
+    return { settle, draw: readProtocol(protocol, WORDS, lengths, width, epsilon) };
   }
 
   /** Without a client, a report remembers nothing: both responses are drawn, and it costs epsilon each time. */
@@ -869,9 +877,9 @@
   /** What a task that was parsed does, checked in full; unknown versions and kinds are refused. */
   function readParts(facts) {
     demand(isObject(facts) && facts.discreet === "local task", "it is no task of local privacy");
-    demand(facts.version === VERSION, `it reads version ${VERSION} only`);
     demand(KINDS.has(facts.kind), `it randomises for the kinds ${[...KINDS.keys()].join(", ")} only`);
-    const [names, read] = KINDS.get(facts.kind);
+    const [version, names, read] = KINDS.get(facts.kind);
+    demand(facts.version === version, `of ${facts.kind} it reads version ${version} only`);
     demand(hasFields(facts, [...COMMON, ...names]), "it has other fields than a task");
     demand(isText(facts.question) && isText(facts.period), "question and period are texts");
     const epsilon = readEpsilon(facts.epsilon);

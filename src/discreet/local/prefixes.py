@@ -88,6 +88,10 @@ class Prefixes(Protocol):
         tickets = 2 if level == self.levels - 1 else 1
         return self.inner.likelihood(np.array(reported), int(own)) * tickets / ((self.levels + 1) * self.hashes)
 
+    def total_variation(self) -> arb:
+        """Of a length and a hash that tell two words apart; others do not tell them apart at all."""
+        return self.inner.total_variation()
+
     def valid(self, rows: Rows) -> Booleans:
         numbers = rows.astype(np.int64)
         return (numbers >= 0) & (numbers < self.cells)

@@ -16,6 +16,7 @@ from pathlib import Path
 import discreet as dp
 from discreet.balls import arb, ball
 from discreet.errors import BudgetExceeded, ValueRefused
+from discreet.local.affine import Affine
 from discreet.local.duchi import Duchi
 from discreet.local.frequencies import Frequencies
 from discreet.local.hashing import Hashing
@@ -67,6 +68,11 @@ def frequencies() -> list[tuple[Task, list[object]]]:
         (f(range(150), epsilon=1), [149]),
         (f(range(1000), epsilon=1, protocol="projective"), [0, 1, 364, 999]),
         (f(range(5000), epsilon=4, protocol="projective", missing="random"), [0, 4999, 5000]),
+        (f(range(1000), epsilon=1), [0, 1, 999]),
+        (f(range(300), epsilon=4, protocol="affine"), [0, 299]),
+        (f(range(10**6), epsilon=8), [0, 2388, 2389, 999_999]),
+        (f(range(2**24), epsilon=1, missing="random"), [0, 2**24 - 1, -1]),
+        (f(range(2**24), epsilon=12), [2**24 - 1]),  # the largest reports
         (f(range(21), epsilon=1, protocol="unary"), [0, 7, 8, 20]),
         (f(range(8), epsilon=0.001, protocol="unary", missing="random"), [0, 7, 9]),
         (f(range(9), epsilon=8, protocol="unary"), [8]),
@@ -279,6 +285,8 @@ def _coins(task: Task, seed: int) -> Iterator[tuple[list[int], Chance]]:
     elif isinstance(protocol, Memoised):
         yield [], Chance(protocol.kept)
         yield [0, 0], Chance(protocol.fresh)
+    elif isinstance(protocol, Affine):
+        yield [0], Chance(likely(protocol.weight, protocol.prime - protocol.weight, protocol.epsilon))
     elif isinstance(protocol, FrequencyProtocol):
         yield [seed] if isinstance(protocol, Hashing) else [], _coin(protocol)
 

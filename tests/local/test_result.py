@@ -55,7 +55,7 @@ def test_an_estimate_shows_itself(name: str) -> None:
 
 
 def extreme(epsilon: float) -> dict[str, tuple[Task, object]]:
-    names = ("k-ary", "subset", "projective", "unary", "hashing")
+    names = ("k-ary", "subset", "projective", "affine", "unary", "hashing")
     shares = {name: (Frequencies(range(5), epsilon, protocol=name), 1) for name in names}
     means = {name: (Mean(0, 1, epsilon, protocol=name), 1) for name in ("duchi", "hybrid")}
     return {

@@ -33,6 +33,7 @@
 
   const VERSION = 1;
   const MOST_VALUES = 2 ** 24; // of a domain, and vectors of a projective geometry
+  const MOST_POINTS = 2 ** 25; // of an affine geometry
   const MOST_REPEATED = 2 ** 16; // of a repeated question's domain, which a client works through for every report
   const LARGEST_EPSILON = 1000n;
   const SMALLEST_EPSILON = 10n ** 100n; // its inverse
@@ -316,6 +317,39 @@
     };
   }
 
+  function affine(size, epsilon, { prime, dimension, weight }) {
+    demand(prime >= 2 && prime <= MOST_POINTS && !divisible(prime), "the field of an affine geometry is prime");
+    const fits = dimension >= 1 && dimension <= 25 && prime ** dimension >= size && prime ** dimension <= MOST_POINTS;
+    demand(fits, "the affine geometry has too few or too many points");
+    demand(weight >= 1 && weight < prime && weight <= 4096, "a report holds some of the parallel hyperplanes");
+    const truth = likely(weight, prime - weight, epsilon);
+    return function (code) {
+      const direction = uniform(pointsOf(prime, dimension));
+      const own = product(vectorOf(direction, prime, dimension), digits(code, prime, dimension)) % prime;
+      const inside = coin(truth);
+      if (weight === 1) {
+        const other = except(uniform(prime - 1), own);
+        return direction * prime + (inside ? own : other);
+      }
+      const scale = uniform(prime - 1) + 1;
+      const [near, away] = [uniform(weight), uniform(prime - weight) + weight];
+      const start = (own - ((scale * (inside ? near : away)) % prime) + prime) % prime;
+      return (direction * (prime - 1) + scale - 1) * prime + start;
+    };
+  }
+
+  const product = (a, b) => a.reduce((sum, one, i) => sum + one * b[i], 0);
+
+  /** The lowest digits of a number, the lowest first. */
+  const digits = (number, base, count) => Array.from({ length: count }, (_, i) => Math.floor(number / base ** i) % base);
+
+  /** The coordinates of a numbered point, the lowest place first: the highest that is not 0 is 1. */
+  function vectorOf(number, prime, dimension) {
+    let place = 0;
+    while (pointsOf(prime, place + 1) <= number) place += 1;
+    return digits(number - pointsOf(prime, place) + prime ** place, prime, dimension);
+  }
+
   const pointsOf = (prime, dimension) => (prime ** dimension - 1) / (prime - 1);
 
   /** The number of the point u with <u, v> = product for the point v of this code; the t - 1 other coordinates are free. */
@@ -411,6 +445,7 @@
     ["k-ary", [kAry, []]],
     ["subset", [subset, ["weight"]]],
     ["projective", [projective, ["prime", "dimension"]]],
+    ["affine", [affine, ["prime", "dimension", "weight"]]],
     ["unary", [unary, []]],
     ["hashing", [hashing, ["buckets"]]],
   ]);

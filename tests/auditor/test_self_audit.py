@@ -112,7 +112,7 @@ LOCAL |= {
     f"mean, {name}": pure(reported(Mean(0, 15, 2, step=1, protocol=name)), 0, 15) for name in ("duchi", "hybrid", "laplace")
 }
 LOCAL |= {"distribution": pure(reported(Distribution(0, 100, 2, bins=20)), 0, 100)}
-WORDS = HeavyHitters(2, length=2, alphabet="abcd", cells=16)
+WORDS = HeavyHitters(2, length=2, alphabet="abcd")
 ANSWERS = Attributes({"smokes": Bit(2), "age": Mean(0, 15, 2, step=1)})
 LOCAL |= {
     "heavy hitters": pure(reported(WORDS), "ab", "bc"),  # whose cells differ at both lengths

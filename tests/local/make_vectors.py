@@ -16,6 +16,7 @@ from pathlib import Path
 import discreet as dp
 from discreet.balls import arb, ball
 from discreet.errors import BudgetExceeded, ValueRefused
+from discreet.local.affine import Affine
 from discreet.local.duchi import Duchi
 from discreet.local.frequencies import Frequencies
 from discreet.local.hashing import Hashing
@@ -67,6 +68,11 @@ def frequencies() -> list[tuple[Task, list[object]]]:
         (f(range(150), epsilon=1), [149]),
         (f(range(1000), epsilon=1, protocol="projective"), [0, 1, 364, 999]),
         (f(range(5000), epsilon=4, protocol="projective", missing="random"), [0, 4999, 5000]),
+        (f(range(1000), epsilon=1), [0, 1, 999]),
+        (f(range(300), epsilon=4, protocol="affine"), [0, 299]),
+        (f(range(10**6), epsilon=8), [0, 2388, 2389, 999_999]),
+        (f(range(2**24), epsilon=1, missing="random"), [0, 2**24 - 1, -1]),
+        (f(range(2**24), epsilon=12), [2**24 - 1]),  # the largest reports
         (f(range(21), epsilon=1, protocol="unary"), [0, 7, 8, 20]),
         (f(range(8), epsilon=0.001, protocol="unary", missing="random"), [0, 7, 9]),
         (f(range(9), epsilon=8, protocol="unary"), [8]),
@@ -130,10 +136,10 @@ def words() -> list[tuple[Task, list[object]]]:
     hitters, letters = dp.local.HeavyHitters, "abcdefghijklmnopqrstuvwxyz"
     return [
         (hitters(epsilon=4), ["word", "longer than eight", "日本語", "🧑‍⚕️", "", "a\0b", "\ud800", 5]),
-        (hitters(epsilon=1, length=2, missing="random", cells=100), ["é", "日", None]),
-        (hitters(epsilon=8, length=5, alphabet=letters, missing="random", cells=16), ["cab", "abcdef", "Cab"]),
+        (hitters(epsilon=1, length=2, missing="random"), ["é", "日", None]),
+        (hitters(epsilon=8, length=5, alphabet=letters, missing="random"), ["cab", "abcdef", "Cab"]),
         (hitters(epsilon=2, length=3, alphabet="ab🧑é", missing="ba"), ["🧑é🧑é", "bab!", "!", "a"]),
-        (hitters(epsilon=0.5, length=64, cells=1000), ["x" * 64, "é" * 33]),
+        (hitters(epsilon=0.5, length=64), ["x" * 64, "é" * 33]),
     ]
 
 
@@ -143,7 +149,7 @@ def several() -> list[tuple[Task, list[object]]]:
         "🧑": dp.local.Mean(0, 15, epsilon=1, missing="random"),  # behind the one before, though not by halves of pairs
         "age, in years": dp.local.Distribution(0, 100, epsilon=0.5, bins=10),
         "10": Frequencies(range(20), epsilon=0.5, protocol="subset"),
-        "9": dp.local.HeavyHitters(epsilon=1, length=2, cells=16),
+        "9": dp.local.HeavyHitters(epsilon=1, length=2),
         "__proto__": Frequencies(range(9), epsilon=1, protocol="hashing"),
     }
     good = {"\ufb01": True, "🧑": 7, "age, in years": 50, "10": 3, "9": "go", "__proto__": 8}
@@ -267,7 +273,7 @@ def _coins(task: Task, seed: int) -> Iterator[tuple[list[int], Chance]]:
     """The protocol's coins, each with words for all that is drawn before it."""
     protocol = task.protocol
     if isinstance(protocol, Prefixes):
-        yield [0], _coin(protocol.inner)
+        yield [0, 0], _coin(protocol.inner)
     elif isinstance(protocol, Duchi):
         yield [0], Chance(likely(1, 1, protocol.epsilon))
     elif isinstance(protocol, Hybrid):
@@ -279,6 +285,8 @@ def _coins(task: Task, seed: int) -> Iterator[tuple[list[int], Chance]]:
     elif isinstance(protocol, Memoised):
         yield [], Chance(protocol.kept)
         yield [0, 0], Chance(protocol.fresh)
+    elif isinstance(protocol, Affine):
+        yield [0], Chance(likely(protocol.weight, protocol.prime - protocol.weight, protocol.epsilon))
     elif isinstance(protocol, FrequencyProtocol):
         yield [seed] if isinstance(protocol, Hashing) else [], _coin(protocol)
 

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from discreet.local.affine import Affine
 from discreet.local.choice import named
 from discreet.local.hashing import Hashing
 from discreet.local.k_ary import KAry
@@ -18,7 +19,7 @@ from discreet.local.subset import Subset
 from discreet.local.unary import Unary
 
 EPSILONS = [Fraction(1, 1000), Fraction(1, 2), Fraction(1), Fraction(4)]
-NAMES = ["randomized response", "k-ary", "subset", "projective", "unary", "hashing"]
+NAMES = ["randomized response", "k-ary", "subset", "projective", "unary", "hashing", "affine"]
 SEED = 0x0123456789ABCDEF
 
 
@@ -34,6 +35,11 @@ def small(epsilon: Fraction) -> list[FrequencyProtocol]:
         Projective(epsilon, 13, 3, 3),
         Projective(epsilon, 9, 11, 2),
         Projective(epsilon, 20, 3, 4),
+        Affine(epsilon, 8, 11, 1, 4),
+        Affine(epsilon, 9, 3, 2, 1),
+        Affine(epsilon, 20, 5, 2, 2),
+        Affine(epsilon, 8, 2, 3, 1),
+        Affine(epsilon, 27, 3, 3, 2),
         Unary(epsilon, 6),
         Hashing(epsilon, 12, 5),
     ]
@@ -59,7 +65,7 @@ def every_report(protocol: FrequencyProtocol) -> Iterator[Rows]:
             if isinstance(protocol, Unary) or bits.sum() == protocol.weight:
                 yield np.packbits(bits, bitorder="little")
     else:
-        yield from (np.array(number) for number in range(protocol.cells))
+        yield from (np.array(number) for number in range(getattr(protocol, "reports", protocol.cells)))
 
 
 def large(name: str, epsilon: Fraction) -> FrequencyProtocol:

@@ -30,7 +30,7 @@ TASK = Attributes(
         "city": Frequencies(range(60), 1, protocol="subset"),
         "smokes": Bit(1),
         "income": Distribution(0, 10, 1, bins=8),
-        "word": HeavyHitters(1, length=2, alphabet="ab", cells=16),
+        "word": HeavyHitters(1, length=2, alphabet="ab"),
     }
 )
 ONE = {"hair": "dark", "age": 30, "city": 7, "smokes": True, "income": 3.5, "word": "ab"}

@@ -250,7 +250,7 @@ ALL_KINDS = [
     *TASKS,
     *(dp.local.Mean(0, 15, 1, step=1, protocol=name) for name in ("duchi", "hybrid", "laplace")),
     dp.local.Distribution(0, 1, 1, bins=8),
-    dp.local.HeavyHitters(1, length=2, cells=16),
+    dp.local.HeavyHitters(1, length=2),
     dp.local.Repeated(range(4), 1, permanent=2, values=1),
     dp.local.Attributes({"a": dp.local.Bit(1), "b": dp.local.Mean(0, 15, 1, step=1, protocol="laplace")}),
 ]

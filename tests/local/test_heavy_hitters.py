@@ -2,31 +2,42 @@
 
 from __future__ import annotations
 
+import itertools
+import json
 from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 import discreet as dp
 from discreet.balls import ball, precision
 from discreet.errors import ParameterError, ValueRefused
-from discreet.local import HeavyHitters, read_collector, read_task
-from discreet.local.prefixes import hashed
+from discreet.local import Batch, HeavyHitters, read_collector, read_task
+from discreet.local.hashing import bucket
+from discreet.local.hitters import Hitters, line
+from discreet.local.prefixes import keys_of
 from discreet.local.spelling import Spelling
 
 WORDS = ["the", "and", "café", "privacy", "zebra"]
 SHARES = [0.3, 0.2, 0.15, 0.1, 0.05]
 
 
+def with_protocol(task: HeavyHitters, **parameters: int) -> HeavyHitters:
+    """The task with fewer hashes or buckets, as its JSON may say."""
+    facts = json.loads(task.to_json())
+    return read_task(json.dumps({**facts, "protocol": {**facts["protocol"], **parameters}}))  # type: ignore[return-value]
+
+
 @pytest.mark.parametrize("epsilon", [Fraction(1, 2), Fraction(1), Fraction(4)], ids=str)
 def test_no_report_is_more_than_e_to_the_epsilon_times_likelier(epsilon: Fraction) -> None:
-    """Over all reports and all pairs of hashed cells of the level that a report is about."""
-    protocol = HeavyHitters(epsilon, length=3, cells=40).protocol
+    """Over all reports, and many words by their keys."""
+    protocol = with_protocol(HeavyHitters(epsilon, length=3), hashes=3, buckets=5).protocol
     with precision(300):
         target = ball(epsilon).exp()
         total = ball(0)
         for report in range(protocol.cells):
-            chances = [protocol.likelihood(np.array(report), code) for code in range(40)]
+            chances = [protocol.likelihood(np.array(report), key) for key in range(40)]
             high, low = chances[0], chances[0]
             for chance in chances:
                 high, low = high if high > chance else chance, low if low < chance else chance
@@ -36,30 +47,78 @@ def test_no_report_is_more_than_e_to_the_epsilon_times_likelier(epsilon: Fractio
         assert abs(total - 1) < ball(Fraction(1, 10**60))
 
 
-def test_the_level_does_not_depend_on_the_word() -> None:
-    """Counts of levels over 40,000 reports: 8 standard deviations, a false alarm below 1e-14."""
-    task = HeavyHitters(1, length=4, cells=64)
+def test_neither_length_nor_hash_depends_on_the_word() -> None:
+    """Counts over 40,000 reports: 8 standard deviations, a false alarm below 1e-12. Whole words have two of four tickets."""
+    task = HeavyHitters(1, length=4)
+    protocol = task.protocol
+    assert task.prefixes == (16, 24, 32)
     for word in ("a", "zzzz"):
         rows = task.randomize([word] * 40_000).rows  # type: ignore[union-attr]
-        levels = np.bincount(rows // task.protocol.inner.cells, minlength=4)
-        assert levels == pytest.approx([10_000] * 4, abs=8 * (40_000 * 3 / 16) ** 0.5)
+        levels = np.bincount(rows // (protocol.hashes * protocol.buckets), minlength=3)
+        assert levels == pytest.approx([10_000, 10_000, 20_000], abs=8 * 100)
+        numbers = np.bincount(rows // protocol.buckets % protocol.hashes, minlength=protocol.hashes)
+        assert numbers == pytest.approx(np.full(512, 40_000 / 512), abs=8 * (40_000 / 512) ** 0.5)
 
 
-def test_prefixes_that_agree_hash_alike_and_others_seldom() -> None:
-    """Two different prefixes meet with a chance of 1 / 1000: of 10,000 pairs about 10, and 60 with a chance below 1e-20."""
-    rng = np.random.default_rng(3)
-    symbols = rng.integers(0, 256, (10_000, 5))
-    changed = symbols.copy()
-    changed[:, 3] = (changed[:, 3] + rng.integers(1, 256, 10_000)) % 256
-    assert (hashed(symbols[:, :3], 3, 1000) == hashed(changed[:, :3], 3, 1000)).all()
-    assert (hashed(symbols, 5, 1000) == hashed(changed, 5, 1000)).sum() < 60
-    counts = np.bincount(hashed(symbols, 5, 10), minlength=10)
-    assert counts == pytest.approx([1000] * 10, abs=300)
+def test_prefixes_that_agree_have_one_key_and_others_meet_seldom() -> None:
+    """Two words are in one of 56 buckets for one hash of 56: of 512 hashes 9.1 +- 3, and 45 with a chance below 1e-14."""
+    spelling, protocol = Spelling(4), HeavyHitters(4, length=4).protocol
+    symbols = spelling.symbols(["abcd", "abce", "abca", "zbcd", "ab"])
+    whole, short = keys_of(symbols, 32), keys_of(spelling.cut(symbols, 16), 16)
+    assert len(set(whole.tolist())) == 5
+    assert short[0] == short[1] == short[2] == short[4] != short[3]
+    seeds = np.arange(protocol.hashes).astype(np.uint64)
+    buckets = np.stack([bucket(seeds, np.full(seeds.size, key), protocol.buckets) for key in whole])
+    for one in range(5):
+        for other in range(one):
+            assert (buckets[one] == buckets[other]).sum() < 45
+
+
+def surveyed(task: HeavyHitters, words: list[str], counts: list[int]) -> Hitters:
+    """What comes out when so many people have each word; spelled once."""
+    rows = task.protocol.randomize(np.repeat(task.codes(words), counts, axis=0))
+    collector = task.collector()
+    collector.add(Batch(task.hash, rows, _protocol=task.protocol))
+    return collector.estimate()
+
+
+def test_words_that_nobody_has_are_not_reported() -> None:
+    """60 words of four letters at epsilon 4, which one hash a length made 10 to 34 false ones of in every survey.
+
+    At most 5 % of surveys may report any: of eight, six or more do so with a chance below 1e-6.
+    """
+    rng, task = np.random.default_rng(11), HeavyHitters(4, length=4)
+    false, shares = 0, 1 / np.arange(1, 61)
+    for survey in range(8):
+        words = sorted({"".join(rng.choice(list("abcdefghijklmnopqrstuvwxyz"), 4)) for _ in range(60)})
+        weights = shares[: len(words)] if survey % 2 else np.ones(len(words))
+        found = surveyed(task, words, rng.multinomial(100_000, weights / weights.sum()).tolist())
+        false += not set(found.items) <= set(words)
+        assert len(found.items) >= (20 if survey % 2 else 50)
+        assert set(words[:5]) <= set(found.items)
+    assert false < 6
+
+
+def test_a_word_that_nobody_has_stays_out_beside_one_that_nearly_everybody_has() -> None:
+    """What 90 % bring into the buckets of others is known and taken off: noise alone is left, and rarer words are found."""
+    task = HeavyHitters(4, length=4)
+    found = surveyed(task, ["most", "some", "rare"], [270_000, 27_000, 3_000])
+    assert found.items == ("most", "some", "rare")
+    assert found.threshold < 0.005
+
+
+@pytest.mark.parametrize(("people", "candidates"), [(1, 10), (100, 1), (2_500, 25_600), (10**6, 25_600)])
+def test_the_line_is_passed_by_nobodys_words_as_seldom_as_told(people: int, candidates: int) -> None:
+    """The exact binomial tail: at most 5 % over all candidates, and not much less."""
+    protocol = HeavyHitters(4, length=4).protocol
+    needed = round((line(protocol, people, candidates) * protocol.rates.gain + protocol.rates.lie) * people + 0.5)
+    assert binom.sf(needed - 1, people, protocol.rates.lie) <= 0.05 / candidates
+    assert needed > people or binom.sf(needed - 3, people, protocol.rates.lie) > 0.02 / candidates
 
 
 def test_common_words_are_found_and_measured() -> None:
-    """60,000 people at epsilon 4: a standard error of 0.3 points a level, all five words 16 of them above 0; intervals of 6."""
-    task = HeavyHitters(4, cells=2**13)
+    """60,000 people at epsilon 4: all five words 8 standard errors above 0 at every length; intervals of 6."""
+    task = HeavyHitters(4)
     n = 60_000
     values = [word for word, share in zip(WORDS, SHARES, strict=True) for _ in range(round(n * share))]
     values += [f"rare{number}" for number in range(n - len(values))]  # "rare" is a common prefix, but no common word
@@ -67,7 +126,6 @@ def test_common_words_are_found_and_measured() -> None:
     collector.add(task.randomize(values))
     found = collector.estimate()
     assert set(WORDS) <= set(found.items)
-    assert not any(word.startswith("rare") for word in found.items)
     for word, share in zip(WORDS, SHARES, strict=True):
         place = found.items.index(word)
         assert abs(found[word] - share) < 6 * found.standard_error[place]
@@ -82,14 +140,12 @@ def test_common_words_are_found_and_measured() -> None:
 
 def test_shares_are_unbiased_with_the_told_standard_error() -> None:
     """30 repetitions: the mean of their errors, in standard errors, deviates by 0.18, its spread by 13 %; 5.5 of each."""
-    task = HeavyHitters(3, length=2, alphabet="abcd", cells=2**14)
+    task = HeavyHitters(3, length=2, alphabet="abcd")
     errors = []
     for _ in range(30):
-        collector = task.collector()
-        collector.add(task.randomize(["ab"] * 3000 + ["c"] * 2000))
-        found = collector.estimate()
+        found = surveyed(task, ["ab", "c"], [3000, 2000])
         errors.append((found["ab"] - 0.6) / found.standard_error[found.items.index("ab")])
-    assert abs(np.mean(errors)) < 5.5 * 0.18 + 0.3  # collisions of "c" with the word's cells, the same in all repetitions
+    assert abs(np.mean(errors)) < 5.5 * 0.18
     assert 0.25 < np.std(errors) < 1.75
 
 
@@ -118,13 +174,32 @@ def test_spelling_and_fates() -> None:
         assert Spelling(4, missing="random").symbols([bad]).all()
     with pytest.raises(ValueRefused):
         Spelling(4, "abc").symbols(["abd"])
-    letters = Spelling(2, "ab")
-    assert letters.extended(np.zeros((1, 0), dtype=np.int64)).tolist() == [[1], [2]]
-    assert letters.extended(np.array([[1], [0]])).tolist() == [[0, 0], [1, 0], [1, 1], [1, 2]]
+
+
+@pytest.mark.parametrize("spelling", [Spelling(3, "ab"), Spelling(2, "abcdefg"), Spelling(3, "abcde")], ids=["2", "7", "5"])
+def test_every_prefix_of_every_word_is_a_candidate_and_nothing_else_is(spelling: Spelling) -> None:
+    """However the bits are cut into steps: all words of short alphabets, against listing them."""
+    assert spelling.alphabet is not None
+    lengths = range(1, spelling.length + 1)
+    words = ["".join(letters) for length in lengths for letters in itertools.product(spelling.alphabet, repeat=length)]
+    symbols = spelling.symbols(words)
+    for steps in ([1] * spelling.bits, [spelling.bits], [spelling.bits - 2, 2], [2, spelling.bits - 2]):
+        found, before = np.zeros((1, spelling.length), dtype=np.int64), 0
+        for step in steps:
+            found, before = spelling.extended(found, before, before + step), before + step
+            assert {tuple(row) for row in found} == {tuple(row) for row in spelling.cut(symbols, before)}
+        assert len(found) == len(words)
+
+
+def test_only_text_is_a_candidate() -> None:
+    spelling = Spelling(3)
+    good, bad = np.array([0xC3, 0xA9, 0]), np.array([0xC3, 0x41, 0])
+    assert spelling.is_word(good)
+    assert not spelling.is_word(bad)
 
 
 def test_tasks_and_collectors_survive_json_and_bad_reports() -> None:
-    task = HeavyHitters(2, length=3, alphabet="abc", most=10, cells=32, missing="random")
+    task = HeavyHitters(2, length=3, alphabet="abc", most=10, missing="random")
     assert read_task(task.to_json()) == task
     collector = task.collector()
     collector.add([report.to_json() for report in task.randomize(["abc", "ab", "?"])])  # type: ignore[union-attr]
@@ -142,7 +217,7 @@ def test_tasks_and_collectors_survive_json_and_bad_reports() -> None:
         ({"length": 65}, "1 to 64 symbols"),
         ({"alphabet": "aa"}, "each once"),
         ({"missing": ""}, "missing="),
-        ({"cells": 8}, "at least 16"),
+        ({"length": 0}, "at least 1"),
         ({"most": 10**6}, "10,000 prefixes"),
         ({"alphabet": "ab", "missing": "c"}, "alphabet"),
     ],
@@ -151,6 +226,17 @@ def test_tasks_and_collectors_survive_json_and_bad_reports() -> None:
 def test_bad_parameters(arguments: dict[str, object], message: str) -> None:
     with pytest.raises(ParameterError, match=message):
         dp.local.HeavyHitters(1, **arguments)  # type: ignore[arg-type]
+
+
+def test_tasks_of_the_first_version_are_refused_with_a_sentence() -> None:
+    facts = json.loads(HeavyHitters(1, length=2).to_json())
+    old = {**facts, "version": 1, "cells": 65536, "protocol": {"name": "k-ary"}}
+    del old["prefixes"]
+    with pytest.raises(ParameterError, match=r"version 2 of heavy hitters, not 1; make a new one with HeavyHitters"):
+        read_task(json.dumps(old))
+    for wrong in ({"prefixes": [15]}, {"prefixes": []}, {"prefixes": [8, 8, 16]}, {"prefixes": ["8", 16]}, {"prefixes": None}):
+        with pytest.raises(ParameterError):
+            read_task(json.dumps({**facts, **wrong}))
 
 
 @pytest.mark.parametrize("length", [True, 2.0, 2.5, "2"], ids=str)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import http.client
 import http.server
+import itertools
 import json
 import queue
 import re
@@ -195,7 +196,7 @@ NUMBERED = [
 
 def test_reports_about_numbers_and_words_have_the_law_that_python_states() -> None:
     """Five comparisons, each with a false alarm in less than one of 1e7 runs: together below 1e-6."""
-    words = dp.local.HeavyHitters(epsilon=2, length=3, cells=16)
+    words = with_protocol(dp.local.HeavyHitters(epsilon=2, length=3), hashes=2, buckets=4)
     jobs = [*NUMBERED, (words, "cab")]
     answers = asked([{"task": task.to_json(), "value": value, "draws": DRAWS} for task, value in jobs])
     for (task, value), reports in zip(jobs, answers, strict=True):
@@ -212,8 +213,9 @@ def test_reports_about_numbers_and_words_have_the_law_that_python_states() -> No
 
 
 def _code_for(task: Task, row: int, code: np.ndarray) -> int:
-    """The code that a report is about: of a word, the cell of the prefix that was drawn."""
-    return int(code[row // task.protocol.inner.cells] if isinstance(task.protocol, Prefixes) else code)
+    """The code that a report is about: of a word, the key of the prefix that was drawn."""
+    words = isinstance(task.protocol, Prefixes)
+    return int(code[row // (task.protocol.hashes * task.protocol.buckets)] if words else code)
 
 
 def test_noise_of_two_words_has_its_law() -> None:
@@ -272,15 +274,16 @@ def test_a_report_at_a_vast_epsilon_is_the_code_that_python_gives() -> None:
     jobs += [(task, None) for task in shapes if task.scale.missing != "random"]
     answers = asked([{"task": task.to_json(), "value": value} for task, value in jobs])
     assert [json.loads(answer[0])["r"] for answer in answers] == [int(task.codes([value])[0]) for task, value in jobs]
-    hitters = dp.local.HeavyHitters(epsilon=1000, length=6, cells=2**20)
+    hitters = with_protocol(dp.local.HeavyHitters(epsilon=1000, length=6), hashes=3, buckets=2**19)
     texts = ["a", "ab", "a" * 9, "日本語", "é🧑", "\x7f"]
     for text, reports in zip(
         texts, asked([{"task": hitters.to_json(), "value": text, "draws": 40} for text in texts]), strict=True
     ):
-        (cells,) = hitters.codes([text]).tolist()
-        assert {json.loads(report)["r"] for report in reports} <= {
-            level * hitters.protocol.inner.cells + cell for level, cell in enumerate(cells)
-        }
+        (keys,) = hitters.codes([text])
+        pairs = list(itertools.product(range(hitters.protocol.levels), range(3)))
+        own = bucket(np.array([j for _, j in pairs], dtype=np.uint64), np.array([keys[level] for level, _ in pairs]), 2**19)
+        honest = {(level * 3 + j) * 2**19 + int(cell) for (level, j), cell in zip(pairs, own, strict=True)}
+        assert {json.loads(report)["r"] for report in reports} <= honest
 
 
 def test_numbers_that_json_cannot_hold(tmp_path: Path) -> None:
@@ -384,6 +387,14 @@ HOSTILE = {
     "a field of one": protocol("projective", prime=1, dimension=3),
     "a large geometry": protocol("projective", prime=2, dimension=25),
     "a small geometry": protocol("projective", prime=2, dimension=1),
+    "an affine field that is none": protocol("affine", prime=9, dimension=2, weight=1),
+    "a field of minus three": protocol("affine", prime=-3, dimension=2, weight=1),
+    "no dimension": protocol("affine", prime=3, dimension=0, weight=1),
+    "too few points": protocol("affine", prime=2, dimension=1, weight=1),
+    "too many points": protocol("affine", prime=2, dimension=26, weight=1),
+    "no hyperplane": protocol("affine", prime=5, dimension=2, weight=0),
+    "all hyperplanes": protocol("affine", prime=5, dimension=2, weight=5),
+    "too many hyperplanes": protocol("affine", prime=10007, dimension=1, weight=4097),
     "one bucket": protocol("hashing", buckets=1),
     "too many buckets": protocol("hashing", buckets=2**31 + 1),
     "no domain": changed(domain=None),
@@ -433,14 +444,18 @@ HOSTILE = {
     },
     "a long alphabet": within(WORDS, "words", alphabet="".join(map(chr, range(256, 1257)))),
     **{f"a fate {fate!r} of words": within(WORDS, "words", missing=fate) for fate in ("d", "", None, 5, ["a"])},
+    "words of the first version": json.dumps({**WORDS, "version": 1}),
     **{
-        f"{cells} hashed cells": json.dumps({**WORDS, "cells": cells, "protocol": {"name": "k-ary"}})
-        for cells in (15, 2**24 + 1, "16")
+        f"the prefixes {bits!r}": json.dumps({**WORDS, "prefixes": bits})
+        for bits in ([], [7], [9], [4, 4, 8], [8, 4], [0, 8], [True, 8], [4.5, 8], ["4", 8], 8, None, {"0": 8})
     },
+    "too many candidates": json.dumps({**WORDS, "most": 9999, "words": {**WORDS["words"], "length": 8}, "prefixes": [2, 16]}),
+    "a long step": json.dumps({**json.loads(within(WORDS, "words", length=64)), "prefixes": [21, 41, 61, 81, 101, 121, 128]}),
+    **{f"{hashes!r} hashes": within(WORDS, "protocol", hashes=hashes) for hashes in (0, -1, 1.5, "8", 2**26)},
+    **{f"{buckets!r} buckets of words": within(WORDS, "protocol", buckets=buckets) for buckets in (0, 1, "8", 2**26)},
     **{f"{most} words": json.dumps({**WORDS, "most": most}) for most in (0, 10_001, "5", True)},
     "words by subsets": json.dumps({**WORDS, "protocol": {"name": "subset", "weight": 2}}),
     "words by hashing": json.dumps({**WORDS, "protocol": {"name": "hashing", "buckets": 2}}),
-    "too many prefixes": within(json.loads(within(WORDS, "words", length=64)), "protocol", prime=2, dimension=21),
     "one attribute": json.dumps({**BOTH, "epsilon": "1", "tasks": {"a": BOTH["tasks"]["a"]}}),
     "attributes in a list": json.dumps({**BOTH, "tasks": list(BOTH["tasks"].values())}),
     "attributes of attributes": within(BOTH, "tasks", c=BOTH),

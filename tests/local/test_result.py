@@ -26,7 +26,7 @@ TASKS: dict[str, tuple[Task, object]] = {
     "repeated": (Repeated(["good", "bad"], 1, permanent=2, values=1), "good"),
     "mean": (Mean(0, 15, 2), 3),
     "distribution": (Distribution(0, 15, 2, bins=16), 3),
-    "heavy hitters": (HeavyHitters(4, length=1, alphabet="ab", cells=16), "a"),
+    "heavy hitters": (HeavyHitters(4, length=1, alphabet="ab"), "a"),
 }
 every_task = pytest.mark.parametrize("name", list(TASKS))
 
@@ -55,7 +55,7 @@ def test_an_estimate_shows_itself(name: str) -> None:
 
 
 def extreme(epsilon: float) -> dict[str, tuple[Task, object]]:
-    names = ("k-ary", "subset", "projective", "unary", "hashing")
+    names = ("k-ary", "subset", "projective", "affine", "unary", "hashing")
     shares = {name: (Frequencies(range(5), epsilon, protocol=name), 1) for name in names}
     means = {name: (Mean(0, 1, epsilon, protocol=name), 1) for name in ("duchi", "hybrid")}
     return {
@@ -64,7 +64,7 @@ def extreme(epsilon: float) -> dict[str, tuple[Task, object]]:
         "two": (Frequencies(["a", "b"], epsilon), "a"),
         "mean": (Mean(0, 1, epsilon), 0.3),
         "distribution": (Distribution(0, 1, epsilon, bins=16), 0.5),
-        "heavy hitters": (HeavyHitters(epsilon, length=1, alphabet="ab", cells=16), "a"),
+        "heavy hitters": (HeavyHitters(epsilon, length=1, alphabet="ab"), "a"),
         "repeated": (Repeated(range(3), min(epsilon, 999), permanent=min(2 * epsilon, 1000), values=2), 2),
     }
 

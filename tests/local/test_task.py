@@ -84,7 +84,7 @@ def test_any_other_text_is_refused(text: str) -> None:
         dp.local.read_task(text)
 
 
-@pytest.mark.parametrize("protocol", ["subset", "projective"])
+@pytest.mark.parametrize("protocol", ["subset", "projective", "affine"])
 @pytest.mark.parametrize("value", [0, -1, 10**9, 4, 1.0, "3", True], ids=repr)
 def test_impossible_parameters_are_refused(protocol: str, value: object) -> None:
     facts = json.loads(dp.local.Frequencies(range(4), epsilon=1, protocol=protocol).to_json())
@@ -119,16 +119,17 @@ def test_other_refusals() -> None:
 # Domain size, epsilon -> what is best: from the closed forms.
 CHOICES = [
     (2, 1, "k-ary", {}),
-    (16, 0.5, "subset", {"weight": 6}),
+    (16, 0.5, "affine", {"prime": 17, "dimension": 1, "weight": 6}),
     (16, 4, "k-ary", {}),
-    (100, 1, "subset", {"weight": 27}),
+    (100, 0.5, "projective", {"prime": 3, "dimension": 5}),
+    (100, 1, "affine", {"prime": 11, "dimension": 2, "weight": 3}),
     (100, 4, "subset", {"weight": 2}),
-    (1000, 1, "subset", {"weight": 269}),
-    (1025, 1, "projective", {"prime": 3, "dimension": 7}),
-    (10_000, 0.5, "projective", {"prime": 3, "dimension": 10}),
-    (10_000, 1, "projective", {"prime": 3, "dimension": 10}),
-    (10_000, 4, "projective", {"prime": 47, "dimension": 4}),
-    (10_000, 8, "subset", {"weight": 3}),
+    (1000, 1, "affine", {"prime": 11, "dimension": 3, "weight": 3}),
+    (10_000, 0.5, "affine", {"prime": 3, "dimension": 9, "weight": 1}),
+    (10_000, 1, "affine", {"prime": 7, "dimension": 5, "weight": 2}),
+    (10_000, 4, "affine", {"prime": 47, "dimension": 3, "weight": 1}),
+    (10_000, 8, "affine", {"prime": 10_007, "dimension": 1, "weight": 3}),
+    (1_000_000, 8, "affine", {"prime": 2389, "dimension": 2, "weight": 1}),
 ]
 
 
@@ -151,7 +152,7 @@ def test_nothing_within_the_cap_is_two_percent_better(size: int, epsilon: float,
 
 def test_known_errors() -> None:
     """Standard errors for a million reports, from the literature's formulas."""
-    for size, epsilon, expected in [(2, 0.5, 19.8e-4), (2, 1, 9.6e-4), (16, 1, 17.9e-4), (100, 1, 19.0e-4), (10_000, 1, 19.4e-4)]:
+    for size, epsilon, expected in [(2, 0.5, 19.8e-4), (2, 1, 9.6e-4), (16, 1, 17.9e-4), (100, 1, 19.0e-4), (10_000, 1, 19.2e-4)]:
         assert dp.local.Frequencies(range(size), epsilon).plan(10**6).standard_error == pytest.approx(expected, rel=0.01)
     large = dp.local.Frequencies(range(10_000), 1, protocol="unary").protocol.variance
     assert large == pytest.approx(4 * math.e / (math.e - 1) ** 2, rel=1e-3)
@@ -160,7 +161,15 @@ def test_known_errors() -> None:
 def test_a_plan_says_what_matters() -> None:
     plan = dp.local.Frequencies(range(100), 1).plan(1_000_000)
     text = str(plan)
-    for word in ("subset (weight 27)", "least expected error", "100 bits", "0.19", "100 counters", "hostile", "27 values"):
+    for word in (
+        "affine (prime 11, dimension 2, weight 3)",
+        "least expected error",
+        "11 bits",
+        "0.19",
+        "132 counters",
+        "hostile",
+        "27 values",
+    ):
         assert word in text, word
     assert plan.warnings == ()
     assert "<table" in plan._repr_html_()

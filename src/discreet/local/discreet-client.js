@@ -33,6 +33,7 @@
 
   const VERSION = 1;
   const MOST_VALUES = 2 ** 24; // of a domain, and vectors of a projective geometry
+  const MOST_POINTS = 2 ** 25; // of an affine geometry
   const MOST_REPEATED = 2 ** 16; // of a repeated question's domain, which a client works through for every report
   const LARGEST_EPSILON = 1000n;
   const SMALLEST_EPSILON = 10n ** 100n; // its inverse
@@ -316,6 +317,39 @@
     };
   }
 
+  function affine(size, epsilon, { prime, dimension, weight }) {
+    demand(prime >= 2 && prime <= MOST_POINTS && !divisible(prime), "the field of an affine geometry is prime");
+    const fits = dimension >= 1 && dimension <= 25 && prime ** dimension >= size && prime ** dimension <= MOST_POINTS;
+    demand(fits, "the affine geometry has too few or too many points");
+    demand(weight >= 1 && weight < prime && weight <= 4096, "a report holds some of the parallel hyperplanes");
+    const truth = likely(weight, prime - weight, epsilon);
+    return function (code) {
+      const direction = uniform(pointsOf(prime, dimension));
+      const own = product(vectorOf(direction, prime, dimension), digits(code, prime, dimension)) % prime;
+      const inside = coin(truth);
+      if (weight === 1) {
+        const other = except(uniform(prime - 1), own);
+        return direction * prime + (inside ? own : other);
+      }
+      const scale = uniform(prime - 1) + 1;
+      const [near, away] = [uniform(weight), uniform(prime - weight) + weight];
+      const start = (own - ((scale * (inside ? near : away)) % prime) + prime) % prime;
+      return (direction * (prime - 1) + scale - 1) * prime + start;
+    };
+  }
+
+  const product = (a, b) => a.reduce((sum, one, i) => sum + one * b[i], 0);
+
+  /** The lowest digits of a number, the lowest first. */
+  const digits = (number, base, count) => Array.from({ length: count }, (_, i) => Math.floor(number / base ** i) % base);
+
+  /** The coordinates of a numbered point, the lowest place first: the highest that is not 0 is 1. */
+  function vectorOf(number, prime, dimension) {
+    let place = 0;
+    while (pointsOf(prime, place + 1) <= number) place += 1;
+    return digits(number - pointsOf(prime, place) + prime ** place, prime, dimension);
+  }
+
   const pointsOf = (prime, dimension) => (prime ** dimension - 1) / (prime - 1);
 
   /** The number of the point u with <u, v> = product for the point v of this code; the t - 1 other coordinates are free. */
@@ -411,6 +445,7 @@
     ["k-ary", [kAry, []]],
     ["subset", [subset, ["weight"]]],
     ["projective", [projective, ["prime", "dimension"]]],
+    ["affine", [affine, ["prime", "dimension", "weight"]]],
     ["unary", [unary, []]],
     ["hashing", [hashing, ["buckets"]]],
   ]);
@@ -591,26 +626,29 @@
 
   const SHAPES = new Map([["square wave", [squareWave, ["bins", "arm"]]]]);
 
-  // ---- Heavy hitters: one prefix of a word, hashed into cells, becomes a report -----------------------------------------
+  // ---- Heavy hitters: one prefix of a word, hashed into buckets by one of many public hashes, becomes a report ----------
 
-  const WITHIN = new Map(["k-ary", "projective"].map((name) => [name, FREQUENCIES.get(name)])); // whose reports are numbers
-
-  function prefixes(levels, cells, epsilon, facts) {
-    const draw = readProtocol(facts, WITHIN, cells, epsilon);
-    const reports = facts.name === "k-ary" ? cells : pointsOf(facts.prime, facts.dimension);
-    demand(levels * reports <= 2 ** 26, "its prefixes have too many reports");
+  /** For the symbols of a word, each of so many bits; `lengths` are the bits of the prefixes, the whole word last. */
+  function prefixes(lengths, width, epsilon, { hashes, buckets }) {
+    demand(hashes >= 1 && buckets >= 2 && lengths.length * hashes * buckets <= 2 ** 26, "its prefixes have too many reports");
+    const respond = kAry(buckets, epsilon);
     return function (symbols) {
-      const chosen = uniform(levels);
-      return chosen * reports + draw(hashed(symbols.slice(0, chosen + 1), BigInt(cells)));
+      const level = Math.min(uniform(lengths.length + 1), lengths.length - 1); // twice as many tell about the whole word
+      const number = uniform(hashes);
+      const own = bucket(BigInt(number), prefixKey(symbols, lengths[level], width), BigInt(buckets));
+      return (level * hashes + number) * buckets + respond(own);
     };
   }
 
-  /** The cell of a prefix under the public hash of its length. */
-  function hashed(symbols, cells) {
-    const key = (place) => keyOf(`discreet prefix ${symbols.length} ${place}`);
-    const total = symbols.reduce((sum, symbol, place) => sum + BigInt(symbol) * key(place), key(symbols.length));
-    return Number((((total & MASK) >> 32n) * cells) >> 32n);
+  /** The key of a word's first bits. */
+  function prefixKey(symbols, bits, width) {
+    const key = (place) => keyOf(`discreet prefix ${bits} ${place}`);
+    const cleared = (place) => 2 ** (width - Math.min(Math.max(bits - width * place, 0), width));
+    const kept = symbols.map((symbol, place) => BigInt(symbol - (symbol % cleared(place))));
+    return kept.reduce((sum, symbol, place) => sum + symbol * key(place), key(symbols.length)) & MASK;
   }
+
+  const WORDS = new Map([["prefixes", [prefixes, ["hashes", "buckets"]]]]);
 
   // ---- Domains: what a person may answer, and the fate of any other answer ----------------------------------------------
 
@@ -789,15 +827,15 @@
     return isObject(value) && Object.keys(value).length === names.length && names.every((name) => Object.hasOwn(value, name));
   }
 
-  // Of each kind: its own fields, and what makes of them how a value is settled and how a report is drawn of what that gives.
+  // Of each kind: its version, its own fields, and what makes of them how a value is settled and how a report is drawn of that.
   const KINDS = new Map([
-    ["frequencies", [["domain", "protocol"], readFrequencies]],
-    ["bit", [["domain", "protocol"], readFrequencies]],
-    ["mean", [["protocol", "scale"], readMean]],
-    ["distribution", [["protocol", "scale"], readDistribution]],
-    ["heavy hitters", [["cells", "most", "protocol", "words"], readHeavyHitters]],
-    ["attributes", [["tasks"], readAttributes]],
-    ["repeated", [["domain", "protocol"], readRepeated]],
+    ["frequencies", [1, ["domain", "protocol"], readFrequencies]],
+    ["bit", [1, ["domain", "protocol"], readFrequencies]],
+    ["mean", [1, ["protocol", "scale"], readMean]],
+    ["distribution", [1, ["protocol", "scale"], readDistribution]],
+    ["heavy hitters", [2, ["most", "prefixes", "protocol", "words"], readHeavyHitters]],
+    ["attributes", [1, ["tasks"], readAttributes]],
+    ["repeated", [1, ["domain", "protocol"], readRepeated]],
   ]);
   const COMMON = ["discreet", "epsilon", "kind", "period", "question", "version"];
 
@@ -819,11 +857,16 @@
     return { settle: (value) => Math.min(Math.floor(place(value) * bins), bins - 1), draw };
   }
 
-  function readHeavyHitters({ words: spelling, most, cells, protocol }, epsilon) {
+  function readHeavyHitters({ words: spelling, most, prefixes: lengths, protocol }, epsilon) {
     demand(Number.isSafeInteger(most) && most >= 1 && most <= 10000, "1 to 10,000 prefixes are followed");
-    demand(Number.isSafeInteger(cells) && cells >= 16 && cells <= MOST_VALUES, "prefixes are hashed into 16 to 2^24 cells");
     const settle = readSpelling(spelling);
-    return { settle, draw: prefixes(spelling.length, cells, epsilon, protocol) };
+    const width = bitLength(spelling.alphabet === null ? 255 : [...spelling.alphabet].length); // 0 is the end
+    const longer = (bits, i) => Number.isSafeInteger(bits) && bits > (lengths[i - 1] ?? 0) && bits <= (lengths[i - 1] ?? 0) + 20;
+    const whole = Array.isArray(lengths) && lengths.every(longer) && lengths.at(-1) === width * spelling.length;
+    demand(whole, "its prefixes do not lead to the whole word");
+    const few = lengths.slice(1).every((bits, i) => most * 2 ** (bits - lengths[i]) <= 2 ** 22);
+    demand(few, "too many prefixes would be looked at");
+    return { settle, draw: readProtocol(protocol, WORDS, lengths, width, epsilon) };
   }
 
   /** Without a client, a report remembers nothing: both responses are drawn, and it costs epsilon each time. */
@@ -869,9 +912,9 @@
   /** What a task that was parsed does, checked in full; unknown versions and kinds are refused. */
   function readParts(facts) {
     demand(isObject(facts) && facts.discreet === "local task", "it is no task of local privacy");
-    demand(facts.version === VERSION, `it reads version ${VERSION} only`);
     demand(KINDS.has(facts.kind), `it randomises for the kinds ${[...KINDS.keys()].join(", ")} only`);
-    const [names, read] = KINDS.get(facts.kind);
+    const [version, names, read] = KINDS.get(facts.kind);
+    demand(facts.version === version, `of ${facts.kind} it reads version ${version} only`);
     demand(hasFields(facts, [...COMMON, ...names]), "it has other fields than a task");
     demand(isText(facts.question) && isText(facts.period), "question and period are texts");
     const epsilon = readEpsilon(facts.epsilon);

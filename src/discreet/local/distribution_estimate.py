@@ -1,8 +1,9 @@
 """The shape of a number among all who reported: shares of bins, quantiles, and how far they can be trusted.
 
-The estimate is smoothed and has no closed-form error. Intervals come from a bootstrap: the counts of reports are drawn again from
-themselves, and the shape is found anew. That is after privacy, so it is free. It shows the noise, not the bias of smoothing:
-spikes narrower than a few bins come out lower and wider than they are.
+The estimate of the shape is smoothed and has no closed-form error: spikes narrower than a few bins come out lower and wider than
+they are. Intervals of quantiles do not believe it: they come from the counts of reports, and hold for any shape. Intervals of the
+shares of bins come from a bootstrap: the counts are drawn again from themselves, and the shape is found anew. That is after
+privacy, so it is free; it shows the noise, not the bias of smoothing.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.exact import probability
-from discreet.local.result import Cells, Result
+from discreet.local.result import Cells, Result, normal_factor
 from discreet.local.scale import Scale
 from discreet.local.square_wave import SquareWave
 from discreet.mechanisms.values import Number
@@ -67,11 +68,25 @@ class DistributionEstimate(Result):
         return float(quantiles_of(self.values, self.edges, wanted))
 
     def quantile_interval(self, share: Number, confidence: Number = 0.95) -> tuple[float, float]:
-        """Bootstrap ends for a quantile."""
-        wanted = float(probability("share", share, zero=False, hint="a number such as 0.5"))
-        found = np.array([quantiles_of(row, self.edges, wanted) for row in self._replicates])
-        low, high = np.quantile(found, _ends(confidence))
-        return float(low), float(high)
+        """Ends that cover a quantile of the people who reported with this probability, whatever the shape is.
+
+        Nothing is smoothed: F(x), the share at or below a bin, is estimated without bias (``SquareWave.cumulative``). F never
+        falls, so its mean over some bins that end at x is at most F(x), and over some that begin at x at least F(x): averaging
+        errs on the safe side only. The ends are those of all bins which may hold the quantile, F(x - 1) < share <= F(x), by the
+        normal law; they are edges of bins, and hold the smoothed estimate too.
+        """
+        wanted, z = float(probability("share", share, zero=False, hint="a number such as 0.5")), normal_factor(confidence)
+        below, variance = self._wave.cumulative(self._tally.astype(np.float64))
+        window, bins = self._wave.window_for(self.count, z), np.arange(below.size)
+        nobody, everybody = np.zeros(window), np.ones(window)
+        shares = np.cumsum(np.concatenate([[0.0], nobody, below, everybody])) / window
+        squares = np.cumsum(np.concatenate([[0.0], nobody, variance, nobody])) / window**2
+        here, next_one, after = bins, bins + window, bins + 2 * window
+        least = shares[next_one] - shares[here] - z * np.sqrt(squares[next_one] - squares[here])  # F(x - 1) is not below this
+        most = shares[after] - shares[next_one] + z * np.sqrt(squares[after] - squares[next_one])  # F(x) is not above this
+        ends = int(np.flatnonzero(most >= wanted)[0]), int(np.flatnonzero(least < wanted)[-1])
+        found = self.quantile(share)
+        return min(found, float(self.edges[min(ends)])), max(found, float(self.edges[max(ends) + 1]))
 
     def mean(self) -> float:
         """The mean of the shape. ``dp.local.Mean`` measures it without bias."""
@@ -89,7 +104,7 @@ class DistributionEstimate(Result):
         rows = [[f"{share:.0%}", *(f"{number:.6g}" for number in found)] for share, *found in numbers]
         notes = [
             f"Quantiles of the {self.count:,} people who reported, from a smoothed shape of {self._wave.bins:,} bins.",
-            f"Bootstrap intervals of 95 % ({_REPLICATES} replicates): they show the noise, not the bias of smoothing.",
+            "95 % intervals that hold for any shape, spikes and all; quantile_interval says how.",
         ]
         return ["quantile", "value", "from", "to"], rows, notes
 

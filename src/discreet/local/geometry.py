@@ -52,6 +52,12 @@ class Geometry:
         blocks = [np.arange(self.prime**m, 2 * self.prime**m) for m in range(self.dimension)]
         return np.concatenate(blocks)[:count].astype(np.int64)
 
+    def write(self, numbers: Integers) -> Integers:
+        """V of the points with these numbers."""
+        firsts = np.array([(self.prime**m - 1) // (self.prime - 1) for m in range(self.dimension)], dtype=np.int64)
+        places = np.searchsorted(firsts, numbers, side="right") - 1
+        return np.asarray(numbers - firsts[places] + np.power(self.prime, places))
+
     def vector(self, number: int) -> list[int]:
         """The coordinates of one point, the lowest place first."""
         place = 0
@@ -126,6 +132,31 @@ class Geometry:
                 index = index * prime + scaled[place]
             total += real[index * width + scaled[0]] * (1 if prime == 2 else 2)
         return np.rint(total / prime).astype(np.int64)
+
+    def sums_over_hyperplanes(self, counts: Integers) -> Integers:
+        """For each of the first ``size`` vectors v, the sum of counts(a, <a, v>) over all points a (rows; columns are products).
+
+        The theorem is in ``affine.py``. The grid holds G(u) for all vectors u but those which are the conjugate of another's:
+        its lowest place, the last axis, is halved.
+        """
+        prime, half = self.prime, self.prime // 2 + 1
+        transformed = np.fft.rfft(counts, axis=1)
+        grid = np.zeros(self.vectors // prime * half, dtype=np.complex128)
+        grid[0] = counts.sum()
+        points = self.written(self.points)
+        for multiple in range(1, prime):
+            lowest = points % prime * multiple % prime
+            kept = np.flatnonzero(lowest < half)
+            index, left, unit = np.zeros(kept.size, dtype=np.int64), points[kept] // prime, 1
+            for _ in range(self.dimension - 1):
+                rest = left // prime
+                index += (left - rest * prime) * multiple % prime * unit
+                left, unit = rest, unit * prime
+            column = transformed[kept, multiple] if multiple < half else transformed[kept, prime - multiple].conj()
+            grid[index * half + lowest[kept]] = column
+        shape = (prime,) * self.dimension
+        found = np.fft.irfftn(grid.reshape(*shape[1:], half), s=shape, axes=range(self.dimension)).ravel()[: self.size]
+        return np.rint(found * (self.vectors // prime)).astype(np.int64)
 
 
 def _digits(numbers: Integers, prime: int, count: int) -> Integers:

@@ -79,6 +79,11 @@ class Hashing(FrequencyProtocol):
     def supporting(self) -> tuple[arb, arb]:
         return likely(1, self.buckets - 1, self.epsilon)(), arb(1) / self.buckets
 
+    def total_variation(self) -> arb:
+        """Of the buckets of a seed that tells two keys apart; others do not tell them apart at all."""
+        truth = self.supporting()[0]
+        return truth - (1 - truth) / (self.buckets - 1)
+
     def valid(self, rows: Rows) -> Booleans:
         return rows.astype(np.uint64, copy=False)[:, 1] < np.uint64(self.buckets)
 

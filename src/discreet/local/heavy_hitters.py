@@ -6,18 +6,18 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from typing import ClassVar
 
 import numpy as np
 
 from discreet.errors import ParameterError
 from discreet.exact import whole
-from discreet.local.choice import MAKERS, rebuilt
 from discreet.local.collector import Collector
-from discreet.local.hitters import Hitters, find, threshold_factor
+from discreet.local.hashing import best_buckets
+from discreet.local.hitters import Hitters, find, line
 from discreet.local.outlook import Outlook
-from discreet.local.prefixes import Prefixes, hashed
-from discreet.local.protocol import FrequencyProtocol
+from discreet.local.prefixes import Prefixes, keys_of
 from discreet.local.spelling import Spelling
 from discreet.local.task import Task, read_epsilon
 from discreet.mechanisms.values import Number
@@ -25,7 +25,9 @@ from discreet.noise.lazy import Integers
 
 __all__ = ["HeavyHitters"]
 
-_TIE = 1.05
+_HASHES, _BUCKETS = 512, 256  # at most: decoding takes time in the one, memory in the other
+_LOOKED_AT = 2**22
+_FIRST, _CANDIDATES = 16, 2**15  # bits of the first prefix, and prefixes that are looked at a time
 
 
 @dataclass(frozen=True, init=False)
@@ -34,10 +36,10 @@ class HeavyHitters(Task):
 
     Pure local privacy: any two words of one person are indistinguishable up to e^epsilon. Words are cut to ``length`` symbols:
     bytes of any text, or characters of a public ``alphabet`` (fewer candidates, so rarer words are found). At most ``most``
-    prefixes are followed. ``missing`` is the fate of answers that cannot be spelled. The collector needs the same memory for any
-    number of reports.
+    prefixes are followed, several bits at a time. ``missing`` is the fate of answers that cannot be spelled. The collector needs
+    the same memory for any number of reports. A word that nobody has is reported in at most 5 % of all surveys.
 
-    >>> words = HeavyHitters(epsilon=4, length=3, alphabet="abcdefgh", cells=512)
+    >>> words = HeavyHitters(epsilon=4, length=3, alphabet="abcdefgh")
     >>> collector = words.collector()
     >>> collector.add(words.randomize(["cab", "bed", "cab", "cab"] * 1000))
     >>> collector.estimate().items
@@ -46,10 +48,13 @@ class HeavyHitters(Task):
 
     spelling: Spelling
     most: int
+    prefixes: tuple[int, ...]
+    """The bits of the prefixes that clients tell about, the whole word last."""
     protocol: Prefixes
     question: str
     period: str
     kind: ClassVar[str] = "heavy hitters"
+    version: ClassVar[int] = 2
 
     def __init__(
         self,
@@ -58,80 +63,81 @@ class HeavyHitters(Task):
         length: int = 8,
         alphabet: str | None = None,
         most: int = 100,
-        cells: int = 2**16,
         missing: str = "refuse",
         question: str = "",
         period: str = "",
     ) -> None:
-        price, size = read_epsilon(epsilon), whole("cells", cells, 16)
-        spelling = Spelling(whole("length", length), alphabet, missing)
-        protocol = Prefixes(_within(price, size), spelling.length)
-        self._fill(question, period, spelling=spelling, most=_followed(most, protocol), protocol=protocol)
+        price, spelling, followed = read_epsilon(epsilon), Spelling(whole("length", length), alphabet, missing), _followed(most)
+        step = max(4, (_CANDIDATES // followed).bit_length() - 1)
+        shorter = range(max(0, -(-(spelling.bits - _FIRST) // step)), 0, -1)
+        prefixes = (*(spelling.bits - step * back for back in shorter), spelling.bits)
+        buckets = min(best_buckets(price), _BUCKETS)
+        protocol = Prefixes(price, len(prefixes), _HASHES, buckets)
+        self._fill(question, period, spelling=spelling, most=followed, prefixes=prefixes, protocol=protocol)
 
     @property
     def facts(self) -> dict[str, object]:
-        inner = self.protocol.inner
         spelled = {"length": self.spelling.length, "alphabet": self.spelling.alphabet, "missing": self.spelling.missing}
-        return {"words": spelled, "most": self.most, "cells": inner.size, "protocol": {"name": inner.name, **inner.parameters}}
+        protocol = {"name": self.protocol.name, **self.protocol.parameters}
+        return {"words": spelled, "most": self.most, "prefixes": list(self.prefixes), "protocol": protocol}
 
     @classmethod
     def from_facts(cls, facts: dict[str, object]) -> HeavyHitters:
         made = cls.__new__(cls)
         spelling = Spelling(**facts["words"])  # type: ignore[arg-type]
         parameters = dict(facts["protocol"])  # type: ignore[call-overload]
-        epsilon, cells = read_epsilon(Fraction(str(facts["epsilon"]))), whole("cells", facts["cells"], 16)
-        inner = rebuilt(parameters.pop("name"), epsilon, cells, parameters)
-        protocol = Prefixes(inner, spelling.length)
-        most = _followed(facts["most"], protocol)
-        made._fill(facts["question"], facts["period"], spelling=spelling, most=most, protocol=protocol)
+        prefixes: tuple[int, ...] = tuple(facts["prefixes"])  # type: ignore[arg-type]
+        steps = [after - before for before, after in pairwise((0, *prefixes))]
+        right = all(type(bits) is int for bits in prefixes) and all(0 < step <= 20 for step in steps)
+        if not right or parameters.pop("name") != Prefixes.name or sum(steps) != spelling.bits:
+            raise ParameterError("Words are found by prefixes up to the whole word, 1 to 20 bits longer each time.")
+        if any(2**step * _followed(facts["most"]) > _LOOKED_AT for step in steps[1:]):
+            raise ParameterError(f"At most {_LOOKED_AT:,} prefixes are looked at a time; follow fewer, or take shorter steps.")
+        protocol = Prefixes(read_epsilon(Fraction(str(facts["epsilon"]))), len(prefixes), **parameters)
+        fields = {"spelling": spelling, "most": _followed(facts["most"]), "prefixes": prefixes, "protocol": protocol}
+        made._fill(facts["question"], facts["period"], **fields)
         return made
 
     def codes(self, values: Sequence[object] | np.ndarray) -> Integers:
-        """One row a word: the hashed cell of its prefix at every level."""
+        """One row a word: the key of its prefix of every length."""
         symbols = self.spelling.symbols(values)
-        levels = range(1, self.protocol.levels + 1)
-        return np.column_stack([hashed(symbols[:, :level], level, self.protocol.size) for level in levels])
+        return np.column_stack([keys_of(self.spelling.cut(symbols, bits), bits) for bits in self.prefixes])
 
     def collector(self, candidates: Sequence[str] | None = None) -> Collector[Hitters]:
         """Where reports are counted."""
         if candidates is not None:
             raise ParameterError("Heavy hitters find their words themselves; ask Frequencies(dp.text(), ...) for candidates.")
-        return Collector(self, self.protocol, lambda tally, n: find(self.protocol, self.spelling, self.most, tally, n))
+        described = (self.protocol, self.spelling, self.prefixes, self.most)
+        return Collector(self, self.protocol, lambda tally, n: find(*described, tally, n))
 
     def plan(self, n: int) -> Outlook:
         """What to expect of ``n`` reports, before any is asked for."""
-        n, inner, levels = whole("n", n), self.protocol.inner, self.protocol.levels
-        error = math.sqrt(inner.rates.variance(1 / inner.size) * levels / n)
-        seen = threshold_factor(self.most * self.spelling.count) * error
+        n, protocol, lengths = whole("n", n), self.protocol, self.protocol.levels
+        rates, last = protocol.rates, max(1, round(n * protocol.last_share))
+        error = math.sqrt(rates.variance(0.0) / last)
+        seen = line(protocol, last, self.most * 2 ** (self.prefixes[-1] - (0, *self.prefixes)[-2]))
         warning = (
             f"the answer will be noise: with {n:,} reports at epsilon {float(self.epsilon):.6g}, only words of more than "
             f"{100 * seen:,.0f} % of the people are found. Ask {math.ceil(n * (seen / 0.05) ** 2):,} people for words of 5 %."
         )
         return Outlook(
             n=n,
-            protocol=f"prefixes, {inner.name} within a length",
-            parameters={**self.protocol.parameters, "cells": inner.size},
-            reason=f"each client tells about one of {levels} prefix lengths, at full epsilon",
+            protocol="prefixes",
+            parameters=protocol.parameters,
+            reason=f"each client tells about one of {lengths} prefix lengths, at full epsilon",
             epsilon=float(self.epsilon),
             standard_error=error,
-            meaning=f"of a share at one length; words below {100 * seen:.3g} % are lost in noise",
-            bits=self.protocol.bits,
-            server=f"{self.protocol.cells:,} counters, one addition a report, one decoding a length",
-            influence=0.01 * inner.rates.influence,
+            meaning=f"of a word's share; words below {100 * seen:.3g} % are lost in noise",
+            bits=protocol.bits,
+            server=f"{protocol.cells:,} counters, one addition a report, {protocol.hashes:,} hashes a candidate",
+            influence=0.01 * rates.influence / protocol.last_share,
             warnings=(warning,) if seen > 0.25 else (),
         )
 
 
-def _within(epsilon: Fraction, cells: int) -> FrequencyProtocol:
-    """The protocol for one length: of those whose reports are numbers, within 5 % of the least error, the smallest."""
-    offers = [offer for name in ("k-ary", "projective") for offer in MAKERS[name](epsilon, cells)]
-    least = min(offer.variance for offer in offers)
-    return min((offer for offer in offers if offer.variance <= _TIE * least), key=lambda offer: offer.cells)
-
-
-def _followed(most: object, protocol: Prefixes) -> int:
-    """How many prefixes are followed, where they and their cells are not too many."""
+def _followed(most: object) -> int:
+    """How many prefixes are followed, where they are not too many."""
     number = whole("most", most)
-    if protocol.size > 2**24 or number > 10_000:
-        raise ParameterError("At most 10,000 prefixes are followed, hashed into at most 2^24 cells; ask for fewer.")
+    if number > 10_000:
+        raise ParameterError("At most 10,000 prefixes are followed; ask for fewer.")
     return number

@@ -88,6 +88,10 @@ class OneOf(Protocol):
         number = int(self._numbers(row[None])[0])
         return self.members[number].likelihood(self._unpacked(number, row[None])[0], code) / len(self.members)
 
+    def total_variation(self) -> arb:
+        """The mean of the members' distances: which one was drawn does not depend on the values."""
+        return sum((member.total_variation() for member in self.members), arb(0)) / len(self.members)
+
     def valid(self, rows: Rows) -> Booleans:
         numbers = self._numbers(rows)
         good = np.zeros(len(rows), dtype=np.bool_)

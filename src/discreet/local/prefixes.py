@@ -1,12 +1,17 @@
 """The protocol behind heavy hitters: every client tells about one prefix of its word, of a length that a coin chooses.
 
-**The guarantee**: the length does not depend on the word, and given the length the prefix is hashed into a closed domain and
-randomised by a frequency protocol. So for any two words of one person every report is at most e^epsilon times likelier for one
-than for the other (Bassily, Nissim, Stemmer, Thakurta 2017; Wang, Li, Jha 2021, prefix extending). Nothing is split: the whole
-epsilon goes into the one prefix.
+**The guarantee**: the length and the number of a public hash are drawn without looking at the word; given both, the prefix is
+hashed into a bucket, and the bucket is randomised by k-ary randomized response. So for any two words of one person every report
+is at most e^epsilon times likelier for one than for the other (Bassily, Nissim, Stemmer, Thakurta 2017; Wang, Li, Jha 2021,
+prefix extending). Nothing is split: the whole epsilon goes into the one prefix.
 
-The hash of a prefix is sum(a_i x_i) + c modulo 2^64, its upper 32 bits cut into equal cells: strongly universal (Thorup 2015)
-over the words a_i, c, which are public and come from SHA-256, others for every length.
+The last length is the whole word: twice as many clients tell about it as about any other. Their reports measure what the reports
+about shorter prefixes have found, so they decide on words which they had no part in choosing.
+
+A prefix is known by a key of 64 bits: sum(a_i x_i) + c modulo 2^64 over its symbols x_i, with public words a_i, c that come from
+SHA-256, others for every length. Hash number j takes the key to a bucket as ``hashing.py`` does under the seed j. One hash alone
+would let a word that nobody has pass for a common one, for ever, with a chance of one in the number of buckets; many of them,
+drawn by the clients' coins, agree about no two words.
 """
 
 from __future__ import annotations
@@ -21,35 +26,41 @@ import numpy as np
 
 from discreet.balls import arb
 from discreet.errors import ParameterError
-from discreet.local.protocol import NUMBER, Form, FrequencyProtocol, Protocol, Rows, bits_of
+from discreet.local.hashing import bucket
+from discreet.local.k_ary import KAry
+from discreet.local.protocol import NUMBER, Form, Protocol, Rates, Rows, all_digits, bits_of
 from discreet.noise.bits import Words
 from discreet.noise.coins import Booleans, uniform
 from discreet.noise.lazy import Integers
 
-__all__ = ["Prefixes", "hashed"]
-
-_HALF = np.uint64(32)
+__all__ = ["Prefixes", "keys_of"]
 
 
 @dataclass(frozen=True)
 class Prefixes(Protocol):
-    """The report is level * (reports of a level) + report, one number. Values come as one hashed cell for every level."""
+    """The report is (length * hashes + hash) * buckets + bucket, one number. Values come as one key for every length."""
 
-    inner: FrequencyProtocol  # over the hashed cells
+    epsilon: Fraction
     levels: int
+    hashes: int
+    buckets: int
     name: ClassVar[str] = "prefixes"
 
     def __post_init__(self) -> None:
-        if not 1 <= self.levels <= 64 or self.inner.form != NUMBER or self.cells > 2**26:
-            raise ParameterError("Prefixes need 1 to 64 levels, and reports that are numbers; write a smaller length= or cells=.")
-
-    @property
-    def epsilon(self) -> Fraction:  # type: ignore[override]
-        return self.inner.epsilon
+        numbers = (self.levels, self.hashes, self.buckets)
+        if not all(type(n) is int for n in numbers) or not (1 <= self.levels <= 512 and self.hashes >= 1 and self.buckets >= 2):
+            raise ParameterError("Prefixes need 1 to 512 lengths, a hash and two buckets; leave the choice to discreet.")
+        if self.cells > 2**26:
+            raise ParameterError("Prefixes of so many lengths need more than 2^26 counters; write a smaller length=.")
 
     @property
     def parameters(self) -> dict[str, int]:
-        return {"levels": self.levels, **self.inner.parameters}
+        return {"hashes": self.hashes, "buckets": self.buckets}
+
+    @cached_property
+    def inner(self) -> KAry:
+        """What randomises a bucket."""
+        return KAry(self.epsilon, self.buckets)
 
     @property
     def form(self) -> Form:
@@ -60,17 +71,26 @@ class Prefixes(Protocol):
         return bits_of(self.cells)
 
     def randomize(self, codes: Integers) -> Rows:
-        chosen = uniform(self.levels, len(codes))
-        reports = self.inner.randomize(codes[np.arange(len(codes)), chosen])
-        return chosen * self.inner.cells + reports.astype(np.int64)
+        people = len(codes)
+        level = np.minimum(uniform(self.levels + 1, people), self.levels - 1)
+        number = uniform(self.hashes, people)
+        own = bucket(number.view(np.uint64), codes[np.arange(people), level], self.buckets)
+        return (level * self.hashes + number) * self.buckets + self.inner.randomize(own).astype(np.int64)
 
     def _draw(self, codes: Integers) -> Rows:
         return self.randomize(codes)
 
     def likelihood(self, row: Rows, code: int) -> arb:
-        """Of a report for a word whose prefixes all hash to this cell; words that share some cells are closer still."""
-        level, report = divmod(int(row.item()), self.inner.cells)
-        return self.inner.likelihood(np.array(report), code) / self.levels if level < self.levels else arb(0)
+        """Of a report for a word whose prefixes all have this key."""
+        rest, reported = divmod(int(row.item()), self.buckets)
+        level, number = divmod(rest, self.hashes)
+        own = bucket(np.array([number], dtype=np.uint64), np.array([code]), self.buckets)[0]
+        tickets = 2 if level == self.levels - 1 else 1
+        return self.inner.likelihood(np.array(reported), int(own)) * tickets / ((self.levels + 1) * self.hashes)
+
+    def total_variation(self) -> arb:
+        """Of a length and a hash that tell two words apart; others do not tell them apart at all."""
+        return self.inner.total_variation()
 
     def valid(self, rows: Rows) -> Booleans:
         numbers = rows.astype(np.int64)
@@ -78,32 +98,43 @@ class Prefixes(Protocol):
 
     @property
     def cells(self) -> int:
-        return self.levels * self.inner.cells
+        return self.levels * self.hashes * self.buckets
 
     def tally(self, rows: Rows) -> Integers:
         return np.bincount(rows.astype(np.int64, copy=False), minlength=self.cells)
 
+    def counts(self, tally: Integers) -> Integers:
+        """The counters by length, hash and bucket."""
+        return tally.reshape(self.levels, self.hashes, self.buckets)
+
     @cached_property
-    def size(self) -> int:
-        """Hashed cells of a level."""
-        return self.inner.size
+    def rates(self) -> Rates:
+        """How often a report about whole words supports the own word, and how often any other, over all hashes."""
+        with all_digits(self.epsilon):
+            truth, lie = self.inner.supporting()[0], arb(1) / self.buckets
+            return Rates(float(truth), float(lie), float(truth - lie))
+
+    @property
+    def last_share(self) -> float:
+        """Of all people, those who tell about whole words."""
+        return 2 / (self.levels + 1)
 
 
-def hashed(symbols: Integers, level: int, cells: int) -> Integers:
-    """The cells of these prefixes (one a row, all of the level's length) under the level's hash.
+def keys_of(prefixes: Integers, bits: int) -> Integers:
+    """The keys of these prefixes (one a row, symbols behind the first ``bits`` bits cleared).
 
-    >>> hashed(np.array([[104, 105], [104, 106]]), 2, 1000).tolist()
-    [349, 26]
+    >>> keys_of(np.array([[104, 105], [104, 106]]), 16).tolist()
+    [-6584402346907598847, 2189215006375138996]
     """
-    *multipliers, shift = _public_words(level, symbols.shape[1])
+    *multipliers, shift = _public_words(bits, prefixes.shape[1])
     with np.errstate(over="ignore"):  # modulo 2^64 is what is wanted
-        total = np.full(len(symbols), shift, dtype=np.uint64)
+        total = np.full(len(prefixes), shift, dtype=np.uint64)
         for place, multiplier in enumerate(multipliers):
-            total += symbols[:, place].astype(np.uint64) * multiplier
-    return (((total >> _HALF) * np.uint64(cells)) >> _HALF).view(np.int64)
+            total += prefixes[:, place].astype(np.uint64) * multiplier
+    return total.view(np.int64)
 
 
 @lru_cache(maxsize=256)
-def _public_words(level: int, length: int) -> Words:
-    digests = (hashlib.sha256(f"discreet prefix {level} {place}".encode()).digest() for place in range(length + 1))
+def _public_words(bits: int, length: int) -> Words:
+    digests = (hashlib.sha256(f"discreet prefix {bits} {place}".encode()).digest() for place in range(length + 1))
     return np.array([int.from_bytes(digest[:8], "big") for digest in digests], dtype=np.uint64)

@@ -96,6 +96,14 @@ class Protocol(ABC):
     def likelihood(self, row: Rows, code: int) -> arb:
         """The probability of drawing this report for this value, as a ball at the current precision."""
 
+    def total_variation(self) -> arb:
+        """The most by which the laws of a report differ in total variation between two values, or a bound on it.
+
+        A protocol that says nothing else is taken as randomized response between the two: no larger distance is private.
+        """
+        e = ball(self.epsilon).exp()
+        return (e - 1) / (e + 1)
+
     @abstractmethod
     def valid(self, rows: Rows) -> Booleans:
         """Which rows could have been drawn for some value."""
@@ -153,6 +161,16 @@ class FrequencyProtocol(Protocol):
     @abstractmethod
     def supporting(self) -> tuple[arb, arb]:
         """p and q, as balls at the current precision."""
+
+    def total_variation(self) -> arb:
+        """p - q, for any two values v and w.
+
+        Where every report is equally likely for all values it supports, and for all it does not, the laws differ on reports that
+        support one of v and w, and those that support v alone are as many as those that support w alone. So the distance is
+        P(v alone | v) - P(v alone | w) = P(v alone | v) - P(w alone | v) = p - q. (Unary encoding: the same, bit by bit.)
+        """
+        truth, lie = self.supporting()
+        return truth - lie
 
     @abstractmethod
     def support(self, tally: Integers) -> Integers:

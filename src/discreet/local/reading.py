@@ -15,7 +15,7 @@ from discreet.local.heavy_hitters import HeavyHitters
 from discreet.local.mean import Mean
 from discreet.local.repeated import Repeated
 from discreet.local.state_text import from_text
-from discreet.local.task import TASK_VERSION, Task, canonical
+from discreet.local.task import Task, canonical
 
 __all__ = ["KINDS", "read_collector", "read_task"]
 
@@ -37,12 +37,20 @@ def read_task(text: str) -> Task:
         facts = json.loads(text)
         if facts["discreet"] != "local task":
             raise ParameterError(_STRANGE)
-        if facts["version"] != TASK_VERSION or facts["kind"] not in KINDS:
+        if facts["kind"] not in KINDS:
             raise ParameterError(
-                f"This discreet reads tasks of version {TASK_VERSION} and of the kinds {', '.join(KINDS)}, not version "
-                f"{shown(facts['version'])} of {shown(facts['kind'])}; use a newer one."
+                f"This discreet reads the kinds {', '.join(KINDS)}, not {shown(facts['kind'])}; use a newer one."
             )
-        task = KINDS[facts["kind"]].from_facts(facts)
+        kind, version = KINDS[facts["kind"]], facts["version"]
+        if type(version) is not int or version != kind.version:
+            older = type(version) is int and 0 < version < kind.version
+            instead = (
+                f"make a new one with {kind.__name__}(...), for its reports are made otherwise now"
+                if older
+                else "use a newer one"
+            )
+            raise ParameterError(f"This discreet reads version {kind.version} of {kind.kind}, not {shown(version)}; {instead}.")
+        task = kind.from_facts(facts)
     except ParameterError:
         raise
     except (TypeError, ValueError, KeyError, AttributeError, RecursionError, ArithmeticError):

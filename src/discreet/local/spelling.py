@@ -91,12 +91,40 @@ class Spelling:
             return "".join(self.alphabet[symbol - 1] for symbol in kept)
         return bytes(kept).decode("utf-8", "replace")
 
-    def extended(self, prefixes: Integers) -> Integers:
-        """Every prefix with every symbol that may follow; behind the end, only the end."""
-        ended = prefixes[:, -1] == 0 if prefixes.shape[1] else np.zeros(len(prefixes), dtype=np.bool_)
-        going = np.repeat(prefixes[~ended], self.count, axis=0)
-        following = np.tile(np.arange(self.count), int((~ended).sum()))
-        if prefixes.shape[1] == 0:
-            going, following = going[1:], following[1:]  # no word is empty
-        grown = np.column_stack([going, following])
-        return np.concatenate([np.column_stack([prefixes[ended], np.zeros(ended.sum(), dtype=np.int64)]), grown])
+    @property
+    def width(self) -> int:
+        """Bits of a symbol."""
+        return (self.count - 1).bit_length()
+
+    @property
+    def bits(self) -> int:
+        """Bits of a whole word, the first symbol's highest one first."""
+        return self.length * self.width
+
+    def cut(self, symbols: Integers, bits: int) -> Integers:
+        """The words with all but their first ``bits`` bits cleared."""
+        kept = np.clip(bits - self.width * np.arange(self.length), 0, self.width)
+        return symbols >> (self.width - kept) << (self.width - kept)
+
+    def extended(self, prefixes: Integers, before: int, after: int) -> Integers:
+        """Every prefix of ``before`` bits with all that may follow up to ``after`` bits; behind the end, only the end."""
+        following = np.arange(2 ** (after - before))
+        added = np.zeros((following.size, self.length), dtype=np.int64)
+        for bit in range(before, after):
+            place, lower = divmod(bit, self.width)
+            added[:, place] |= (following >> (after - 1 - bit) & 1) << (self.width - 1 - lower)
+        grown = (prefixes[:, None, :] | added[None, :, :]).reshape(-1, self.length)
+        spelled = (grown < self.count).all(axis=1)
+        known = after // self.width  # whole symbols; no word is empty, and nothing stands behind the end
+        if known:
+            spelled &= grown[:, 0] > 0
+        for place in range(min(known, self.length - 1)):
+            spelled &= (grown[:, place] > 0) | (grown[:, place + 1] == 0)
+        return grown[spelled]
+
+    def is_word(self, symbols: Integers) -> bool:
+        """Whether anybody's word is spelled like this: bytes must be UTF-8."""
+        try:
+            return self.alphabet is not None or bool(bytes(symbols.tolist()).rstrip(b"\0").decode())
+        except UnicodeDecodeError:
+            return False

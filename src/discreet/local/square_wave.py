@@ -71,6 +71,11 @@ class SquareWave(Protocol):
     def likelihood(self, row: Rows, code: int) -> arb:
         return self._window.likelihood(int(row.item()), code)
 
+    def total_variation(self) -> arb:
+        """Of two windows without a common cell; those of nearer bins differ less."""
+        start, far = (self._window.likelihood(cell, 0) for cell in (0, self.cells - 1))
+        return (start - far) * self._window.width
+
     def valid(self, rows: Rows) -> Booleans:
         numbers = rows.astype(np.int64)
         return (numbers >= 0) & (numbers < self.cells)
@@ -90,22 +95,62 @@ class SquareWave(Protocol):
         high = sums[..., np.minimum(cell + 1, self.bins)]
         return np.asarray(far + lift * (high - sums[..., np.maximum(cell + 1 - self._window.width, 0)]))
 
+    def cumulative(self, counts: Reals) -> tuple[Reals, Reals]:
+        """Unbiased estimates of the share of people at or below every bin, whatever the shape is, and their variances.
+
+        Cell j is reported with probability far + lift (F(j) - F(j - w)), where F is that share and w the width of a window. So
+        the cells x, x - w, x - 2 w, ... tell F(x), and x + w, x + 2 w, ... tell 1 - F(x); both are weighted by how many they are.
+        Estimates for fewer than w bins in a row use different cells. No cell is rarer than ``far``, so variances are not either.
+        """
+        (far, lift), width, total = self._window.rates, self._window.width, max(float(counts.sum()), 1.0)
+        rows = -(-self.cells // width)
+        seen = np.zeros((2, rows * width))
+        seen[0, : self.cells] = (counts / total - far) / lift
+        seen[1, : self.cells] = np.maximum(counts / total, far)
+        sums = np.cumsum(seen.reshape(2, rows, width), axis=1)
+        below, above = sums.reshape(2, -1)[:, : self.bins], (sums[:, -1:] - sums).reshape(2, -1)[:, : self.bins]
+        place = np.arange(self.bins)
+        before, after = place // width + 1, (self.cells - 1 - place) // width
+        weight = after / (before + after)
+        share = weight * below[0] + (1 - weight) * (1 - above[0])
+        variance = (weight**2 * below[1] + (1 - weight) ** 2 * above[1]) / (lift * lift * total)
+        share[-1], variance[-1] = 1.0, 0.0  # everybody
+        return share, variance
+
+    def window_for(self, people: int, z: float) -> int:
+        """Over how many bins in a row those estimates are best averaged, from public facts: noise falls, and blur grows."""
+        noise = math.sqrt(0.5 / (self.cells * max(people, 1))) / self._window.rates[1]
+        return int(min(max(round(min(z * noise * self.bins, 1e9) ** (2 / 3)), 1), self._window.width))
+
     def shares(self, counts: Reals) -> Reals:
-        """The shares of the bins that best explain these counts of cells (EMS), for many runs of counts at once."""
+        """The shares of the bins that best explain these counts of cells (EMS), for many runs of counts at once.
+
+        Every round takes two steps and goes on where they lead (SQUAREM, Varadhan and Roland 2008), then one more: many times
+        fewer steps to the same shape.
+        """
+        found = np.full((*counts.shape[:-1], self.bins), 1 / self.bins)
+        for _ in range(_ROUNDS):
+            once = self._step(counts, found)
+            change = once - found
+            if np.abs(change).sum(axis=-1).max() < _STILL:
+                return once
+            twice = self._step(counts, once)
+            bend = twice - once - change
+            length = np.sqrt((change**2).sum(axis=-1, keepdims=True) / np.maximum((bend**2).sum(axis=-1, keepdims=True), _NEVER))
+            far = np.maximum(length, 1.0)  # 1 is where two steps lead
+            ahead = np.maximum(found + 2 * far * change + far**2 * bend, 0.1 * twice)  # no share is lost
+            found = self._step(counts, ahead / ahead.sum(axis=-1, keepdims=True))
+        return found
+
+    def _step(self, counts: Reals, found: Reals) -> Reals:
+        """One step of expectation maximisation, and a little smoothing."""
         far, lift = self._window.rates
         totals = counts.sum(axis=-1, keepdims=True)
-        found = np.full((*counts.shape[:-1], self.bins), 1 / self.bins)
+        ratio = counts / (np.maximum(self.expected(found), _NEVER) * totals)  # of cells that nobody named, 0 / 0 is 0
+        sums = np.concatenate([np.zeros((*ratio.shape[:-1], 1)), np.cumsum(ratio, axis=-1)], axis=-1)
         first = np.arange(self.bins)
-        for _ in range(_ROUNDS):
-            ratio = counts / (np.maximum(self.expected(found), _NEVER) * totals)  # of cells that nobody named, 0 / 0 is 0
-            sums = np.concatenate([np.zeros((*ratio.shape[:-1], 1)), np.cumsum(ratio, axis=-1)], axis=-1)
-            inside = sums[..., first + self._window.width] - sums[..., first]
-            better = _smooth(found * (far * sums[..., -1:] + lift * inside))
-            moved = np.abs(better - found).sum(axis=-1).max()
-            found = better
-            if moved < _STILL:
-                break
-        return found
+        inside = sums[..., first + self._window.width] - sums[..., first]
+        return _smooth(found * (far * sums[..., -1:] + lift * inside))
 
 
 def best_arm(epsilon: Fraction, bins: int) -> int:

@@ -29,9 +29,7 @@ if TYPE_CHECKING:
     from discreet.local.outlook import Outlook
     from discreet.local.result import Result
 
-__all__ = ["TASK_VERSION", "Task", "canonical", "read_epsilon", "read_text"]
-
-TASK_VERSION = 1
+__all__ = ["Task", "canonical", "read_epsilon", "read_text"]
 
 _SMALLEST = Fraction(1, 10**100)
 _LARGEST = 1000
@@ -41,6 +39,8 @@ class Task(ABC):
     """What all tasks can do. A kind of task says how values are coded, by which protocol, and what a tally means."""
 
     kind: ClassVar[str]
+    version: ClassVar[int] = 1
+    """Of the JSON of this kind; another meaning is another version."""
     question: str
     period: str
     protocol: Protocol
@@ -85,7 +85,7 @@ class Task(ABC):
 
     def to_json(self) -> str:
         """The canonical text of the task."""
-        common = {"discreet": "local task", "version": TASK_VERSION, "kind": self.kind, "epsilon": str(self.epsilon)}
+        common = {"discreet": "local task", "version": self.version, "kind": self.kind, "epsilon": str(self.epsilon)}
         return canonical({**common, "question": self.question, "period": self.period, **self.facts})
 
     @cached_property

@@ -37,7 +37,7 @@ _OPTIONS = {
     Kind.bit: {"epsilon", "missing"},
     Kind.mean: {"epsilon", "lower", "upper", "step", "missing", "protocol"},
     Kind.distribution: {"epsilon", "lower", "upper", "bins", "missing"},
-    Kind.heavy_hitters: {"epsilon", "length", "alphabet", "most", "cells", "missing"},
+    Kind.heavy_hitters: {"epsilon", "length", "alphabet", "most", "missing"},
     Kind.repeated: {"epsilon", "permanent", "values", "domain", "missing"},
     Kind.attributes: {"of"},
 }

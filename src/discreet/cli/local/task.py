@@ -41,9 +41,6 @@ def run(
     length: Annotated[int | None, typer.Option(help="heavy-hitters: words are cut to so many symbols (8 unless told).")] = None,
     alphabet: Annotated[str | None, typer.Option(help="heavy-hitters: the characters of words (any bytes unless told).")] = None,
     most: Annotated[int | None, typer.Option(help="heavy-hitters: follow so many prefixes (100 unless told).")] = None,
-    cells: Annotated[
-        int | None, typer.Option(help="heavy-hitters: hash prefixes into so many cells (65536 unless told).")
-    ] = None,
     permanent: Annotated[float | None, typer.Option(help="repeated: what all reports about one value cost together.")] = None,
     values: Annotated[
         int | None, typer.Option(help="repeated: answer for so many different values of a person; all cost permanent each.")
@@ -80,7 +77,7 @@ def run(
     """
     own = {"domain": domain, "any_text": any_text or None, "max_bits": max_bits, "missing": missing, "protocol": protocol}
     numbers = {"lower": lower, "upper": upper, "step": step, "bins": bins}
-    words = {"length": length, "alphabet": alphabet, "most": most, "cells": cells}
+    words = {"length": length, "alphabet": alphabet, "most": most}
     several = {"epsilon": epsilon, "permanent": permanent, "values": values, "of": of or None}
     made = make(kind, question, period, {**own, **numbers, **words, **several})
     expected = None if people is None else str(made.plan(people))

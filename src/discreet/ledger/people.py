@@ -183,12 +183,12 @@ def _beside(kept: list[_Kept], ledger: Path, table: Table) -> Iterator[_Kept]:
 
 
 def _refusal(other: _Kept, ledger: Path, why: str) -> str:
-    naming = "" if other.people else f', and for the other one: discreet ledger people {other.ledger} "..."'
-    lost = "" if other.ledger.exists() else f" It is missing: put it back, or run: discreet ledger forget {other.ledger}."
+    name, there = other.ledger.name, other.ledger.exists()
+    naming = f', and of {name}: discreet ledger people {name} "..."' if there and not other.people else ""
+    lost = "" if there else f"; {name} is missing: put it back, or run: discreet ledger forget {name}"
     return (
-        f"These look like the people of the ledger {other.ledger} ({why}), so {ledger} would be a second budget for them. "
-        f'If they are the same people, write ledger="{other.ledger}". If they are others, say whose each budget is: '
-        f'people="..." here, in other words{naming}.{lost}'
+        f"{ledger.name} would be a second budget for what looks like the people of another ledger ({why}). If they are, write "
+        f'ledger="{other.ledger}"; if they are others, say whose each budget is: people="..." here{naming}{lost}.'
     )
 
 

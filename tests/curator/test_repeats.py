@@ -116,7 +116,22 @@ def test_previews_say_when_the_table_changed(file: Path, tmp_path: Path) -> None
     assert before(one, MEAN) == "Asked before, but the table changed since: it would be paid for again."
     assert before(one).startswith("Asked before: free")
     moved = file.rename(tmp_path / "moved.csv")
-    assert before(curator(moved, tmp_path)) == "Asked before, of a table in another place: free if this one holds the same."
+    assert before(curator(moved, tmp_path)) == "Asked before: free if this table holds the same as that one did."
+
+
+def test_frames_have_no_name_by_which_they_could_be_mixed_up(tmp_path: Path) -> None:
+    jan, feb = (pd.DataFrame({"id": ["a", "b"], "age": ages}) for ages in ([1, 2], [3, 4]))
+    first, second = curator(jan, tmp_path), curator(feb, tmp_path)
+    first.sql(COUNT, epsilon=1)
+    assert before(second) == "Asked before: free if this table holds the same as that one did."
+    second.sql(MEAN, epsilon=1)
+    assert before(first) == "Asked before: free."
+    assert before(second) == "Asked before, but the table changed since: it would be paid for again."
+    assert before(curator(jan, tmp_path)) == "Asked before: free if this table holds the same as that one did."
+    records = len(first.history())
+    for one, text in ((first, COUNT), (second, MEAN)) * 2:
+        assert one.sql(text, epsilon=1).repeated
+    assert len(first.history()) == records
 
 
 def test_tables_of_one_ledger_are_told_apart(file: Path, tmp_path: Path) -> None:
@@ -234,7 +249,7 @@ def test_no_fingerprint_is_shown(file: Path, tmp_path: Path) -> None:
     answer = one.sql(COUNT, epsilon=1)
     shown = f"{one.history()} {one!r} {answer} {answer.to_json()} {one.preview(COUNT, epsilon=1)}"
     salt = one._ledger().salt
-    secrets = [one._holding.fingerprint(salt), one._holding.called(salt), salt.hex()]
+    secrets = [one._holding.fingerprint(salt), str(one._holding.called(salt)), salt.hex()]
     assert all(secret not in shown for secret in secrets)
 
 

@@ -190,6 +190,43 @@ def test_colleagues_of_a_group_share_a_ledger() -> None:
     assert witnesses == "['state 10001', 'state 10002']"
 
 
+HOT = """
+import signal, sqlite3
+place = folder / "people-by-id.ledger"
+
+def die():
+    curator().sql(COUNT, epsilon=0.25)
+    place.chmod(0o644)
+    raw = sqlite3.connect(place, isolation_level=None)
+    raw.execute("PRAGMA cache_size = 1")
+    raw.execute("BEGIN IMMEDIATE")
+    for number in range(3, 300):
+        raw.execute("INSERT INTO records VALUES (?, ?, x'00')", (number, "y" * 5000))
+    os.kill(os.getpid(), signal.SIGKILL)  # in the middle of a transaction that is on disk already
+
+child = os.fork()
+if not child:
+    become(10001)
+    die()
+os.waitpid(child, 0)
+print(Path(f"{place}-journal").stat().st_size > 0)
+print(as_another(20001, lambda: refused(curator)))
+print(as_another(10001, lambda: float(curator().budget.spent)))
+print(as_another(20001, lambda: float(curator().budget.spent)))
+folder.chmod(0o700)
+print(as_another(20001, lambda: refused(curator)))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can become others")
+def test_what_a_crashed_writer_left_is_for_writers_to_clean_up() -> None:
+    hot, waiting, cleaned, looked, closed = run(HOT)
+    assert hot == "True"
+    assert "in the middle of a payment" in waiting
+    assert (cleaned, looked) == ("0.25", "0.25")
+    assert "out of this user's reach" in closed
+
+
 def test_a_new_ledger_is_for_its_owner_only_and_keeps_what_it_is_given(tmp_path: Path) -> None:
     import discreet as dp
 

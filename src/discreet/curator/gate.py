@@ -53,7 +53,7 @@ class Held(Protocol):
 
     def fingerprint(self, salt: bytes) -> str: ...
     def declared(self, salt: bytes) -> str | None: ...
-    def called(self, salt: bytes) -> str: ...
+    def called(self, salt: bytes) -> str | None: ...
     def engine(self, fingerprint: str) -> Engine: ...
 
 
@@ -69,7 +69,8 @@ def ask(priced: Priced, ledger: Ledger, held: Held) -> list[Answer]:
     digest, table, fingerprint = _digest(priced), held.called(ledger.salt), held.fingerprint(ledger.salt)
     stored = _stored(ledger, digest, fingerprint, amount)
     if stored is not None:
-        ledger.see(table, fingerprint)
+        if table is not None:
+            ledger.see(table, fingerprint)
         return [
             _finished(replace(answer, repeated=True), plan, answer.cost, ledger.account)
             for answer, plan in zip(stored, plans, strict=True)
@@ -103,7 +104,7 @@ def asked_before(priced: Priced, ledger: Ledger, held: Held) -> str:
     if same is False:
         return "Asked before, but the table changed since: it would be paid for again."
     if same is None:
-        return "Asked before, of a table in another place: free if this one holds the same."
+        return "Asked before: free if this table holds the same as that one did."
     return "Asked before: free." if declared else "Asked before: free, unless the table changed since it was last opened."
 
 

@@ -45,7 +45,7 @@ class Holding:
         self.schema = Schema(dict(columns), unit, {name: facts_of_public(held) for name, held in self._public.items()})
         source = _resolved(source)  # now, whatever the working folder is when questions come
         self._path, self._table, self._memory = source if isinstance(source, str | os.PathLike) else None, table, memory
-        self._version, self._known = version, dict[bytes, Identities]()
+        self._version, self._known, self._hashed = version, dict[bytes, Identities](), dict[bytes, str]()
         self._opening = threading.Lock()
         self._engine: DuckDBEngine | None = None
         self._counted = ""  # the fingerprint of what it was opened on
@@ -66,7 +66,7 @@ class Holding:
         folder, path, unit = self._folder(), Path(self._path), self.schema.unit
         if people:
             return folder / f"{_slug(people)}.ledger"
-        pattern = _is_pattern(path) and not path.exists()
+        pattern = _is_pattern(path) and not os.path.exists(path)
         own = folder / "discreet.ledger" if pattern else Path(os.path.realpath(path)).with_suffix(".ledger")
         shared = own if isinstance(unit, Rows) else folder / f"people-by-{_slug(unit.id.lower())}.ledger"
         return own if begun(own) else shared
@@ -84,27 +84,32 @@ class Holding:
         """The folder of a file; for a pattern the one that all its files are in, however many there are today."""
         assert self._path is not None
         path = Path(self._path)
-        if path.exists() or not _is_pattern(path):
+        if os.path.exists(path) or not _is_pattern(path):
             return Path(os.path.realpath(path)).parent
         while _is_pattern(path):
             path = path.parent
         return Path(os.path.realpath(path))
 
-    def called(self, salt: bytes) -> str:
-        """A keyed hash of what the table is called, which stays when what it holds changes."""
-        parts = ("table", self.facts().source or "a frame", self._table or "")
-        return hashed(salt, (part.encode(errors="surrogateescape") for part in parts))
+    def called(self, salt: bytes) -> str | None:
+        """A keyed hash of the table's path, which stays when what it holds changes; a frame has no name."""
+        source = self.facts().source
+        if source is None:
+            return None
+        return hashed(salt, (part.encode(errors="surrogateescape") for part in ("table", source, self._table or "")))
 
     def declared(self, salt: bytes) -> str | None:
-        """The fingerprint, where the owner declares a version and nothing needs to be read."""
+        """The fingerprint, where it takes no look at a table: the owner declares a version, or it is a frame that was hashed."""
         if self._version is None:
-            return None
+            return self._hashed.get(salt) if self._path is None else None
         return self._with_public(salt, hashed(salt, [b"version", self._version.encode(errors="surrogatepass")]))
 
     def fingerprint(self, salt: bytes) -> str:
         """A keyed hash of what all tables hold."""
-        known = self._known.setdefault(salt, Identities(salt))
-        return self.declared(salt) or self._with_public(salt, self.source().fingerprint(salt, known))
+        found = self.declared(salt)
+        if found is None:
+            known = self._known.setdefault(salt, Identities(salt))
+            found = self._hashed[salt] = self._with_public(salt, self.source().fingerprint(salt, known))
+        return found
 
     def _with_public(self, salt: bytes, private: str) -> str:
         public = [f"{held.fingerprint(salt)} {name}" for name, held in sorted(self._public.items())]

@@ -25,17 +25,17 @@ class Identities:
 
     def __init__(self, salt: bytes) -> None:
         self._name = f"{sha256(b'contents' + salt).hexdigest()}.json"
-        self._known: dict[str, str] = {}
+        self._known: dict[str, str] | None = None
 
     def get(self, state: str) -> str | None:
         """The hash of a file in this state."""
-        if state not in self._known:
-            self._known = self._read() | self._known
+        if self._known is None:
+            self._known = self._read()
         return self._known.get(state)
 
     def update(self, found: dict[str, str]) -> None:
         """Keep hashes; the oldest go."""
-        self._known = self._read() | self._known | found
+        self._known = self._read() | (self._known or {}) | found
         kept = dict(list(self._known.items())[-_MOST:])
         aside = self._place().with_suffix(f".{os.getpid()}")
         with contextlib.suppress(OSError):

@@ -179,14 +179,14 @@ class Ledger:
                 self._bear_witness(database)
         return found
 
-    def repeats(self, plan: str, table: str, data: str | None = None) -> tuple[tuple[Entry, ...], bool | None]:
+    def repeats(self, plan: str, table: str | None, data: str | None = None) -> tuple[tuple[Entry, ...], bool | None]:
         """Answered questions with this plan, oldest first, and whether the table is still what the last of them was asked of.
 
-        That is decided without the table: by ``data`` where it is declared, else by what the table was when it was last opened
-        (None: it was never opened by this name). If it is the same, only those that may be given again are listed.
+        That is decided without the table: by ``data`` where they are known, else by what the table was when it was last opened
+        (None: it has no name, or never was by this one). If it is the same, only those that may be given again are listed.
         """
         with self._reading() as (database, _):
-            chain, now_held = self._chain, self._chain.tables.get(table) if data is None else data
+            chain, now_held = self._chain, self._chain.tables.get(table or "") if data is None else data
             same = [] if now_held is None else chain.repeatable(plan, now_held)
             held_before = [held for asked, held in chain.asked if asked == plan]
             numbers = same or sorted(number for held in held_before for number in chain.repeatable(plan, held))

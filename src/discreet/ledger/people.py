@@ -134,7 +134,7 @@ def moved(ledger: Path, id: str) -> None:
     """A ledger that is trusted here, and is gone from where it was: what is remembered of the old place is that of the new."""
     for old in {kept.ledger for kept in (_kept() if _place().exists() else [])} - {ledger}:
         try:
-            seen = None if old.exists() else witness.read(old)
+            seen = None if os.path.exists(old) else witness.read(old)
         except LedgerRefused:
             continue  # a damaged witness of another one
         if seen is not None and seen.ledger == id:
@@ -159,9 +159,9 @@ def _compare(kept: list[_Kept], ledger: Path, people: str, table: Table) -> None
 
 def _counts(ledger: Path) -> bool:
     """Whether a remembered ledger still matters: a deleted one does, unless it went with a temporary folder."""
-    if not ledger.parent.is_dir() and ledger.is_relative_to(os.path.realpath(tempfile.gettempdir())):
+    if not os.path.isdir(ledger.parent) and ledger.is_relative_to(os.path.realpath(tempfile.gettempdir())):
         return False
-    return ledger.exists() or witness.place(ledger).exists()
+    return os.path.exists(ledger) or os.path.exists(witness.place(ledger))
 
 
 def _beside(kept: list[_Kept], ledger: Path, table: Table) -> Iterator[_Kept]:
@@ -170,7 +170,7 @@ def _beside(kept: list[_Kept], ledger: Path, table: Table) -> Iterator[_Kept]:
         return
     known = {one.ledger for one in kept} | {ledger}
     for file in sorted(Path(table.folder).glob("*.ledger")):
-        if file in known or not file.is_file():
+        if file in known or not os.path.isfile(file):
             continue
         chain = Chain()
         try:
@@ -183,7 +183,7 @@ def _beside(kept: list[_Kept], ledger: Path, table: Table) -> Iterator[_Kept]:
 
 
 def _refusal(other: _Kept, ledger: Path, why: str) -> str:
-    name, there = other.ledger.name, other.ledger.exists()
+    name, there = other.ledger.name, os.path.exists(other.ledger)
     naming = f', and of {name}: discreet ledger people {name} "..."' if there and not other.people else ""
     lost = "" if there else f"; {name} is missing: put it back, or run: discreet ledger forget {name}"
     return (

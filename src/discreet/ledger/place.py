@@ -17,14 +17,14 @@ __all__ = ["distrust", "is_writable", "real", "writable"]
 def real(path: str | os.PathLike[str]) -> Path:
     """The one path of a ledger, through all links."""
     found = Path(os.path.realpath(path))
-    if found.is_dir() or not found.parent.is_dir():
+    if os.path.isdir(found) or not os.path.isdir(found.parent):
         raise LedgerRefused(f"A ledger is a file in a folder that exists, which {found} is not; name such a file.")
     return found
 
 
 def is_writable(path: Path) -> bool:
     """Whether this user may write the ledger at a real path: the file, and the folder, in which its journal comes and goes."""
-    return os.access(path.parent, os.W_OK) and (not path.exists() or os.access(path, os.W_OK))
+    return os.access(path.parent, os.W_OK) and (not os.path.exists(path) or os.access(path, os.W_OK))
 
 
 def writable(path: str | os.PathLike[str]) -> Path:
@@ -42,7 +42,7 @@ def distrust(path: Path, what: str) -> str:
     """Why a ledger is not believed, and what its owner can do."""
     then = (
         f"or, if you are sure that this is it, run: discreet ledger adopt {path}."
-        if path.exists()
+        if os.path.exists(path)
         else f"or, to begin anew although what was answered before stays answered, run: discreet ledger forget {path}."
     )
     return f"The ledger {path.name} {what}, so nobody knows how much was spent. Put the latest copy back, {then}"

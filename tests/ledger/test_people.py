@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from contract.refusals import refused
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import LedgerRefused, ParameterError
@@ -116,6 +116,45 @@ def test_a_table_that_pays_elsewhere_does_not_come_to_a_ledger_of_others(tmp_pat
     opened(tmp_path / "second", staff)
     refused(lambda: opened(tmp_path / "second", table(tmp_path)), LedgerRefused, "the same file")
     assert Ledger.open(tmp_path / "second").account.spent.epsilon == 0.1
+
+
+def test_nobody_takes_the_name_of_others(tmp_path: Path) -> None:
+    first = opened(tmp_path / "first", table(tmp_path), "patients")
+    second = opened(tmp_path / "second", frame("employee", frozenset({"grade"})))
+    refused(lambda: second.name("Patients"), LedgerRefused, "it is the budget of patients")
+    staff = frame("employee", frozenset({"grade"}))
+    refused(lambda: opened(second.path, staff, "patients"), LedgerRefused, "it is the budget of patients")
+    assert (second.people, second.account.spent.epsilon) == ("", 0.1)
+    second.name("staff")
+    shutil.copy(first.path, tmp_path / "copy")
+    adopt(tmp_path / "copy")
+    refused(lambda: opened(tmp_path / "copy", table(tmp_path), "patients"), LedgerRefused, f'ledger="{first.path}"')
+
+
+_steps = st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(["", "x", "y"]), _tables), min_size=2, max_size=8)
+
+
+@given(steps=_steps)
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_whatever_is_begun_no_two_ledgers_look_alike(steps: list[tuple[str, str, Table]], tmp_path: Path) -> None:
+    """Of any two ledgers, either both say whose they are, in different words, or no table of one is like one of the other."""
+    folder = Path(tempfile.mkdtemp(dir=tmp_path))
+    paying: dict[str, list[Table]] = {}
+    names: dict[str, str] = {}
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("XDG_STATE_HOME", str(folder / "state"))
+        patched.setenv("LOCALAPPDATA", str(folder / "state"))
+        for place, whose, about in steps:
+            try:
+                names[place] = Ledger.open(folder / place, BUDGET, UNIT, whose, about).people
+            except LedgerRefused:
+                continue
+            paying.setdefault(place, []).append(about)
+    assert steps[0][0] in paying
+    for one, other in [(a, b) for a in paying for b in paying if a < b]:
+        assert not names[one] or names[one] != names[other]
+        if not (names[one] and names[other]):
+            assert not any(mine.likeness(yours) for mine in paying[one] for yours in paying[other])
 
 
 BEGIN = """

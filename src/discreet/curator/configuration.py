@@ -4,6 +4,7 @@ Numbers mean the decimals that were written: 0.01 is a hundredth. Paths are rela
 
     version = 1
     source = "hospital.parquet"
+    people = "patients of the clinic"
     [unit]
     person = "patient_id"
     rows = 8

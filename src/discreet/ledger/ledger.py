@@ -234,9 +234,11 @@ class Ledger:
             self._bear_witness(database)
 
     def name(self, people: str) -> None:
-        """Say whose budget it is, also in other words than before."""
+        """Say whose budget it is, also in other words than before; nobody has two."""
+        people = checked_name(people)
+        register.check(self.path, people)
         with self._writing() as database:
-            self._append(database, {"kind": "named", "time": now(), "people": checked_name(people)})
+            self._append(database, {"kind": "named", "time": now(), "people": people})
             self._bear_witness(database)
         register.remember(self.path, self._chain.people)
 

@@ -94,8 +94,8 @@ def begun(ledger: Path) -> bool:
     return witness.read(ledger) is not None
 
 
-def check(ledger: Path, people: str, table: Table) -> None:
-    """Refuse a ledger that would be a second budget of what looks like the same people."""
+def check(ledger: Path, people: str, table: Table | None = None) -> None:
+    """Refuse a ledger that would be a second budget of what looks like the same people, or a name that another one has."""
     _compare(_kept() if _place().exists() else [], ledger, people, table)
 
 
@@ -144,15 +144,18 @@ def moved(ledger: Path, id: str) -> None:
             witness.remove(old)
 
 
-def _compare(kept: list[_Kept], ledger: Path, people: str, table: Table) -> None:
+def _compare(kept: list[_Kept], ledger: Path, people: str, table: Table | None) -> None:
+    """One name is one ledger; so is one table, and all that look like it, unless both ledgers say that they are others'."""
     ours = [one for one in kept if one.ledger == ledger]
-    if table in [one.table for one in ours] or (not ours and begun(ledger)):
-        return
+    others = [one for one in kept if one.ledger != ledger and _counts(one.ledger)]
     people = people or next((one.people for one in ours), "")
-    for one in [*(one for one in kept if one.ledger != ledger and _counts(one.ledger)), *_beside(kept, ledger, table)]:
-        if people and one.people and not alike(people, one.people):
-            continue
-        why = f"it is the budget of {one.people}" if people and one.people else table.likeness(one.table)
+    for one in others:
+        if people and one.people and alike(people, one.people):
+            raise LedgerRefused(_refusal(one, ledger, f"it is the budget of {one.people}"))
+    if table is None or table in [one.table for one in ours] or (not ours and begun(ledger)):
+        return
+    for one in [*others, *_beside(kept, ledger, table)]:
+        why = "" if people and one.people else table.likeness(one.table)
         if why:
             raise LedgerRefused(_refusal(one, ledger, why))
 

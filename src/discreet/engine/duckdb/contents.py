@@ -83,7 +83,9 @@ def _of_file(file: Path, salt: bytes, known: Known, found: dict[str, str]) -> st
             if begin - max(before[3:]) > _FRESH:
                 found[label] = content
             return content
-    raise ParameterError(f"{file} is being written, so nobody can say what it holds; ask again when that is done.")
+    raise ParameterError(
+        f"{file} is being written, so nobody can say what it holds; ask again when that is done, or declare a version=."
+    )
 
 
 def _of_bytes(opened: RawIOBase, salt: bytes) -> str:

@@ -187,6 +187,18 @@ def test_of_ledgers_that_begin_at_once_one_is_first(tmp_path: Path) -> None:
     assert sorted(racer.communicate(timeout=120)[0].strip() for racer in racers) == ["begun", "refused", "refused", "refused"]
 
 
+def test_whoever_comes_between_two_steps_of_beginning_is_second(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = people.begin
+
+    def and_then_another(ledger: Path, whose: str, about: Table) -> None:
+        real(ledger, whose, about)
+        monkeypatch.setattr(people, "begin", real)
+        refused(lambda: opened(tmp_path / "second", frame()), LedgerRefused, f'ledger="{tmp_path / "first"}"')
+
+    monkeypatch.setattr(people, "begin", and_then_another)
+    opened(tmp_path / "first", frame())
+
+
 KILLED = """
 import os, signal, sys
 from discreet.ledger import Ledger, ledger as ledgers, people, sqlite

@@ -206,6 +206,14 @@ def test_an_owners_file_may_be_opened_from_anywhere(tmp_path: Path, monkeypatch:
     assert (again.budget.spent.epsilon, again.people, again.ledger.name) == (0.5, "patients", "patients.ledger")
 
 
+@pytest.mark.parametrize("odd", ["\ud800", "a\0b", 7, b"\0"], ids=["surrogate", "nothing", "number", "bytes"])
+def test_paths_that_cannot_be_are_sentences(odd: object, tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match=r'write ledger="hospital\.ledger"'):
+        curator(tmp_path / "jan.csv", ledger=odd)
+    with pytest.raises(ParameterError, match="give"):
+        curator(odd)
+
+
 def test_a_folder_that_does_not_exist_yet_has_previews(tmp_path: Path) -> None:
     one = curator(tmp_path / "later" / "jan.csv")
     assert one.preview(COUNT, epsilon=0.5).cost == "epsilon=0.5"

@@ -35,6 +35,7 @@ from discreet.errors import DiscreetError, ParameterError
 from discreet.ledger.entry import Entry
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.people import check, checked_name
+from discreet.ledger.place import resolved
 from discreet.mechanisms.values import Number
 from discreet.plan.accuracy import Accuracy
 from discreet.plan.builder import Asked, Draft
@@ -88,7 +89,7 @@ class Curator:
         self._people = "" if people is None else checked_name(people)
         self._holding = Holding(source, columns, unit, public or {}, table=table, memory=memory, version=version)
         self._budget = budget
-        self._place = Path(os.path.realpath(self._holding.ledger_beside(self._people) if ledger is None else ledger))
+        self._place = resolved(self._holding.ledger_beside(self._people) if ledger is None else ledger)
         self._process = os.getpid()
         self._opening = threading.Lock()
         self._asking = [threading.Lock() for _ in range(_STRIPES)]

@@ -174,7 +174,13 @@ def _is_pattern(path: Path) -> bool:
 def _resolved(source: object) -> object:
     """A path that no longer depends on the working folder; anything else as it is."""
     path = os.fspath(source) if isinstance(source, str | os.PathLike) else None
-    return os.path.abspath(path) if isinstance(path, str) and path else source
+    if not isinstance(path, str) or not path:
+        return source
+    try:
+        os.fsencode(path)
+    except UnicodeEncodeError:
+        raise ParameterError("No file can have this name; give the path of one that is there, or will be.") from None
+    return os.path.abspath(path)
 
 
 def _slug(text: str) -> str:

@@ -22,7 +22,7 @@ from discreet.ledger import sqlite, witness
 from discreet.ledger.chain import Chain, entry_of, opening
 from discreet.ledger.entry import START, Entry, Facts, Record, canonical, now, seal
 from discreet.ledger.people import Table, alike, checked_name
-from discreet.ledger.place import distrust, real, writable
+from discreet.ledger.place import distrust, real, resolved, writable
 from discreet.ledger.witness import Witness
 from discreet.privacy import Privacy
 from discreet.privacy.account import Account
@@ -122,7 +122,7 @@ class Ledger:
         Nothing is written, so it may be a file, or in a folder, that this user cannot write to, and one that this user never saw:
         whoever pays from it must first adopt it.
         """
-        if not register.begun(Path(os.path.realpath(path))):
+        if not register.begun(resolved(path)):
             return None
         self = cls(real(path))
         if not self.path.exists():

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 from discreet.errors import LedgerRefused
 from discreet.ledger import people, sqlite, witness
 from discreet.ledger.ledger import Ledger
-from discreet.ledger.place import writable
+from discreet.ledger.place import resolved, writable
 
 __all__ = ["adopt", "forget"]
 
@@ -32,7 +31,7 @@ def adopt(path: str | os.PathLike[str]) -> Ledger:
 
 def forget(path: str | os.PathLike[str]) -> None:
     """Let a new ledger be made where one was deleted, or for its people. What it answered stays answered, and is not counted."""
-    place = Path(os.path.realpath(path))  # its folder may be gone too
+    place = resolved(path)  # its folder may be gone too
     if place.exists():
         raise LedgerRefused(f"The ledger {place} is there, and is not forgotten; move it away first, and keep it.")
     if not (people.forget(place) | witness.remove(place)):

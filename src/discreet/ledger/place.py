@@ -9,14 +9,22 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from discreet.errors import LedgerRefused
+from discreet.errors import LedgerRefused, ParameterError
 
-__all__ = ["distrust", "is_writable", "real", "writable"]
+__all__ = ["distrust", "is_writable", "real", "resolved", "writable"]
+
+
+def resolved(path: str | os.PathLike[str]) -> Path:
+    """A path that no longer depends on links or the working folder."""
+    try:
+        return Path(os.path.realpath(os.fsdecode(path)))
+    except (TypeError, ValueError):
+        raise ParameterError('A ledger is named by a path; write ledger="hospital.ledger".') from None
 
 
 def real(path: str | os.PathLike[str]) -> Path:
     """The one path of a ledger, through all links."""
-    found = Path(os.path.realpath(path))
+    found = resolved(path)
     if os.path.isdir(found) or not os.path.isdir(found.parent):
         raise LedgerRefused(f"A ledger is a file in a folder that exists, which {found} is not; name such a file.")
     return found

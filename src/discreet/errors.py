@@ -5,7 +5,8 @@
     ├── ValueRefused        the private value cannot be handled (NaN, wrong type, too large for the grid)
     ├── Exhausted           a mechanism has given all the answers it was paid for
     ├── BudgetExceeded      what is left of a budget is less than what was asked; says spent, requested and left
-    ├── LedgerRefused       the ledger of a budget is missing, rolled back, damaged or cannot be written; nothing is answered
+    ├── LedgerRefused       the ledger of a budget is missing, rolled back, damaged, cannot be written, or is a second one for
+    │                       what looks like the same people; nothing is answered
     ├── EngineError         the engine could not finish a question (memory, disk, a file that changed); it never says on which row
     └── EntropyError        the system's generator failed, or recorded words ran out
 

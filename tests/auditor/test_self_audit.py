@@ -215,6 +215,7 @@ def asking(memory: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Asking]:
                     columns={"x": dp.integer(0, 100), "g": dp.category("a", "b"), "city": dp.text()},
                     budget=budget,
                     ledger=memory / f"{len(rows)}.ledger",
+                    people=f"{len(rows)} made-up people",  # neighbours look alike
                     public={"weights": WEIGHTS},
                 )
             return [list(row.values()) for row in question(opened[len(rows)], next(numbers)).rows()]

@@ -71,7 +71,9 @@ def test_preview_is_free_and_reads_no_rows(discreet: Run, people: str, capsys: p
     facts = json.loads(capsys.readouterr().out)
     assert (facts["version"], facts["groups"], facts["lines"][0]["output"]) == (1, 2, "n")
     assert discreet("budget", people) == 0
-    assert [line.split()[2] for line in capsys.readouterr().out.splitlines()[2:]] == ["0", "0", "0"]
+    first, _, *table = capsys.readouterr().out.splitlines()
+    assert first == f"Ledger: {Path('people-by-id.ledger').resolve()}"
+    assert [line.split()[2] for line in table[2:]] == ["0", "0", "0"]
 
 
 def test_budget_and_history(discreet: Run, people: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -93,33 +95,33 @@ def test_budget_and_history(discreet: Run, people: str, capsys: pytest.CaptureFi
 
 def test_a_restored_ledger_must_be_adopted(discreet: Run, people: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert discreet("query", people, "SELECT count(*) AS n FROM data", "--epsilon", "0.1") == 0
-    shutil.copy("people.ledger", "old")
+    shutil.copy("people-by-id.ledger", "old")
     assert discreet("query", people, WARDS, "--epsilon", "1") == 0
-    shutil.copy("old", "people.ledger")
-    for rest in Path().glob("people.ledger-*"):
+    shutil.copy("old", "people-by-id.ledger")
+    for rest in Path().glob("people-by-id.ledger-*"):
         rest.unlink()
     assert discreet("query", people, WARDS, "--epsilon", "1") == 2
     assert "discreet ledger adopt" in capsys.readouterr().err
-    assert discreet("ledger", "adopt", "people.ledger") == 0
-    assert "Adopted people.ledger: epsilon 0.1 of 2 spent" in capsys.readouterr().out
+    assert discreet("ledger", "adopt", "people-by-id.ledger") == 0
+    assert "Adopted people-by-id.ledger: epsilon 0.1 of 2 spent" in capsys.readouterr().out
     assert discreet("query", people, WARDS, "--epsilon", "1") == 0
     assert discreet("ledger", "adopt", "missing.ledger") == 2
 
 
 def test_a_deleted_ledger_is_begun_anew_on_purpose_only(discreet: Run, people: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert discreet("budget", people) == discreet("preview", people, WARDS, "--epsilon", "1") == 0
-    assert not Path("people.ledger").exists()
+    assert not Path("people-by-id.ledger").exists()
     assert discreet("query", people, WARDS, "--epsilon", "1") == 0
-    assert discreet("ledger", "forget", "people.ledger") == 2
-    Path("people.ledger").unlink()
+    assert discreet("ledger", "forget", "people-by-id.ledger") == 2
+    Path("people-by-id.ledger").unlink()
     capsys.readouterr()
     assert discreet("query", people, WARDS, "--epsilon", "1") == discreet("budget", people) == 2
     assert "discreet ledger forget" in capsys.readouterr().err
-    assert discreet("ledger", "forget", "people.ledger") == 0
+    assert discreet("ledger", "forget", "people-by-id.ledger") == 0
     assert discreet("query", people, WARDS, "--epsilon", "1") == 0
 
 
-@pytest.mark.parametrize("command", ["init", "preview", "query", "budget", "ledger adopt", "ledger forget"])
+@pytest.mark.parametrize("command", ["init", "preview", "query", "budget", "ledger adopt", "ledger people", "ledger forget"])
 def test_help_has_an_example(command: str, discreet: Run, capsys: pytest.CaptureFixture[str]) -> None:
     assert discreet(*command.split(), "--help") == 0
     said = capsys.readouterr().out
@@ -153,3 +155,43 @@ def test_an_unforeseen_failure_shows_no_variables() -> None:
     done = subprocess.run([sys.executable, "-c", program, "fail"], capture_output=True, text=True, check=False)
     assert "RuntimeError" in done.stderr
     assert "somebody" not in done.stderr
+
+
+def test_whose_budget_it_is(discreet: Run, people: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A month later, elsewhere: refused until the owner says that they are the same people, or that they are others."""
+    assert discreet("query", people, WARDS, "--epsilon", "1") == 0
+    shutil.copy("people.csv", "february.csv")
+    Path("february.toml").write_text(Path(people).read_text().replace("people.csv", "february.csv"))
+    capsys.readouterr()
+    assert discreet("budget", "february.toml", "--format", "json") == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert (facts["spent"]["epsilon"], facts["people"], Path(facts["ledger"]).name) == (1, None, "people-by-id.ledger")
+    Path("else").mkdir()
+    shutil.copy("people.csv", "else")
+    elsewhere = 'people = "members of the club"\n' + Path(people).read_text()
+    Path("else/people.toml").write_text(elsewhere)
+    assert discreet("query", "else/people.toml", WARDS, "--epsilon", "1") == 2
+    assert "discreet ledger people people-by-id.ledger" in capsys.readouterr().err
+    assert discreet("ledger", "people", "people-by-id.ledger", "patients of the clinic") == 0
+    assert "is the budget of patients of the clinic." in capsys.readouterr().out
+    assert discreet("query", "else/people.toml", WARDS, "--epsilon", "1") == 0
+    capsys.readouterr()
+    assert discreet("budget", people) == discreet("budget", "else/people.toml") == 0
+    said = capsys.readouterr().out
+    assert "people-by-id.ledger, the budget of patients of the clinic" in said
+    assert "members-of-the-club.ledger, the budget of members of the club" in said
+    for wrong in (("missing.ledger", "nobody"), ("people-by-id.ledger", "")):
+        assert discreet("ledger", "people", *wrong) == 2
+
+
+def test_a_ledger_of_a_folder_that_is_gone_is_forgotten(discreet: Run, people: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("old").mkdir()
+    for name in ("people.csv", people):
+        shutil.copy(name, "old")
+    assert discreet("query", f"old/{people}", WARDS, "--epsilon", "1") == 0
+    Path("old/people-by-id.ledger").unlink()
+    assert discreet("query", people, WARDS, "--epsilon", "1") == 2
+    assert "discreet ledger forget" in capsys.readouterr().err
+    shutil.rmtree("old")
+    assert discreet("ledger", "forget", "old/people-by-id.ledger") == 0
+    assert discreet("query", people, WARDS, "--epsilon", "1") == 0

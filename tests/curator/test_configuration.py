@@ -22,6 +22,8 @@ HOSPITAL = """\
 version = 1
 source = "hospital.parquet"
 ledger = "books/hospital.ledger"
+people = "patients of the clinic"
+data_version = "2026-11"
 [unit]
 person = "patient_id"
 rows = 8
@@ -58,6 +60,8 @@ def test_everything_it_can_say(tmp_path: Path) -> None:
         "source": str(tmp_path / "hospital.parquet"),
         "table": None,
         "ledger": str(tmp_path / "books/hospital.ledger"),
+        "people": "patients of the clinic",
+        "version": "2026-11",
         "unit": person("patient_id", rows=8, groups=3),
         "budget": Budget(epsilon=3, delta=Fraction(1, 10**6)),
         "columns": {
@@ -106,6 +110,8 @@ MISTAKES = {
     "no source": ('source = "hospital.parquet"\n', "", 'write source = "hospital.parquet"'),
     "a number for a source": ('"hospital.parquet"', "7", 'write source = "hospital.parquet"'),
     "a number for a ledger": ('"books/hospital.ledger"', "7", 'write ledger = "hospital.ledger"'),
+    "a number for people": ('"patients of the clinic"', "7", 'write people = "patients of the clinic"'),
+    "a number for a version": ('"2026-11"', "11", 'write data_version = "2026-11"'),
     "no unit": ('[unit]\nperson = "patient_id"\nrows = 8\ngroups = 3\n', "", "there is no [unit]; say who is protected"),
     "unit key": ("groups = 3", "group = 3", "[unit] has an unknown key group (did you mean groups?)"),
     "no groups": ("groups = 3\n", "", "does not say groups"),

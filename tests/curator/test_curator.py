@@ -221,6 +221,22 @@ def test_previews_need_no_data_and_halving_halves(tmp_path: Path) -> None:
     assert "missing=" not in str(offered)
 
 
+@pytest.mark.parametrize("cost", [1, 8, 10**3, 10**6], ids=str)
+@pytest.mark.parametrize("unit", [dp.rows(), dp.rows(neighbours="replace", size=2000)], ids=["add-remove", "replace"])
+@pytest.mark.parametrize("kind", ["epsilon", "rho"])
+def test_only_what_has_no_noise_is_called_exact(cost: int, unit: object, kind: str, tmp_path: Path) -> None:
+    """Gaussian noise of deviation 0.25 is 0 in 95.4 % of all draws: its half-width is 0, and it is noise all the same."""
+    hospital = curator(tmp_path, unit=unit, budget=dp.Budget(**{kind: 10**7}))
+    for text in ("count(*) AS n", "sum(debt) AS s", "count(*) FILTER (WHERE age > 3) AS n"):
+        offered = hospital.preview(f"SELECT {text} FROM data", **{kind: cost})
+        public = unit != dp.rows() and text == "count(*) AS n"
+        assert ("exact" in offered.lines[0].meaning) == (offered.lines[0].mechanism == "public") == public
+        assert (offered.cost == "nothing") == public
+    if kind == "rho" and cost == 8 and unit == dp.rows():
+        line = hospital.preview("SELECT count(*) AS n FROM data", rho=8).lines[0]
+        assert (line.error, line.meaning) == (0, "± 0: right at least 95 % of the time")
+
+
 def test_previews_say_what_a_declaration_would_save(tmp_path: Path) -> None:
     hospital = curator(tmp_path)
     assert "debt may be missing" in str(hospital.preview("SELECT count(*) AS n, avg(debt) AS d FROM data", epsilon=0.5))

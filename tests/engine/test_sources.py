@@ -156,38 +156,6 @@ def test_names_are_quoted_everywhere(tmp_path: Path) -> None:
             assert session.fetch(f"SELECT * FROM {RELATION}").column_names == [name]
 
 
-def test_the_fingerprint_of_a_file_is_its_path_size_and_time(tmp_path: Path) -> None:
-    place = tmp_path / "x.parquet"
-    pq.write_table(TABLE, place)
-    source = open_source(place)
-    first = source.fingerprint(SALT)
-    assert first == open_source(place).fingerprint(SALT) == source.fingerprint(SALT)
-    assert first != source.fingerprint(b"t" * 32)
-    os.utime(place, ns=(1, 1))
-    assert source.fingerprint(SALT) != first
-    place.unlink()
-    with pytest.raises(ParameterError, match="vanished"):
-        source.fingerprint(SALT)
-
-
-def test_the_fingerprint_of_a_frame_is_its_contents() -> None:
-    def of(table: object, salt: bytes = SALT) -> str:
-        return open_source(table).fingerprint(salt)
-
-    first = of(TABLE)
-    assert first == of(pa.table({"Age": [1, 2, 3], "word": ["a", "b", None]}))
-    others = [
-        of(TABLE, b"t" * 32),
-        of(TABLE.rename_columns(["age", "word"])),
-        of(pa.table({"Age": [1.0, 2, 3], "word": ["a", "b", None]})),
-        of(pa.table({"Age": [1, 2, 4], "word": ["a", "b", None]})),
-        of(pa.table({"Age": [1, 2, 3], "word": ["a", "b", ""]})),
-        of(TABLE.slice(0, 2)),
-        of(TABLE.slice(0, 0)),
-    ]
-    assert len({first, *others}) == 8
-
-
 def test_an_empty_table_is_a_table(tmp_path: Path) -> None:
     pq.write_table(TABLE.slice(0, 0), tmp_path / "x.parquet")
     for source in (TABLE.slice(0, 0), tmp_path / "x.parquet", pl.from_arrow(TABLE.slice(0, 0))):

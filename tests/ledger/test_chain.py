@@ -40,9 +40,9 @@ def known(facts: list[Facts]) -> Chain:
 
 def test_ten_thousand_entries_are_verified_in_less_than_a_second() -> None:
     records, chain = chained(entries(10_000)), Chain()
-    begin = time.perf_counter()
+    begin = time.process_time()
     chain.extend(records)
-    assert time.perf_counter() - begin < 1.0  # about 0.1 s
+    assert time.process_time() - begin < 1.0  # about 0.1 s
     assert (chain.head, len(chain.answers), chain.unanswered) == (20_000, 10_000, set())
 
 
@@ -86,5 +86,5 @@ def test_chains_that_make_no_sense_are_refused(facts: list[Facts]) -> None:
 
 
 def test_ledgers_of_a_later_version_are_refused() -> None:
-    with pytest.raises(LedgerRefused, match="version 2, and this discreet reads 1; update"):
-        Chain().extend(chained([opening(Budget(epsilon=1)) | {"version": 2}]))
+    with pytest.raises(LedgerRefused, match="version 3, and this discreet reads 2; update"):
+        Chain().extend(chained([opening(Budget(epsilon=1)) | {"version": 3}]))

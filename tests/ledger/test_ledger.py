@@ -241,7 +241,7 @@ def test_links_lead_to_one_ledger(path: Path, tmp_path: Path) -> None:
 
 def test_paying_is_quick_and_does_not_get_slower(path: Path) -> None:
     ledger = Ledger.open(path, Budget(epsilon=1000, delta=1e-6))
-    begin = time.perf_counter()
+    begin = time.process_time()
     for _ in range(100):
         ask(ledger, zcdp(F(1, 1000)))
-    assert time.perf_counter() - begin < 100 * 0.05  # about 4 ms each, and room for a busy machine
+    assert time.process_time() - begin < 100 * 0.05  # about 4 ms each, and room for a busy machine

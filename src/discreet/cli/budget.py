@@ -34,9 +34,11 @@ def run(
     """
     with opened(configuration) as curator:
         account, entries = curator.budget, curator.history() if history else ()
+        place, people = curator.ledger, curator.people
     if format is Format.json:
-        typer.echo(_json(account, entries if history else None))
+        typer.echo(_json(account, entries if history else None, {"ledger": str(place), "people": people}))
         return
+    typer.echo(f"Ledger: {place}{'' if people is None else f', the budget of {people}'}\n")
     typer.echo(_table(account))
     if history:
         typer.echo("\n" + (_history(entries) if entries else "No question was paid for yet."))
@@ -58,8 +60,8 @@ def _history(entries: Sequence[Entry]) -> str:
     return text_table(["", "time (UTC)", "state", "cost", "question"], rows, "><<<<")
 
 
-def _json(account: Account, entries: Sequence[Entry] | None) -> str:
-    facts: dict[str, object] = {"discreet": "spending", "version": 1}
+def _json(account: Account, entries: Sequence[Entry] | None, whose: dict[str, str | None]) -> str:
+    facts: dict[str, object] = {"discreet": "spending", "version": 1, **whose}
     facts |= amounts(account)
     if entries is not None:
         facts["history"] = [

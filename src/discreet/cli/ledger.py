@@ -35,6 +35,27 @@ def adopt(path: Annotated[Path, typer.Argument(help="The ledger, such as hospita
 
 
 @app.command()
+def people(
+    path: Annotated[Path, typer.Argument(help="The ledger.", show_default=False)],
+    whose: Annotated[str, typer.Argument(help="Whose budget it is, in a few words.", show_default=False)],
+) -> None:
+    """Say whose budget a ledger is.
+
+    All tables about the same people pay from one ledger, and a second one for what looks like the same people is refused. Ledgers
+    that say whose they are, in different words, are for others.
+
+    Example:
+
+      discreet ledger people hospital.ledger "patients of the clinic"
+    """
+    from discreet.ledger import Ledger
+
+    ledger = Ledger.open(path)
+    ledger.name(whose)
+    typer.echo(f"{path} is the budget of {ledger.people}.")
+
+
+@app.command()
 def forget(path: Annotated[Path, typer.Argument(help="Where the ledger was.", show_default=False)]) -> None:
     """Let a new ledger be made where one was deleted.
 

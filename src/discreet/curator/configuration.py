@@ -4,6 +4,7 @@ Numbers mean the decimals that were written: 0.01 is a hundredth. Paths are rela
 
     version = 1
     source = "hospital.parquet"
+    people = "patients of the clinic"
     [unit]
     person = "patient_id"
     rows = 8
@@ -34,7 +35,8 @@ from discreet.schema.units import Unit, person, rows
 
 __all__ = ["Configuration", "read"]
 
-_TOP = ("version", "source", "table", "ledger", "unit", "budget", "columns", "public")
+_TOP = ("version", "source", "table", "ledger", "people", "data_version", "unit", "budget", "columns", "public")
+_TEXTS = ("table", "ledger", "people", "data_version")
 _HUGE = 400  # digits before or after the point
 
 # For every type of column: what makes it, and what it must and may say.
@@ -57,6 +59,8 @@ class Configuration(TypedDict):
     source: str
     table: str | None
     ledger: str | None
+    people: str | None
+    version: str | None
     unit: Unit
     budget: Budget
     columns: dict[str, Column]
@@ -71,11 +75,13 @@ def read(path: str | os.PathLike[str]) -> Configuration:
         _known(facts, _TOP, "the file")
         if facts.get("version") != 1 or isinstance(facts["version"], bool):
             raise ParameterError("its first line must say which version of these rules it follows; write version = 1.")
-        table, ledger = (_text(facts, name) if name in facts else None for name in ("table", "ledger"))
+        table, ledger, people, data = (_text(facts, name) if name in facts else None for name in _TEXTS)
         return Configuration(
             source=_beside(file, _text(facts, "source")),
             table=table,
             ledger=None if ledger is None else _beside(file, ledger),
+            people=people,
+            version=data,
             unit=_unit(_section(facts, "unit")),
             budget=_budget(_section(facts, "budget")),
             columns={name: _column(name, given) for name, given in _section(facts, "columns").items()},
@@ -204,7 +210,14 @@ def _text(given: _Table, name: str) -> str:
     return value
 
 
-_EXAMPLES = {"source": "hospital.parquet", "table": "patients", "ledger": "hospital.ledger", "person": "patient_id"}
+_EXAMPLES = {
+    "source": "hospital.parquet",
+    "table": "patients",
+    "ledger": "hospital.ledger",
+    "people": "patients of the clinic",
+    "data_version": "2026-11",
+    "person": "patient_id",
+}
 
 
 def _beside(file: Path, name: str) -> str:

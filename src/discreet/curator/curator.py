@@ -23,16 +23,19 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
+from pathlib import Path
 from typing import NoReturn
 
 from discreet.curator.answer import Answer
-from discreet.curator.gate import ask
+from discreet.curator.gate import ask, asked_before
 from discreet.curator.holding import Holding
 from discreet.curator.offer import offer
 from discreet.curator.question import Question
 from discreet.errors import DiscreetError, ParameterError
 from discreet.ledger.entry import Entry
 from discreet.ledger.ledger import Ledger
+from discreet.ledger.people import check, checked_name
+from discreet.ledger.place import resolved
 from discreet.mechanisms.values import Number
 from discreet.plan.accuracy import Accuracy
 from discreet.plan.builder import Asked, Draft
@@ -56,9 +59,11 @@ class Curator:
 
     ``source`` is a path (.csv, .tsv, .parquet, .duckdb, patterns of them) or a frame (Arrow, pandas, polars). ``unit`` says who
     is protected, ``rows()`` or ``person("id", rows=, groups=)``; ``columns`` what is publicly known of each column; ``budget``
-    what all questions may cost together, ever. What was spent is kept in ``ledger``, a file beside the table unless told.
+    what all questions about these people may cost together, ever. What was spent is kept in ``ledger``, a file beside the table
+    unless told: tables about the same people share one, and ``people`` says whose it is ("patients of the clinic").
     ``public`` are tables by name that anybody may know, for joins; ``table`` names the one of a DuckDB database; ``memory``
-    bounds the engine, such as "2GB". Each answer states its guarantee; neighbours are those of the unit.
+    bounds the engine, such as "2GB". That a table changed ends free repeats and so is public, unless its owner declares a
+    ``version`` that says so instead. Each answer states its guarantee; neighbours are those of the unit.
 
     Every question takes its cost as ``epsilon=`` or ``rho=``, whichever the budget has, or ``accuracy=``, the half-width of a
     95 % interval to buy (one for all outputs, or a mapping by output). ``delta=`` is what private selection of open keys may
@@ -73,20 +78,25 @@ class Curator:
         columns: Mapping[str, Column],
         budget: Budget,
         ledger: str | os.PathLike[str] | None = None,
+        people: str | None = None,
         public: Mapping[str, object] | None = None,
         table: str | None = None,
+        version: str | None = None,
         memory: str | None = None,
     ) -> None:
         if not isinstance(budget, Budget):
             raise ParameterError("What may all questions cost together? Write budget=Budget(epsilon=3, delta=1e-6).")
-        self._holding = Holding(source, columns, unit, public or {}, table=table, memory=memory)
-        self._budget, self._place = budget, self._holding.ledger_beside() if ledger is None else ledger
+        self._people = "" if people is None else checked_name(people)
+        self._holding = Holding(source, columns, unit, public or {}, table=table, memory=memory, version=version)
+        self._budget = budget
+        self._place = resolved(self._holding.ledger_beside(self._people) if ledger is None else ledger)
         self._process = os.getpid()
         self._opening = threading.Lock()
         self._asking = [threading.Lock() for _ in range(_STRIPES)]
         self._opened: Ledger | None = None
-        if Ledger.begun(self._place):
-            self._ledger()
+        self._seen: Ledger | None = None
+        if self._look() is None:
+            check(self._place, self._people, self._holding.facts())
         if budget.delta is not None and unit.size is not None and budget.delta * unit.size >= 1:
             warnings.warn(
                 f"delta {float(budget.delta):g} is not below 1 / {unit.size:,}: revealing somebody outright could satisfy it; "
@@ -165,11 +175,24 @@ class Curator:
     @property
     def budget(self) -> Account:
         """What is spent and what is left, at this moment."""
-        return self._ledger().account if self._begun() else self._budget.open()
+        ledger = self._look()
+        return self._budget.open() if ledger is None else ledger.account
+
+    @property
+    def ledger(self) -> Path:
+        """Where spending is written down."""
+        return self._place
+
+    @property
+    def people(self) -> str | None:
+        """Whose budget it is; None where nobody said."""
+        ledger = self._look()
+        return (self._people if ledger is None else ledger.people or self._people) or None
 
     def history(self) -> tuple[Entry, ...]:
         """All questions that were paid for."""
-        entries = self._ledger().history() if self._begun() else ()
+        ledger = self._look()
+        entries = () if ledger is None else ledger.history()
         return tuple(replace(entry, data="") for entry in entries)  # a fingerprint is never shown
 
     # The table.
@@ -216,17 +239,23 @@ class Curator:
         self._holding.source()  # what is missing is missed before a ledger is made
         stripe = int(sha256("\n".join(plan.digest for plan in priced.plans).encode()).hexdigest(), 16) % _STRIPES
         with self._asking[stripe]:  # two threads with the same question: the second one gets the first one's answer
-            return ask(priced, self._ledger(), self._holding.engine, self._holding.fingerprint)
+            return ask(priced, self._ledger(), self._holding)
 
     def _offer(self, queries: Sequence[Query], terms: Terms) -> Preview:
-        return offer(self._priced(queries, terms), self.budget)
+        priced, ledger = self._priced(queries, terms), self._look()
+        return offer(priced, self.budget, "" if ledger is None else asked_before(priced, ledger, self._holding))
 
-    def _begun(self) -> bool:
-        return self._opened is not None or Ledger.begun(self._place)
+    def _look(self) -> Ledger | None:
+        """The ledger to read from, which need not be one that can be written; None as long as there is none."""
+        with self._opening:
+            if self._opened is None and self._seen is None:
+                self._seen = Ledger.look(self._place, self._budget, self._holding.schema.unit.protected, self._people)
+            return self._opened or self._seen
 
     def _ledger(self) -> Ledger:
         """The ledger; the first question makes it."""
         with self._opening:
             if self._opened is None:
-                self._opened = Ledger.open(self._place, self._budget, self._holding.schema.unit.protected)
+                unit, table = self._holding.schema.unit.protected, self._holding.facts()
+                self._opened = Ledger.open(self._place, self._budget, unit, self._people, table)
             return self._opened

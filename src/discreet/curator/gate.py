@@ -2,10 +2,12 @@
 
 1. The plan is priced from public facts; a question that is refused has cost nothing and touched nothing.
 2. If the ledger holds an answer to the same questions on the same data, paid at least as much, that answer is given again: free.
+   Data are the same when their bytes or cells are (or, where the owner declares a version, when that is): a public fact.
 3. The price is reserved in the ledger, durably. From here on it is spent, whatever happens.
 4. The engine counts, exactly; what it hands back is a ``Secret``.
 5. Mechanisms open the secrets and add noise. Noisy numbers become estimates, which costs nothing.
-6. The answer is committed to the ledger, durably, and only then leaves.
+6. If the table changed meanwhile, the answer is of neither state, and the ledger says that it is never given again.
+7. The answer is committed to the ledger, durably, and only then leaves.
 
 Nothing else in discreet touches data and returns a number.
 """
@@ -14,7 +16,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 from typing import Protocol
@@ -25,6 +27,7 @@ from discreet.curator.releases import answer_of, noisy
 from discreet.engine.counting import Groups
 from discreet.engine.duckdb.engine import Found, groups_of
 from discreet.errors import DiscreetError, EngineError
+from discreet.ledger.entry import Entry
 from discreet.ledger.ledger import Ledger
 from discreet.mechanisms import Threshold
 from discreet.mechanisms.secret import Secret
@@ -33,7 +36,9 @@ from discreet.plan.price import Plan
 from discreet.plan.terms import Priced
 from discreet.privacy.account import Account
 
-__all__ = ["Engine", "ask"]
+__all__ = ["Engine", "Held", "ask", "asked_before"]
+
+_TORN = "The table changed while this was counted, so it is of neither state; asked again, it is paid for again."
 
 
 class Engine(Protocol):
@@ -43,24 +48,34 @@ class Engine(Protocol):
     def count(self, plan: Plan, groups: Groups, salt: str) -> Found: ...
 
 
-def ask(priced: Priced, ledger: Ledger, engine: Callable[[], Engine], data: Callable[[bytes], str]) -> list[Answer]:
+class Held(Protocol):
+    """The tables: what they hold and what they are called, as hashes under a key, and what counts in them."""
+
+    def fingerprint(self, salt: bytes) -> str: ...
+    def declared(self, salt: bytes) -> str | None: ...
+    def called(self, salt: bytes) -> str | None: ...
+    def engine(self, fingerprint: str) -> Engine: ...
+
+
+def ask(priced: Priced, ledger: Ledger, held: Held) -> list[Answer]:
     """Answers to questions that are paid for together, or the stored ones.
 
-    ``engine`` and ``data`` (its fingerprint under a key) are opened when they are needed, after everything that can be refused.
+    What is ``held`` is opened when it is needed, after everything that can be refused.
     """
     plans, asked, amount = priced.plans, priced.asked, priced.amount
     costs = [plan.privacy for plan in plans if plan.privacy is not None]
     if not costs:
         return [_finished(_released(plan, None, ledger.salt), plan, "nothing", ledger.account) for plan in plans]
-    digest = hashlib.sha256("\n".join(plan.digest for plan in plans).encode()).hexdigest()
-    fingerprint = data(ledger.salt)
+    digest, table, fingerprint = _digest(priced), held.called(ledger.salt), held.fingerprint(ledger.salt)
     stored = _stored(ledger, digest, fingerprint, amount)
     if stored is not None:
+        if table is not None:
+            ledger.see(table, fingerprint)
         return [
             _finished(replace(answer, repeated=True), plan, answer.cost, ledger.account)
             for answer, plan in zip(stored, plans, strict=True)
         ]
-    counting = engine()  # what cannot be opened costs nothing
+    counting = held.engine(fingerprint)  # what cannot be opened costs nothing
     number = ledger.reserve(
         question="; ".join(str(plan.query.released) for plan in plans),
         plan=digest,
@@ -68,10 +83,40 @@ def ask(priced: Priced, ledger: Ledger, engine: Callable[[], Engine], data: Call
         privacy=sum(costs[1:], costs[0]),
         asked=asked,
         amount=amount if asked.startswith("epsilon") else None,
+        table=table,
     )
     answers = _counted(priced, counting, ledger.salt)
+    if _changed(held, ledger.salt, fingerprint):
+        ledger.tear(number)
+        answers = [replace(answer, remarks=(*answer.remarks, _TORN)) for answer in answers]
     left = ledger.commit(number, json.dumps({"version": 1, "amount": str(amount), "answers": [a.to_json() for a in answers]}))
     return [_finished(answer, plan, asked, left) for answer, plan in zip(answers, plans, strict=True)]
+
+
+def asked_before(priced: Priced, ledger: Ledger, held: Held) -> str:
+    """What a preview says of questions that were answered before: from the ledger alone, no table is looked at."""
+    if all(plan.privacy is None for plan in priced.plans):
+        return ""
+    declared = held.declared(ledger.salt)
+    entries, same = ledger.repeats(_digest(priced), held.called(ledger.salt), declared)
+    if not any(_paid(entry) >= priced.amount for entry in entries):
+        return "Asked before, for less: it would be paid for again." if entries and same else ""
+    if same is False:
+        return "Asked before, but the table changed since: it would be paid for again."
+    if same is None:
+        return "Asked before: free if this table holds the same as that one did."
+    return "Asked before: free." if declared else "Asked before: free, unless the table changed since it was last opened."
+
+
+def _digest(priced: Priced) -> str:
+    return hashlib.sha256("\n".join(plan.digest for plan in priced.plans).encode()).hexdigest()
+
+
+def _changed(held: Held, salt: bytes, fingerprint: str) -> bool:
+    try:
+        return held.fingerprint(salt) != fingerprint
+    except DiscreetError:
+        return True  # it vanished, or is being written
 
 
 def _counted(priced: Priced, engine: Engine, salt: bytes) -> list[Answer]:
@@ -104,10 +149,15 @@ def _released(plan: Plan, engine: Engine | None, salt: bytes) -> Answer:
 def _stored(ledger: Ledger, digest: str, data: str, amount: Fraction) -> list[Answer] | None:
     """The newest stored answers that were paid at least this much."""
     for entry in reversed(ledger.find(digest, data)):
-        facts = json.loads(entry.answer or "{}")
-        if facts.get("version") == 1 and Fraction(facts["amount"]) >= amount:
-            return [Answer.from_json(text) for text in facts["answers"]]
+        if _paid(entry) >= amount:
+            return [Answer.from_json(text) for text in json.loads(entry.answer or "{}")["answers"]]
     return None
+
+
+def _paid(entry: Entry) -> Fraction:
+    """What was paid for an answer that can be read; less than nothing for others."""
+    facts = json.loads(entry.answer or "{}")
+    return Fraction(facts["amount"]) if facts.get("version") == 1 else Fraction(-1)
 
 
 def _finished(answer: Answer, plan: Plan, cost: str, left: Account) -> Answer:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
+import re
 import threading
 from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
 
+from discreet.engine.duckdb.contents import hashed
 from discreet.engine.duckdb.engine import DuckDBEngine
 from discreet.engine.duckdb.public import facts_of_public, is_unique, read_public
 from discreet.engine.duckdb.sources import NoFile, Source, open_source
 from discreet.errors import ParameterError
+from discreet.ledger.identities import Identities
+from discreet.ledger.people import Table, begun
 from discreet.plan.query import Join
 from discreet.schema.columns import Column
 from discreet.schema.table import Schema
@@ -32,13 +36,19 @@ class Holding:
         *,
         table: str | None,
         memory: str | None,
+        version: str | None,
     ) -> None:
+        if version is not None and (not isinstance(version, str) or not version):
+            raise ParameterError('A version of the table is a text that you change with the table; write version="2026-11".')
         Schema(columns, unit)  # what is wrong with the facts is said before any file is opened
         self._public = {name: read_public(given) for name, given in public.items()}
         self.schema = Schema(dict(columns), unit, {name: facts_of_public(held) for name, held in self._public.items()})
+        source = _resolved(source)  # now, whatever the working folder is when questions come
         self._path, self._table, self._memory = source if isinstance(source, str | os.PathLike) else None, table, memory
+        self._version, self._known, self._hashed = version, dict[bytes, Identities](), dict[bytes, str]()
         self._opening = threading.Lock()
         self._engine: DuckDBEngine | None = None
+        self._counted = ""  # the fingerprint of what it was opened on
         self._unique: dict[tuple[str, tuple[str, ...]], bool] = {}  # whether a join looks up one row
         self._source: Source | None
         try:
@@ -46,21 +56,64 @@ class Holding:
         except NoFile:
             self._source = None
 
-    def ledger_beside(self) -> Path:
-        """Where the ledger goes; for a pattern the folder that all its files are in, however many there are today."""
+    def ledger_beside(self, people: str) -> Path:
+        """Where the ledger goes: one for the people that are named, or for all tables of a folder with the same person column.
+
+        Under ``rows()`` every file has its own. So has a file whose ledger was begun before ledgers were shared.
+        """
         if self._path is None:
             raise ParameterError('A frame has no place beside which a ledger could lie; write ledger="hospital.ledger".')
+        folder, path, unit = self._folder(), Path(self._path), self.schema.unit
+        if people:
+            return folder / f"{_slug(people)}.ledger"
+        pattern = _is_pattern(path) and not os.path.exists(path)
+        own = folder / "discreet.ledger" if pattern else Path(os.path.realpath(path)).with_suffix(".ledger")
+        shared = own if isinstance(unit, Rows) else folder / f"people-by-{_slug(unit.id.lower())}.ledger"
+        return own if begun(own) else shared
+
+    def facts(self) -> Table:
+        """What is publicly known of the table, by which its people are known again."""
+        unit, columns = self.schema.unit, frozenset(name.lower() for name in self.schema.columns)
+        person = unit.id.lower() if isinstance(unit, Person) else None
+        if self._path is None:
+            return Table(person, columns)
+        source = self._path if _is_pattern(Path(self._path)) else os.path.realpath(self._path)
+        return Table(person, columns, os.path.normcase(source), os.path.normcase(self._folder()))
+
+    def _folder(self) -> Path:
+        """The folder of a file; for a pattern the one that all its files are in, however many there are today."""
+        assert self._path is not None
         path = Path(self._path)
-        if path.exists() or not _is_pattern(path):
-            return Path(os.path.realpath(path)).with_suffix(".ledger")
+        if os.path.exists(path) or not _is_pattern(path):
+            return Path(os.path.realpath(path)).parent
         while _is_pattern(path):
             path = path.parent
-        return path / "discreet.ledger"
+        return Path(os.path.realpath(path))
+
+    def called(self, salt: bytes) -> str | None:
+        """A keyed hash of the table's path, which stays when what it holds changes; a frame has no name."""
+        source = self.facts().source
+        if source is None:
+            return None
+        return hashed(salt, (part.encode(errors="surrogateescape") for part in ("table", source, self._table or "")))
+
+    def declared(self, salt: bytes) -> str | None:
+        """The fingerprint, where it takes no look at a table: the owner declares a version, or it is a frame that was hashed."""
+        if self._version is None:
+            return self._hashed.get(salt) if self._path is None else None
+        return self._with_public(salt, hashed(salt, [b"version", self._version.encode(errors="surrogatepass")]))
 
     def fingerprint(self, salt: bytes) -> str:
         """A keyed hash of what all tables hold."""
+        found = self.declared(salt)
+        if found is None:
+            known = self._known.setdefault(salt, Identities(salt))
+            found = self._hashed[salt] = self._with_public(salt, self.source().fingerprint(salt, known))
+        return found
+
+    def _with_public(self, salt: bytes, private: str) -> str:
         public = [f"{held.fingerprint(salt)} {name}" for name, held in sorted(self._public.items())]
-        return sha256("\n".join([self.source().fingerprint(salt), *public]).encode(errors="surrogatepass")).hexdigest()
+        return sha256("\n".join([private, *public]).encode(errors="surrogatepass")).hexdigest()
 
     def source(self) -> Source:
         """The private table; refused where its file is still missing."""
@@ -68,11 +121,14 @@ class Holding:
             self._source = self._look(self._path)
         return self._source
 
-    def engine(self) -> DuckDBEngine:
-        """What counts in the private table."""
+    def engine(self, fingerprint: str) -> DuckDBEngine:
+        """What counts in the private table, opened anew where it holds something else than it did: no old file is read on."""
         with self._opening:
-            if self._engine is None:
+            if self._engine is None or self._counted != fingerprint:
+                if self._engine is not None and self._path is not None:
+                    self._source = self._look(self._path)
                 self._engine = DuckDBEngine(self.source(), self.schema, self._public, memory=self._memory)
+                self._counted = fingerprint
             return self._engine
 
     def check(self, join: Join) -> None:
@@ -113,3 +169,20 @@ class Holding:
 
 def _is_pattern(path: Path) -> bool:
     return any(sign in str(path) for sign in "*?[")
+
+
+def _resolved(source: object) -> object:
+    """A path that no longer depends on the working folder; anything else as it is."""
+    path = os.fspath(source) if isinstance(source, str | os.PathLike) else None
+    if not isinstance(path, str) or not path:
+        return source
+    try:
+        os.fsencode(path)
+    except UnicodeEncodeError:
+        raise ParameterError("No file can have this name; give the path of one that is there, or will be.") from None
+    return os.path.abspath(path)
+
+
+def _slug(text: str) -> str:
+    """A text as a part of a file's name."""
+    return re.sub(r"[^\w-]+", "-", text).strip("-")[:80].lower() or "people"

@@ -20,8 +20,8 @@ __all__ = ["offer"]
 _MANY = 10_000
 
 
-def offer(priced: Priced, account: Account) -> Preview:
-    """Cost, noise and error of questions that are paid for together."""
+def offer(priced: Priced, account: Account, before: str = "") -> Preview:
+    """Cost, noise and error of questions that are paid for together; ``before`` says whether they were asked before."""
     plans = priced.plans
     costs = [plan.privacy for plan in plans if plan.privacy is not None]
     total = sum(costs[1:], costs[0]) if costs else None
@@ -35,7 +35,7 @@ def offer(priced: Priced, account: Account) -> Preview:
         parts=tuple(described(part) for plan in plans for part in plan.parts),
         halve=_halve(account, priced.amount) if costs else "",
         fits="" if total is None else _fits(account, total),
-        remarks=(*_advice(plans), f"Budget: {account}."),
+        remarks=(*([before] if before else []), *_advice(plans), f"Budget: {account}."),
     )
 
 

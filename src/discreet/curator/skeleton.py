@@ -23,7 +23,9 @@ _TEXT = """\
 
 version = 1
 source = {source}
-# ledger = {ledger}   # where spending is written down; beside the source unless told
+# people = "patients of the clinic"   # whose budget it is: all files about the same people share one ledger
+# ledger = {ledger}   # where spending is written down; unless told beside the source, one for every person column
+# data_version = "2026-11"   # changed by you when the table changes; unless told, everybody may learn that it did
 
 [unit]
 # Every person, by the column that tells persons apart; they count for at most so many rows in a group, and groups' worth in all:

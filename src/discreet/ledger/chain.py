@@ -18,7 +18,8 @@ from discreet.privacy.budget import Budget
 
 __all__ = ["Chain", "entry_of", "opening"]
 
-_VERSION = 1
+_VERSION = 2  # 1: before ledgers said whose they are, and which table a question was about
+_READ = (1, _VERSION)
 
 
 @dataclass
@@ -28,10 +29,13 @@ class Chain:
     id: str = ""
     salt: bytes = b""
     unit: str = ""
+    people: str = ""  # whose budget it is; nothing where nobody said
     hashes: list[bytes] = field(default_factory=list)
     answers: dict[int, int] = field(default_factory=dict)  # reservation -> its answer
     unanswered: set[int] = field(default_factory=set)
     asked: dict[tuple[str, str], list[int]] = field(default_factory=dict)  # plan and data -> reservations
+    tables: dict[str, str] = field(default_factory=dict)  # table -> its data when it was last opened
+    torn: set[int] = field(default_factory=set)  # reservations whose table changed while it was counted
     _account: str = ""  # the last one, as text
 
     @property
@@ -59,7 +63,7 @@ class Chain:
     def _remember(self, number: int, facts: Facts) -> None:
         kind = facts["kind"]
         if kind == "opened" and not self.asked:
-            if facts["version"] != _VERSION:
+            if facts["version"] not in _READ:
                 raise LedgerRefused(
                     f"This ledger has version {facts['version']}, and this discreet reads {_VERSION}; update discreet."
                 )
@@ -67,15 +71,31 @@ class Chain:
             if number and known != (self.id, self.salt):
                 raise ValueError
             (self.id, self.salt), self.unit, self._account = known, str(facts["unit"]), str(facts["account"])
+            self.people = str(facts.get("people", ""))
         elif kind == "reserved" and number > 0:
             self._account = str(facts["account"])
             self.asked.setdefault((str(facts["plan"]), str(facts["data"])), []).append(number)
             self.unanswered.add(number)
+            self._see(facts)
         elif kind == "answered" and facts["reservation"] in self.unanswered:
             self.unanswered.remove(int(facts["reservation"]))
             self.answers[int(facts["reservation"])] = number
+        elif kind == "torn" and facts["reservation"] in self.unanswered:
+            self.torn.add(int(facts["reservation"]))
+        elif kind == "named" and number > 0:
+            self.people = str(facts["people"])
+        elif kind == "seen" and number > 0:
+            self._see(facts)
         else:
             raise ValueError
+
+    def _see(self, facts: Facts) -> None:
+        if "table" in facts:
+            self.tables[str(facts["table"])] = str(facts["data"])
+
+    def repeatable(self, plan: str, data: str) -> list[int]:
+        """Reservations with this plan on this data whose answers may be given again, oldest first."""
+        return [number for number in self.asked.get((plan, data), ()) if number in self.answers and number not in self.torn]
 
     def check(self, record: Record) -> None:
         """Whether a record that is read again is the one that was verified."""
@@ -85,7 +105,7 @@ class Chain:
 
 
 def opening(budget: Budget, unit: str = "", before: Chain | None = None) -> Facts:
-    """The first record of a new ledger, or new terms for one from which nothing was paid.
+    """The first record of a new ledger, or new terms for one from which nothing was paid; whose it is may be added.
 
     The account is kept with it: what was promised never depends on later versions.
     """

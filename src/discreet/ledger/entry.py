@@ -1,11 +1,14 @@
 """Entries: what was asked, what it cost, and what was answered; and the chain that makes them impossible to change unseen.
 
 A ledger is a list of records, each a canonical JSON text, numbered from 0. The hash of a record is SHA-256 of the hash before it
-and its own text, so whoever knows one hash knows every record up to it. There are three kinds:
+and its own text, so whoever knows one hash knows every record up to it. There are six kinds:
 
-* ``opened``, record 0, and again while nothing was paid for: the ledger's id, its salt, its budget, who is protected;
-* ``reserved``: a question that was paid for, and the account after it. It counts as spent for ever, answered or not;
-* ``answered``: the answer of an earlier reservation, noise included.
+* ``opened``, record 0, and again while nothing was paid for: the ledger's id, salt and budget, who is protected, whose it is;
+* ``reserved``: a question that was paid for, of which table, and the account after it. It is spent for ever, answered or not;
+* ``answered``: the answer of an earlier reservation, noise included;
+* ``torn``: the table changed while a reservation was counted, so that its answer is given once and never again;
+* ``seen``: what a table holds now, where no payment says so;
+* ``named``: whose budget it is, where the first record did not say, or said it in other words.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The ledger: one file that keeps a data set's budget, through crashes and between any number of processes.
+"""The ledger: one file that keeps the budget of some people, through crashes and between any number of processes.
 
 A question is paid for before data is touched: ``reserve`` checks the account and appends a record in one serialisable
 transaction, and returns when record and witness are on disk. ``commit`` does the same for the answer, before anybody sees it. A
@@ -12,20 +12,36 @@ import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
 from discreet.errors import LedgerRefused, ParameterError
+from discreet.ledger import people as register
 from discreet.ledger import sqlite, witness
 from discreet.ledger.chain import Chain, entry_of, opening
 from discreet.ledger.entry import START, Entry, Facts, Record, canonical, now, seal
-from discreet.ledger.place import distrust, real
+from discreet.ledger.people import Table, alike, checked_name
+from discreet.ledger.place import distrust, real, resolved, writable
 from discreet.ledger.witness import Witness
 from discreet.privacy import Privacy
 from discreet.privacy.account import Account
 from discreet.privacy.budget import Budget
 
 __all__ = ["Ledger"]
+
+
+@dataclass(frozen=True)
+class _Terms:
+    """What a ledger is opened with; whose it is may be left to the ledger."""
+
+    budget: Budget
+    unit: str
+    people: str
+
+    def held_by(self, chain: Chain) -> bool:
+        named = not self.people or alike(self.people, chain.people)
+        return named and self.unit == chain.unit and self.budget == chain.account.budget
 
 
 class Ledger:
@@ -45,22 +61,34 @@ class Ledger:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._chain = Chain()
-        self._terms: tuple[Budget, str] | None = None  # those it was opened with
+        self._terms: _Terms | None = None  # those it was opened with
+        self._seen = True  # whether it must have been seen here before
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str], budget: Budget | None = None, unit: str = "") -> Ledger:
-        """The ledger at a path, checked from end to end; a new one where there was never any.
+    def open(
+        cls,
+        path: str | os.PathLike[str],
+        budget: Budget | None = None,
+        unit: str = "",
+        people: str = "",
+        table: Table | None = None,
+    ) -> Ledger:
+        """The ledger at a path, checked from end to end, to pay from; a new one where there was never any.
 
         Without a budget only an existing one is opened. ``unit`` says who is protected: costs for different ones do not add up.
-        Budget and unit are fixed by the first question that is paid for.
+        Budget and unit are fixed by the first question that is paid for. ``people`` says whose budget it is, and ``table`` what
+        is publicly known of the table that pays: a second ledger for what looks like the same people is refused.
         """
-        self = cls(real(path))
-        known = witness.read(self.path)
+        self = cls(writable(path))
+        known, begun = witness.read(self.path), register.begun(self.path)
         if not self.path.exists():
             if known is not None:
                 raise LedgerRefused(distrust(self.path, "is missing, but there was one"))
             if budget is None:
                 raise LedgerRefused(f"There is no ledger at {self.path}; give a budget to start one.")
+        if table is not None:
+            (register.check if begun else register.begin)(self.path, people, table)
+        if budget is not None:
             sqlite.create_file(self.path)
         with sqlite.connect(self.path) as database:
             database.execute("BEGIN IMMEDIATE")
@@ -70,7 +98,7 @@ class Ledger:
                 if budget is None:
                     raise LedgerRefused(f"The ledger at {self.path} is empty; give a budget to start one.")
                 sqlite.create_table(database)
-                self._append(database, opening(budget, unit))
+                self._append(database, opening(budget, unit) | {"people": people})
                 database.execute("BEGIN IMMEDIATE")
             known = witness.read(self.path)  # again, now that nobody else can write it
             self._follow(database)
@@ -79,17 +107,41 @@ class Ledger:
             elif self._chain.asked:  # a ledger without entries has nothing to lose: its maker crashed
                 raise LedgerRefused(distrust(self.path, "has entries, but this machine and user never saw it"))
             if budget is not None:
-                self._terms = (budget, unit)
+                self._terms = _Terms(budget, unit, people)
                 self._agree(database)
             if known is None or known.number < self._chain.head:
                 self._write_witness()
+        if table is not None:
+            register.remember(self.path, self._chain.people, table)
         return self
 
-    @staticmethod
-    def begun(path: str | os.PathLike[str]) -> bool:
-        """Whether there is a ledger at a path, or was one."""
-        place = Path(os.path.realpath(path))
-        return place.exists() or witness.read(place) is not None
+    @classmethod
+    def look(cls, path: str | os.PathLike[str], budget: Budget, unit: str = "", people: str = "") -> Ledger | None:
+        """The ledger at a path, checked from end to end, to read what was spent and asked; None where there was never any.
+
+        Nothing is written, so it may be a file, or in a folder, that this user cannot write to, and one that this user never saw:
+        whoever pays from it must first adopt it.
+        """
+        if not register.begun(resolved(path)):
+            return None
+        self = cls(real(path))
+        if not self.path.exists():
+            raise LedgerRefused(distrust(self.path, "is missing, but there was one"))
+        self._terms, self._seen = _Terms(budget, unit, people), False
+        with self._reading():
+            if self._chain.asked:
+                self._insist()
+        return self
+
+    @property
+    def id(self) -> str:
+        """What tells this ledger, and its copies, from others."""
+        return self._chain.id
+
+    @property
+    def people(self) -> str:
+        """Whose budget it is; nothing where nobody said."""
+        return self._chain.people
 
     @property
     def salt(self) -> bytes:
@@ -105,7 +157,7 @@ class Ledger:
     def account(self) -> Account:
         """What is spent and left at this moment, whoever spent it."""
         with self._reading():
-            return self._chain.account
+            return self._chain.account if self._chain.asked or self._terms is None else self._terms.budget.open()
 
     def history(self) -> tuple[Entry, ...]:
         """All questions, oldest first."""
@@ -118,28 +170,77 @@ class Ledger:
     def find(self, plan: str, data: str) -> tuple[Entry, ...]:
         """Answered questions with this plan on this data, oldest first: their answers may be given again for free."""
         with self._reading() as (database, known):
-            numbers = [number for number in self._chain.asked.get((plan, data), ()) if number in self._chain.answers]
+            numbers = self._chain.repeatable(plan, data)
             wanted = {*numbers, *(self._chain.answers[number] for number in numbers)}
             stored = {number: sqlite.record(database, self.path, number) for number in wanted}
             found = self._entries(stored, numbers)
-        if wanted and max(wanted) > known.number:  # an answer may leave only after its witness
+        if wanted and (known is None or max(wanted) > known.number):  # an answer may leave only after its witness
             with self._writing() as database:
                 self._bear_witness(database)
         return found
 
+    def repeats(self, plan: str, table: str | None, data: str | None = None) -> tuple[tuple[Entry, ...], bool | None]:
+        """Answered questions with this plan, oldest first, and whether the table is still what the last of them was asked of.
+
+        That is decided without the table: by ``data`` where they are known, else by what the table was when it was last opened
+        (None: it has no name, or never was by this one). If it is the same, only those that may be given again are listed.
+        """
+        with self._reading() as (database, _):
+            chain, now_held = self._chain, self._chain.tables.get(table or "") if data is None else data
+            same = [] if now_held is None else chain.repeatable(plan, now_held)
+            held_before = [held for asked, held in chain.asked if asked == plan]
+            numbers = same or sorted(number for held in held_before for number in chain.repeatable(plan, held))
+            wanted = {*numbers, *(chain.answers[number] for number in numbers)}
+            stored = {number: sqlite.record(database, self.path, number) for number in wanted}
+            return self._entries(stored, numbers), True if same else None if now_held is None else False
+
     def reserve(
-        self, *, question: str, plan: str, data: str, privacy: Privacy, asked: str, amount: Fraction | None = None
+        self,
+        *,
+        question: str,
+        plan: str,
+        data: str,
+        privacy: Privacy,
+        asked: str,
+        amount: Fraction | None = None,
+        table: str | None = None,
     ) -> int:
         """Pay for a question, durably; its number. Raises ``BudgetExceeded``, with nothing spent, where it does not fit.
 
-        ``asked`` says the cost as it was asked for ("epsilon=0.5"), ``amount`` the epsilon in it if there is one.
+        ``asked`` says the cost as it was asked for ("epsilon=0.5"), ``amount`` the epsilon in it if there is one; ``table`` which
+        table it is about, by a name that stays when its ``data`` change.
         """
         with self._writing() as database:
             account = self._chain.account.spend(privacy, amount)
             facts: Facts = {"kind": "reserved", "time": now(), "question": question, "plan": plan, "data": data, "asked": asked}
+            facts |= {} if table is None else {"table": table}
             number = self._append(database, facts | {"privacy": privacy.to_json(), "account": account.to_json()})
             self._bear_witness(database)
         return number
+
+    def see(self, table: str, data: str) -> None:
+        """Keep what a table holds now, where the ledger remembers something else."""
+        with self._reading():
+            if self._chain.tables.get(table) == data:
+                return
+        with self._writing() as database:
+            self._append(database, {"kind": "seen", "time": now(), "table": table, "data": data})
+            self._bear_witness(database)
+
+    def tear(self, number: int) -> None:
+        """Keep that the table changed while a reservation was counted: its answer is of neither, and is never given again."""
+        with self._writing() as database:
+            self._append(database, {"kind": "torn", "time": now(), "reservation": number})
+            self._bear_witness(database)
+
+    def name(self, people: str) -> None:
+        """Say whose budget it is, also in other words than before; nobody has two."""
+        people = checked_name(people)
+        register.check(self.path, people)
+        with self._writing() as database:
+            self._append(database, {"kind": "named", "time": now(), "people": people})
+            self._bear_witness(database)
+        register.remember(self.path, self._chain.people)
 
     def commit(self, number: int, answer: str) -> Account:
         """Keep the answer of a reservation, durably; only then may anybody see it. What is then spent and left."""
@@ -153,34 +254,54 @@ class Ledger:
 
     def _agree(self, database: sqlite3.Connection) -> None:
         """Hold the ledger to our terms: change them where nothing was paid for under others, else refuse."""
-        if self._terms is None:
+        terms, chain = self._terms, self._chain
+        if terms is None:
             return
-        budget, unit = self._terms
-        while not self._chain.asked and self._terms != (self.budget, self._chain.unit):
-            self._append(database, opening(budget, unit, self._chain))
+        while not chain.asked and not terms.held_by(chain):
+            self._append(database, opening(terms.budget, terms.unit, chain) | {"people": terms.people or chain.people})
             database.execute("BEGIN IMMEDIATE")  # between the two, others may have changed the terms, and paid
             self._follow(database)
-        if self._terms == (self.budget, self._chain.unit):
+        self._insist()
+        if terms.people and not chain.people:  # a ledger that did not say whose it is
+            self._append(database, {"kind": "named", "time": now(), "people": terms.people})
+            database.execute("BEGIN IMMEDIATE")
+            self._follow(database)
+            self._insist()
+
+    def _insist(self) -> None:
+        """Refuse terms under which others have paid; whose a ledger is may be said where it does not say so."""
+        terms, chain = self._terms, self._chain
+        if terms is None:
             return
-        if budget != self.budget:
+        if terms.budget != self.budget:
             raise LedgerRefused(
-                f"The ledger {self.path} has the budget ({self.budget}), not ({budget}). A budget is fixed by the first question "
-                "that is paid for; open it with its own, or name another ledger for other data."
+                f"The ledger {self.path} has the budget ({self.budget}), not ({terms.budget}). A budget is fixed by the first "
+                "question that is paid for; open it with its own, or name another ledger for other people."
             )
-        raise LedgerRefused(
-            f"The ledger {self.path} adds up what it costs {self._chain.unit}, and not {unit}, which is another guarantee. "
-            "Open it with its own unit, or name another ledger for other data."
-        )
+        if terms.unit != chain.unit:
+            raise LedgerRefused(
+                f"The ledger {self.path} adds up what it costs {chain.unit}, and not {terms.unit}, which is another guarantee. "
+                "Open it with its own unit, or name another ledger for other people."
+            )
+        if terms.people and chain.people and not alike(terms.people, chain.people):
+            raise LedgerRefused(
+                f"The ledger {self.path} is the budget of {chain.people}, not of {terms.people}. Write "
+                f'people="{chain.people}", or name another ledger for others; to say it in other words from now on, run: '
+                f'discreet ledger people {self.path} "{terms.people}".'
+            )
 
     # Transactions.
 
     @contextmanager
-    def _reading(self) -> Iterator[tuple[sqlite3.Connection, Witness]]:
-        known = self._known()  # before the snapshot: others may go on meanwhile
-        with sqlite.connect(self.path) as database:
+    def _reading(self) -> Iterator[tuple[sqlite3.Connection, Witness | None]]:
+        known = self._known() if self._seen else witness.read(self.path)  # before the snapshot: others may go on meanwhile
+        with sqlite.connect(self.path, write=False) as database:
             database.execute("BEGIN")
+            if not self._seen and sqlite.is_empty(database):
+                raise LedgerRefused(distrust(self.path, "is empty, but once was not"))
             self._follow(database)
-            self._contains(known)
+            if known is not None:
+                self._contains(known)
             yield database, known
 
     @contextmanager

@@ -19,7 +19,8 @@ from pathlib import Path
 
 from discreet.errors import LedgerRefused
 from discreet.ledger.entry import Record
-from discreet.ledger.witness import sync_folder
+from discreet.ledger.place import is_writable
+from discreet.ledger.witness import reason, sync_folder
 
 __all__ = ["add", "connect", "create_file", "create_table", "is_empty", "record", "records"]
 
@@ -49,33 +50,38 @@ if hasattr(os, "register_at_fork"):
 
 
 @contextmanager
-def connect(path: Path) -> Iterator[sqlite3.Connection]:
-    """A connection for one transaction; what was not committed is rolled back. SQLite's troubles become refusals."""
+def connect(path: Path, *, write: bool = True, what: str = "ledger") -> Iterator[sqlite3.Connection]:
+    """A connection for one transaction; what was not committed is rolled back. SQLite's troubles become refusals.
+
+    Reading needs no right to write. Where there is one it is used: what a crashed writer left is then rolled back.
+    """
+    mode = "rw" if write or is_writable(path) else "ro"
     with _turn:
         try:
-            connection = sqlite3.connect(f"{path.as_uri()}?mode=rw", uri=True, timeout=_PATIENCE, isolation_level=None)
+            connection = sqlite3.connect(f"{path.as_uri()}?mode={mode}", uri=True, timeout=_PATIENCE, isolation_level=None)
             try:
                 connection.execute("PRAGMA trusted_schema = OFF")
-                connection.execute("PRAGMA fullfsync = ON")  # on macOS a sync is otherwise not one
-                connection.execute("PRAGMA synchronous = EXTRA")
-                connection.execute("PRAGMA journal_mode = DELETE")
+                if mode == "rw":
+                    connection.execute("PRAGMA fullfsync = ON")  # on macOS a sync is otherwise not one
+                    connection.execute("PRAGMA synchronous = EXTRA")
+                    connection.execute("PRAGMA journal_mode = DELETE")
                 yield connection
             finally:
                 connection.close()
         except sqlite3.Error as problem:
-            raise LedgerRefused(_sentence(path, problem)) from None
+            raise LedgerRefused(_sentence(what, path, problem)) from None
 
 
 def create_file(path: Path) -> None:
-    """An empty file that only its owner may read; one that somebody else has just made is left alone."""
+    """An empty file that only its owner may read; one that is there already is left alone, with its mode and group."""
     try:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
         sync_folder(path.parent)
     except FileExistsError:
         pass
     except OSError as problem:
-        reason = (problem.strerror or type(problem).__name__).lower()
-        raise LedgerRefused(f"No ledger can be made at {path} ({reason}); choose a folder that can be written.") from None
+        why = reason(problem)
+        raise LedgerRefused(f"No ledger can be made at {path} ({why}); choose a folder that can be written.") from None
 
 
 def is_empty(connection: sqlite3.Connection) -> bool:
@@ -117,17 +123,21 @@ def _read(path: Path, row: tuple[object, ...] | None) -> Record:
     return Record(number, text, hashed)
 
 
-def _sentence(path: Path, problem: sqlite3.Error) -> str:
+def _sentence(what: str, path: Path, problem: sqlite3.Error) -> str:
     code = getattr(problem, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF  # the primary code
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-        return f"The ledger {path} was locked by somebody else for {_PATIENCE:g} seconds; nothing was answered. Ask again later."
+        return f"The {what} {path} was locked by somebody else for {_PATIENCE:g} seconds; nothing was answered. Ask again later."
     if code == sqlite3.SQLITE_FULL:
-        return f"The disk of the ledger {path} is full; nothing was answered. Make room, then ask again."
+        return f"The disk of the {what} {path} is full; nothing was answered. Make room, then ask again."
+    if path.exists() and not os.access(path, os.R_OK):
+        return f"The {what} {path} may not be read by this user; its owner can let a group read and write it: chmod 660 {path}."
+    if getattr(problem, "sqlite_errorcode", 0) == sqlite3.SQLITE_READONLY_ROLLBACK:
+        return f"The {what} {path} was left in the middle of a payment; somebody who may write it must open it once."
     if code == sqlite3.SQLITE_READONLY or not os.access(path.parent, os.W_OK):
-        return f"The ledger {path} cannot be written, so nothing is answered; make the file and its folder writable."
+        return f"The {what} {path} cannot be written, so nothing is answered; make the file and its folder writable."
     if code == sqlite3.SQLITE_NOTADB:
         return f"{path} is not a ledger of discreet; name another file, and a new ledger is made there."
     if code == sqlite3.SQLITE_CORRUPT:
-        return f"The ledger {path} is damaged, so nobody knows how much was spent; restore an intact copy."
+        return f"The {what} {path} is damaged, so nobody knows how much was spent; restore an intact copy."
     name = getattr(problem, "sqlite_errorname", "no code")
-    return f"The ledger {path} could not be read or written ({name}); nothing was answered. Mend that, then ask again."
+    return f"The {what} {path} could not be read or written ({name}); nothing was answered. Mend that, then ask again."

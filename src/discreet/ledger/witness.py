@@ -19,7 +19,7 @@ from pathlib import Path
 
 from discreet.errors import LedgerRefused
 
-__all__ = ["Witness", "read", "remove", "sync_folder", "write"]
+__all__ = ["Witness", "make_folder", "place", "read", "reason", "remove", "state_folder", "sync_folder", "write"]
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Witness:
 def place(ledger: Path) -> Path:
     """Where the witness of the ledger at this real path is kept."""
     name = hashlib.sha256(os.path.normcase(str(ledger)).encode(errors="surrogateescape")).hexdigest()
-    return _state_folder() / "discreet" / "witness" / f"{name}.json"
+    return state_folder() / "witness" / f"{name}.json"
 
 
 def read(ledger: Path) -> Witness | None:
@@ -49,7 +49,7 @@ def read(ledger: Path) -> Witness | None:
         return None
     except OSError as problem:
         raise LedgerRefused(
-            f"The witness of {ledger.name} at {path} cannot be read ({_reason(problem)}); mend that first."
+            f"The witness of {ledger.name} at {path} cannot be read ({reason(problem)}); mend that first."
         ) from None
     except (KeyError, TypeError, ValueError, RecursionError):
         raise LedgerRefused(
@@ -65,10 +65,7 @@ def write(ledger: Path, witness: Witness) -> None:
     facts = {"discreet": "witness", "version": 1, "ledger": witness.ledger, "number": witness.number, "hash": witness.hash.hex()}
     aside = path.with_suffix(".new")
     try:
-        if not path.parent.is_dir():
-            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            for folder in (path.parent.parent, path.parent.parent.parent):
-                sync_folder(folder)
+        make_folder(path.parent)
         handle = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0), 0o600)
         with os.fdopen(handle, "wb") as file:
             file.write(json.dumps(facts).encode())
@@ -78,7 +75,7 @@ def write(ledger: Path, witness: Witness) -> None:
         sync_folder(path.parent)
     except OSError as problem:
         raise LedgerRefused(
-            f"The witness of {ledger.name} at {path} cannot be written ({_reason(problem)}), so nothing is answered; "
+            f"The witness of {ledger.name} at {path} cannot be written ({reason(problem)}), so nothing is answered; "
             "what was reserved counts as spent. Make room or mend the permissions, then ask again."
         ) from None
 
@@ -92,8 +89,16 @@ def remove(ledger: Path) -> bool:
     except FileNotFoundError:
         return False
     except OSError as problem:
-        raise LedgerRefused(f"The witness at {path} cannot be removed ({_reason(problem)}); mend that first.") from None
+        raise LedgerRefused(f"The witness at {path} cannot be removed ({reason(problem)}); mend that first.") from None
     return True
+
+
+def make_folder(folder: Path) -> None:
+    """A folder below the state folder, for its user only, durably."""
+    if not folder.is_dir():
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for above in (folder.parent, folder.parent.parent):
+            sync_folder(above)
 
 
 def sync_folder(folder: Path) -> None:
@@ -107,18 +112,20 @@ def sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
-def _state_folder() -> Path:
+def state_folder() -> Path:
+    """Where this user's machine remembers ledgers."""
     if sys.platform == "win32":
         given, usual = os.environ.get("LOCALAPPDATA"), ("AppData", "Local")
     else:
         given, usual = os.environ.get("XDG_STATE_HOME"), (".local", "state")
     if given and os.path.isabs(given):
-        return Path(given)
+        return Path(given) / "discreet"
     try:
-        return Path.home().joinpath(*usual)
+        return Path.home().joinpath(*usual, "discreet")
     except RuntimeError:
         raise LedgerRefused("There is no home folder to keep a ledger's witness in; set XDG_STATE_HOME to a folder.") from None
 
 
-def _reason(problem: OSError) -> str:
+def reason(problem: OSError) -> str:
+    """What the system says went wrong."""
     return (problem.strerror or type(problem).__name__).lower()

@@ -117,7 +117,9 @@ def _line(plan: Plan, name: str, behind: Sequence[Part]) -> PreviewLine:
         assert found.upper is not None
         return PreviewLine(name, how, float(found.upper[0]), f"± {found.upper[0]:,.4g}{where}")
     half = spread_of(first).half()
-    return PreviewLine(name, how, half, f"± {half:,.4g}{where}" if half else "exact: it is public")
+    if first.mechanism is None:
+        return PreviewLine(name, how, 0.0, "exact: it is public")
+    return PreviewLine(name, how, half, f"± {half:,.4g}{where}" if half else f"± 0{where}: right at least 95 % of the time")
 
 
 def _ratio_error(aggregate: Mean | Variance, behind: Sequence[Part], size: float, *, root: bool) -> float:

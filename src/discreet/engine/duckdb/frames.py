@@ -12,7 +12,6 @@ import datetime
 import math
 import sys
 import uuid
-from collections.abc import Iterator
 from decimal import Decimal
 from typing import TYPE_CHECKING, TypeAlias, cast
 
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 
     _Array: TypeAlias = pyarrow.Array | pyarrow.ChunkedArray
 
-__all__ = ["arrow_of", "contents", "names_of"]
+__all__ = ["arrow_of", "names_of"]
 
 _LEVELS = 40  # decimals are spelled out up to so many digits
 _LONG = 2**63 - 1
@@ -63,37 +62,6 @@ def arrow_of(source: object, columns: tuple[str, ...]) -> pyarrow.Table:
         arrays = [cast("pyarrow.Table", source).column(name) for name in columns]
     # What marked made is safe, and of a type that no frame can bring along by itself.
     return pyarrow.table([a if frame == "pandas" and a.type == mixed_type() else _safe(a) for a in arrays], names=list(columns))
-
-
-def contents(table: pyarrow.Table) -> Iterator[bytes]:
-    """The bytes of a table, for a hash: its schema, and its rows as Arrow writes them to a stream."""
-    import pyarrow
-
-    sink = _Parts()
-    for batch in table.to_batches(max_chunksize=2**16):
-        with pyarrow.ipc.new_stream(sink, table.schema) as stream:
-            stream.write_batch(batch)
-        yield from sink.taken()
-    yield table.schema.serialize().to_pybytes()
-
-
-class _Parts:
-    """A file that keeps what is written until it is taken."""
-
-    closed = False
-
-    def __init__(self) -> None:
-        self._parts: list[bytes] = []
-
-    def write(self, part: bytes) -> int:
-        self._parts.append(bytes(part))
-        return len(part)
-
-    def taken(self) -> list[bytes]:
-        parts, self._parts = self._parts, []
-        return parts
-
-    def flush(self) -> None: ...
 
 
 def _known(source: object) -> str | None:

@@ -1,6 +1,6 @@
 """Where a private table comes from: files of Parquet or CSV, a DuckDB database, an Arrow table, a pandas or polars frame.
 
-A source knows public things only (names, types, how to be read), and a fingerprint that tells whether the data is still the same.
+A source knows public things only (names, types, how to be read), and a fingerprint of what it holds.
 Only the columns that are asked for are ever read or converted.
 """
 
@@ -11,11 +11,11 @@ import glob
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from discreet.engine.duckdb.cleaning import text_literal
+from discreet.engine.duckdb.contents import Known, of_files, of_frame
 from discreet.engine.duckdb.raw_columns import quoted, raw_type, read_sql
 from discreet.errors import ParameterError
 
@@ -45,6 +45,7 @@ class Source:
     files: tuple[Path, ...] = ()
     query: str | None = None
     database: Path | None = None
+    table: str = ""  # of the database, as SQL
     lines: bool = False  # whether it is text, of which lines that cannot be read are left out
     frame: pyarrow.Table | None = field(default=None, repr=False)  # its text would show cells
     _prints: dict[bytes, str] = field(default_factory=dict, repr=False, compare=False)
@@ -61,15 +62,14 @@ class Source:
             query = self.query.replace(_FILE, quoted(view + " file"))
             yield f"CREATE VIEW {quoted(view)} AS {query}"
 
-    def fingerprint(self, salt: bytes) -> str:
-        """A keyed hash of what the table holds: path, size and time of change of files, the contents of a frame."""
+    def fingerprint(self, salt: bytes, known: Known | None = None) -> str:
+        """A keyed hash of what the table holds: the bytes of files, the cells of a frame. ``known`` files are not read again."""
         if self.frame is None:
             log = None if self.database is None else Path(f"{self.database}.wal")  # changes that a database has yet to take in
-            return _hashed(salt, (_state(file) for file in (*self.files, *([log] if log and log.exists() else []))))
+            files = (*self.files, *([log] if log and log.exists() else []))
+            return of_files(files, salt, {} if known is None else known, self.table)
         if salt not in self._prints:
-            from discreet.engine.duckdb.frames import contents
-
-            self._prints[salt] = _hashed(salt, contents(self.frame))
+            self._prints[salt] = of_frame(self.frame, salt)
         return self._prints[salt]
 
 
@@ -155,7 +155,7 @@ def _open_database(files: tuple[Path, ...], table: str | None, wanted: tuple[str
         raise ParameterError(f"{files[0]} cannot be opened as a DuckDB database; close programs that write to it.") from None
     chosen = _chosen(wanted, tuple(raw))
     query = f"SELECT {', '.join(read_sql(name, raw[name]) for name in chosen)} FROM {_FILE}.{place}"
-    return Source(tuple(raw), {column: raw_type(raw[column]) for column in chosen}, files, query, files[0])
+    return Source(tuple(raw), {column: raw_type(raw[column]) for column in chosen}, files, query, files[0], place)
 
 
 def _files(path: object) -> tuple[Path, ...]:
@@ -224,18 +224,3 @@ def _distinct(names: tuple[str, ...]) -> None:
 
 def _shown(path: object) -> str:
     return str(path) if len(str(path)) <= 200 else f"{str(path)[:200]}..."
-
-
-def _state(file: Path) -> bytes:
-    try:
-        now = file.stat()
-    except OSError:
-        raise ParameterError(f"{_shown(file)} has vanished; bring it back, or open another table.") from None
-    return f"{file}\0{now.st_size}\0{now.st_mtime_ns}\0".encode(errors="surrogateescape")
-
-
-def _hashed(salt: bytes, parts: Iterable[bytes]) -> str:
-    state = blake2b(key=salt[:64], digest_size=32)
-    for part in parts:
-        state.update(part)
-    return state.hexdigest()

@@ -153,3 +153,12 @@ def test_an_unforeseen_failure_shows_no_variables() -> None:
     done = subprocess.run([sys.executable, "-c", program, "fail"], capture_output=True, text=True, check=False)
     assert "RuntimeError" in done.stderr
     assert "somebody" not in done.stderr
+
+
+def test_python_m_discreet_is_the_command(people: str) -> None:
+    done = subprocess.run([sys.executable, "-m", "discreet", "budget", people], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "epsilon" in done.stdout
+    refused = subprocess.run([sys.executable, "-m", "discreet", "budget", "no.toml"], capture_output=True, text=True, check=False)
+    assert refused.returncode == 2
+    assert "Traceback" not in refused.stderr

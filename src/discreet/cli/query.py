@@ -64,13 +64,15 @@ def run(
     except KeyboardInterrupt:
         typer.echo("Interrupted. If it was being counted, the question is paid for: discreet budget --history says so.", err=True)
         raise typer.Exit(INTERRUPTED) from None
+    from discreet.curator.cells import left_of
+
     first = answers[0]
     forms = {
         Format.table: lambda: "\n\n".join(map(str, answers)) + "\n",
         Format.csv: lambda: as_csv(_columns(first)),
         Format.json: lambda: "".join(_json(answer) for answer in answers),
     }
-    place.write(forms, first.to_arrow, done=f" {answers[-1].left}.", comfort=_KEPT)
+    place.write(forms, first.to_arrow, done=f" {left_of(answers[-1])}.", comfort=_KEPT)
     if plot is not None:
         draw(first.plot, plot)
         typer.echo(f"Wrote {plot}.", err=True)

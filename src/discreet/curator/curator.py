@@ -192,7 +192,7 @@ class Curator:
         raise DiscreetError("A curator holds private data and cannot be copied or stored; open it again from its own facts.")
 
     def __repr__(self) -> str:
-        return f"<Curator of {len(self._holding.schema.columns)} columns: {self.budget}>"
+        return f"<Curator of {len(self._holding.schema.columns)} columns: {self.budget.brief}>"
 
     def _question(self) -> Question:
         return Question(Draft(self._holding.schema), self._release, self._offer)

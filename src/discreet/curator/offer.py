@@ -35,7 +35,7 @@ def offer(priced: Priced, account: Account) -> Preview:
         parts=tuple(described(part) for plan in plans for part in plan.parts),
         halve=_halve(account, priced.amount) if costs else "",
         fits="" if total is None else _fits(account, total),
-        remarks=(*_advice(plans), f"Budget: {account}."),
+        remarks=(*_advice(plans), f"Budget: {account.brief}."),
     )
 
 

@@ -25,6 +25,7 @@ from dataclasses import replace
 from hashlib import sha256
 from typing import NoReturn
 
+from discreet.calls import called_as
 from discreet.curator.answer import Answer
 from discreet.curator.gate import ask
 from discreet.curator.holding import Holding
@@ -51,6 +52,7 @@ __all__ = ["Curator"]
 _STRIPES = 64
 
 
+@called_as('"hospital.parquet", unit=rows(), columns={"age": integer(0, 120)}, budget=Budget(epsilon=3, delta=1e-6)')
 class Curator:
     """Answers questions about one table until its budget is spent. Safe to share between threads.
 
@@ -96,6 +98,7 @@ class Curator:
 
     # Asking.
 
+    @called_as('"SELECT count(*) AS n FROM data", epsilon=0.5')
     def sql(
         self,
         text: str,
@@ -108,6 +111,7 @@ class Curator:
         """The noisy answer to one SELECT over ``data``; paid for first, free when asked again."""
         return self._release(self._queries([text]), Terms(epsilon, rho, delta, accuracy))[0]
 
+    @called_as('"SELECT count(*) AS n FROM data", epsilon=0.5')
     def preview(
         self,
         text: str,
@@ -120,6 +124,7 @@ class Curator:
         """What ``sql`` would cost and how far off it would be: free, and without looking at the data."""
         return self._offer(self._queries([text]), Terms(epsilon, rho, delta, accuracy))
 
+    @called_as('["SELECT ...", "SELECT ..."], epsilon=0.5')
     def batch(
         self,
         questions: Sequence[str | Question],
@@ -132,6 +137,7 @@ class Curator:
         """Several questions for one cost, split over them evenly, reserved as one entry."""
         return self._release(self._queries(questions), Terms(epsilon, rho, delta, accuracy))
 
+    @called_as('["SELECT ...", "SELECT ..."], epsilon=0.5')
     def preview_batch(
         self,
         questions: Sequence[str | Question],
@@ -144,6 +150,7 @@ class Curator:
         """What ``batch`` would cost and how far off it would be."""
         return self._offer(self._queries(questions), Terms(epsilon, rho, delta, accuracy))
 
+    @called_as('"age >= 18"')
     def where(self, condition: str) -> Question:
         """Begin a question about the rows for which this holds."""
         return self._question().where(condition)
@@ -156,6 +163,7 @@ class Curator:
         """Begin a question about the whole table."""
         return self._question().agg(*unnamed, **outputs)
 
+    @called_as('[100, 200], score="..."')
     def choose(self, candidates: Sequence[Value], *, score: str) -> Question:
         """Begin a choice of the candidate with the largest sum of ``score``, an expression over columns and ``candidate``."""
         return self._question().choose(candidates, score=score)

@@ -10,6 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from discreet.calls import called_as
 from discreet.errors import ParameterError
 from discreet.exact import whole
 from discreet.local.choice import MAKERS, rebuilt
@@ -28,6 +29,7 @@ __all__ = ["HeavyHitters"]
 _TIE = 1.05
 
 
+@called_as("2")
 @dataclass(frozen=True, init=False)
 class HeavyHitters(Task):
     """The most common words of an unknown vocabulary, from reports that are each epsilon-differentially private on their own.

@@ -27,6 +27,7 @@ from functools import cached_property
 import numpy as np
 
 from discreet.balls import arb, ball, floor, precision, upper
+from discreet.calls import called_as
 from discreet.errors import ParameterError
 from discreet.exact import down, probability, up, whole
 from discreet.local.task import Task, read_epsilon
@@ -68,6 +69,7 @@ class Amplified:
         )
 
 
+@called_as("1, 10_000, 1e-6")
 def amplified(epsilon0: Number | Task, n: int, delta: Number, *, trusted_shuffler: bool = False) -> Amplified:
     """What one of ``n`` reports costs after a trusted shuffler; ``epsilon0`` is a report's own cost, or its task.
 

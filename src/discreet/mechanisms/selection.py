@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.balls import arb, ball, precision
+from discreet.calls import called_as
 from discreet.errors import ParameterError, ValueRefused
 from discreet.exact import positive, probability, whole
 from discreet.exact import sensitivity as read_sensitivity
@@ -37,6 +38,7 @@ C = TypeVar("C")
 Scores = Sequence[Number] | NDArray[np.generic]
 
 
+@called_as("sensitivity=1, epsilon=0.1")
 @dataclass(frozen=True, init=False)
 class Selection(ABC):
     """A private choice among candidates: the same verbs for every law of the noise."""

@@ -21,14 +21,16 @@ import os
 import threading
 import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from hashlib import sha256
-from typing import NoReturn
+from typing import NoReturn, TypeVar
 
 from discreet.calls import called_as
 from discreet.curator.answer import Answer
 from discreet.curator.gate import ask
 from discreet.curator.holding import Holding
+from discreet.curator.inspection import Look, Reading, as_table, bounding, changed, declarations, look, shares
 from discreet.curator.offer import offer
 from discreet.curator.question import Question
 from discreet.errors import DiscreetError, ParameterError
@@ -50,6 +52,8 @@ from discreet.schema.units import Unit
 __all__ = ["Curator"]
 
 _STRIPES = 64
+
+Said = TypeVar("Said", Answer, Preview)
 
 
 @called_as('"hospital.parquet", unit=rows(), columns={"age": integer(0, 120)}, budget=Budget(epsilon=3, delta=1e-6)')
@@ -168,6 +172,31 @@ class Curator:
         """Begin a choice of the candidate with the largest sum of ``score``, an expression over columns and ``candidate``."""
         return self._question().choose(candidates, score=score)
 
+    # Whether declarations fit.
+
+    def check(
+        self, *, epsilon: Number | None = None, rho: Number | None = None, accuracy: Accuracy | None = None
+    ) -> Answer | Look:
+        """Which share of every column is missing, unlisted or clamped.
+
+        With a cost it is a question like any other: private, with intervals, paid for. Without, it is a ``Look``: **not
+        private**, for the owner's eyes, rounded, printed and never stored. The ledger notes that somebody looked, and answers
+        say so where declarations have changed since.
+        """
+        self._here()
+        if epsilon is None and rho is None and accuracy is None:
+            self._holding.source()
+            self._ledger().look(declarations(self._holding.schema))
+            return look(self._holding.schema, self._holding.apart)
+        reading = Reading.of(self._holding.schema)
+        text, asked = shares(reading)
+        priced = Terms(epsilon, rho, None, accuracy).priced([parse_query(text, reading.schema)], reading.schema, self._budget)
+        self._holding.source()
+        with self._asking[0], ExitStack() as opened:
+            engine = lambda: opened.enter_context(self._holding.apart(reading.schema, reading.sources))  # noqa: E731
+            (answer,) = ask(priced, self._ledger(), engine, self._holding.fingerprint)
+        return self._noted(as_table(answer, asked))
+
     # The budget.
 
     @property
@@ -217,17 +246,30 @@ class Curator:
             self._holding.check(join)
         return terms.priced(queries, self._holding.schema, self._budget)
 
-    def _release(self, queries: Sequence[Query], terms: Terms) -> list[Answer]:
+    def _here(self) -> None:
         if os.getpid() != self._process:
             raise DiscreetError("This process was forked from the one that opened the curator; open it again here.")
+
+    def _release(self, queries: Sequence[Query], terms: Terms) -> list[Answer]:
+        self._here()
         priced = self._priced(queries, terms)
         self._holding.source()  # what is missing is missed before a ledger is made
         stripe = int(sha256("\n".join(plan.digest for plan in priced.plans).encode()).hexdigest(), 16) % _STRIPES
         with self._asking[stripe]:  # two threads with the same question: the second one gets the first one's answer
-            return ask(priced, self._ledger(), self._holding.engine, self._holding.fingerprint)
+            answers = ask(priced, self._ledger(), self._holding.engine, self._holding.fingerprint)
+        return [self._noted(answer) for answer in answers]
 
     def _offer(self, queries: Sequence[Query], terms: Terms) -> Preview:
-        return offer(self._priced(queries, terms), self.budget)
+        return self._noted(offer(self._priced(queries, terms), self.budget))
+
+    def _noted(self, said: Said) -> Said:
+        """With remarks on what its numbers are about."""
+        return replace(said, remarks=(*said.remarks, *self._remarks()))
+
+    def _remarks(self) -> tuple[str, ...]:
+        """That persons are bounded, and that declarations were changed after a look."""
+        schema, looks = self._holding.schema, self._opened.looks if self._opened is not None else ()
+        return (*bounding(schema.unit), *changed(schema, looks))
 
     def _begun(self) -> bool:
         return self._opened is not None or Ledger.begun(self._place)

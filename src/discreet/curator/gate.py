@@ -7,7 +7,7 @@
 5. Mechanisms open the secrets and add noise. Noisy numbers become estimates, which costs nothing.
 6. The answer is committed to the ledger, durably, and only then leaves.
 
-Nothing else in discreet touches data and returns a number.
+Nothing else in discreet touches data and returns a number, but for an owner's look, which is noted and promises nothing.
 """
 
 from __future__ import annotations

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 
@@ -74,6 +75,15 @@ class Holding:
             if self._engine is None:
                 self._engine = DuckDBEngine(self.source(), self.schema, self._public, memory=self._memory)
             return self._engine
+
+    @contextmanager
+    def apart(self, schema: Schema, sources: Mapping[str, str]) -> Iterator[DuckDBEngine]:
+        """An engine of its own, under other declarations of the same table; ``sources`` says which columns they are about."""
+        engine = DuckDBEngine(self.source(), schema, {}, memory=self._memory, sources=sources)
+        try:
+            yield engine
+        finally:
+            engine.close()
 
     def check(self, join: Join) -> None:
         """Refuse a join that would count a row more than once."""

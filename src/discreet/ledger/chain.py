@@ -6,6 +6,7 @@ shown by the last hash, which depends on all of it.
 
 from __future__ import annotations
 
+import json
 import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -16,9 +17,10 @@ from discreet.privacy import Privacy
 from discreet.privacy.account import Account
 from discreet.privacy.budget import Budget
 
-__all__ = ["Chain", "entry_of", "opening"]
+__all__ = ["LOOKED", "Chain", "entry_of", "opening"]
 
 _VERSION = 1
+LOOKED = "The owner looked at the data without noise; this is not private."
 
 
 @dataclass
@@ -32,6 +34,7 @@ class Chain:
     answers: dict[int, int] = field(default_factory=dict)  # reservation -> its answer
     unanswered: set[int] = field(default_factory=set)
     asked: dict[tuple[str, str], list[int]] = field(default_factory=dict)  # plan and data -> reservations
+    looks: dict[int, dict[str, str]] = field(default_factory=dict)  # looks without noise -> what was declared then
     _account: str = ""  # the last one, as text
 
     @property
@@ -58,6 +61,8 @@ class Chain:
 
     def _remember(self, number: int, facts: Facts) -> None:
         kind = facts["kind"]
+        if "looked" in facts:
+            self.looks[number] = {str(name): str(fact) for name, fact in json.loads(str(facts["looked"])).items()}
         if kind == "opened" and not self.asked:
             if facts["version"] != _VERSION:
                 raise LedgerRefused(
@@ -98,6 +103,9 @@ def opening(budget: Budget, unit: str = "", before: Chain | None = None) -> Fact
 def entry_of(reserved: Record, answered: Record | None) -> Entry:
     """The entry that a reservation and its answer, if there is one, make together."""
     facts = reserved.facts
+    if "looked" in facts:
+        nothing = (Privacy(), str(facts.get("data", "")), str(facts.get("plan", "")), None)
+        return Entry(reserved.number, str(facts["time"]), "looked", LOOKED, "nothing", *nothing)
     try:
         privacy = Privacy.from_json(str(facts["privacy"]))
     except ParameterError:

@@ -6,6 +6,9 @@ and its own text, so whoever knows one hash knows every record up to it. There a
 * ``opened``, record 0, and again while nothing was paid for: the ledger's id, its salt, its budget, who is protected;
 * ``reserved``: a question that was paid for, and the account after it. It counts as spent for ever, answered or not;
 * ``answered``: the answer of an earlier reservation, noise included.
+
+A look at the data without noise costs nothing that could be counted, and is kept all the same: an ``opened`` record, or after
+the first payment a ``reserved`` one of cost zero, which also has a fact ``looked``, what was declared at that time.
 """
 
 from __future__ import annotations
@@ -46,7 +49,7 @@ class Entry:
 
     number: int
     time: str  # UTC, of the reservation
-    state: Literal["reserved", "answered"]
+    state: Literal["reserved", "answered", "looked"]
     question: str
     asked: str  # the cost as it was asked for, such as "epsilon=0.5"
     privacy: Privacy

@@ -8,16 +8,17 @@ spent, never too little.
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
 
 from discreet.errors import LedgerRefused, ParameterError
 from discreet.ledger import sqlite, witness
-from discreet.ledger.chain import Chain, entry_of, opening
+from discreet.ledger.chain import LOOKED, Chain, entry_of, opening
 from discreet.ledger.entry import START, Entry, Facts, Record, canonical, now, seal
 from discreet.ledger.place import distrust, real
 from discreet.ledger.witness import Witness
@@ -113,7 +114,8 @@ class Ledger:
             stored = {record.number: record for record in sqlite.records(database, self.path, 0)}
             if len(stored) != len(self._chain.hashes):
                 raise LedgerRefused(distrust(self.path, "has lost records while it was open"))
-            return self._entries(stored, sorted(self._chain.answers.keys() | self._chain.unanswered))
+            chain = self._chain
+            return self._entries(stored, sorted(chain.answers.keys() | chain.unanswered | chain.looks.keys()))
 
     def find(self, plan: str, data: str) -> tuple[Entry, ...]:
         """Answered questions with this plan on this data, oldest first: their answers may be given again for free."""
@@ -140,6 +142,26 @@ class Ledger:
             number = self._append(database, facts | {"privacy": privacy.to_json(), "account": account.to_json()})
             self._bear_witness(database)
         return number
+
+    def look(self, declared: Mapping[str, str]) -> None:
+        """Note, durably and before it happens, that somebody looks at the data without noise, and what is declared now.
+
+        It costs nothing that could be counted, and fixes neither budget nor unit: the owner may be about to correct them.
+        """
+        with self._writing() as database:
+            chain = self._chain
+            looked: Facts = {"looked": json.dumps(dict(declared), sort_keys=True)}
+            facts = opening(self.budget, chain.unit, chain)
+            if chain.asked:
+                facts = {"kind": "reserved", "time": now(), "question": LOOKED, "plan": "", "data": "", "asked": "nothing"}
+                facts |= {"privacy": Privacy().to_json(), "account": chain.account.to_json()}
+            self._append(database, facts | looked)
+            self._bear_witness(database)
+
+    @property
+    def looks(self) -> tuple[Mapping[str, str], ...]:
+        """What was declared whenever somebody looked, as far as was read."""
+        return tuple(self._chain.looks.values())
 
     def commit(self, number: int, answer: str) -> Account:
         """Keep the answer of a reservation, durably; only then may anybody see it. What is then spent and left."""

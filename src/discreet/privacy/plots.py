@@ -46,7 +46,7 @@ def plot(privacy: Privacy, kind: str = "delta", **options: object) -> Axes:
     """The picture of this kind: "delta", "loss" or "tradeoff"."""
     kinds: dict[str, Callable[..., Axes]] = {"delta": plot_delta, "loss": plot_loss, "tradeoff": plot_tradeoff}
     if not isinstance(kind, str) or kind not in kinds:
-        raise ParameterError(f'There is no plot of kind {shown(kind)}; write "delta", "loss" or "tradeoff".')
+        raise ParameterError(f'There is no plot of kind {shown(repr(kind))}; write "delta", "loss" or "tradeoff".')
     return kinds[kind](privacy, **options)
 
 

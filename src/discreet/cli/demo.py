@@ -86,7 +86,7 @@ def _draw(answer: Answer, output: Path) -> None:
     except ParameterError as missing:
         _say(str(missing))
     else:
-        _say(f"Wrote a chart of debts to {output}. Now your own table: discreet init people.csv")
+        _say(f"Wrote a chart of debts and days to {output}. Now your own table: discreet init people.csv")
 
 
 def _say(text: str) -> None:

@@ -33,7 +33,7 @@ __all__ = [
 # Okabe and Ito's colours, which colour-blind readers can tell apart.
 BLUE, ORANGE, GREEN, RED, GREY = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#6B6B6B"
 
-_MISSING = 'Pictures need matplotlib, which is an extra; run pip install "discreet[plot]".'
+_MISSING = 'Pictures need matplotlib, which is an extra: run pip install "discreet[plot]", or pip install matplotlib.'
 
 Corner = Literal["best", "upper left", "upper right"]
 

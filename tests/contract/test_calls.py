@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from contract.refusals import refused
 from hypothesis import given, settings
@@ -95,3 +96,19 @@ def test_a_type_error_of_somebody_elses_stays_one() -> None:
 
 def _broken(_: float) -> Any:
     raise TypeError("mine")
+
+
+@pytest.mark.parametrize("verb", ["sql", "preview", "batch", "preview_batch", "where", "choose"])
+def test_questions_without_a_question(verb: str, tmp_path: Path) -> None:
+    hospital = dp.Curator(
+        pa.table({"age": [1, 2]}),
+        unit=dp.rows(),
+        columns={"age": dp.integer(0, 120)},
+        budget=dp.Budget(epsilon=1),
+        ledger=tmp_path / "l.ledger",
+    )
+    refused(getattr(hospital, verb), ParameterError, f"{verb}() needs ", f"write {verb}(")
+    if verb not in ("where", "choose"):
+        refused(
+            lambda: getattr(hospital, verb)("SELECT count(*) AS n FROM data", 0.5), ParameterError, "name them", "epsilon=0.5"
+        )

@@ -257,3 +257,32 @@ def test_answers_about_bounded_persons_say_that_they_are(opened: Open) -> None:
     for one in (hospital.sql(QUESTION, epsilon=0.1), hospital.preview(QUESTION, epsilon=0.1), hospital.check(epsilon=0.1)):
         assert said in str(one)
     assert "bounded:" not in str(opened(frame, columns, ledger="rows").sql(QUESTION, epsilon=0.1))
+
+
+def test_any_name_and_value_may_be_declared(opened: Open) -> None:
+    """Names that SQL must quote, names that our own readings would have, values with quotes."""
+    names = ['a "b"', "x as text", "x", "x in wider bounds", "Ünï", "select", "n0", "it's", "line\nbreak"]
+    frame = pd.DataFrame({name: [1, 200] for name in names} | {"c": ["it's", 'a "b"']})
+    columns: dict[str, Any] = {name: dp.integer(0, 120) for name in names} | {"c": dp.category("it's", 'A "B"', "';--")}
+    hospital = opened(frame, columns, budget=dp.Budget(epsilon=10**6))
+    said = str(hospital.check())
+    assert said.count("50 %") == len(names) + 1  # one of two is clamped; of c one is unlisted
+    assert "c: ';--' not found." in said.replace("''", "'")
+    answer = hospital.check(epsilon=10**5)
+    assert isinstance(answer, Answer)
+    clamped = [row["share"] for row in answer.rows() if row["state"] == "clamped"]
+    assert clamped == pytest.approx([0.5] * len(names), abs=0.01)
+
+
+def test_bounds_at_the_edge_of_their_type(opened: Open) -> None:
+    frame = pd.DataFrame({"i": [0, 1], "n": [0.0, 1.0], "d": ["0001-01-01", "9999-12-31"]})
+    columns: dict[str, Any] = {
+        "i": dp.integer(1 - 2**63, 2**63 - 1),
+        "n": dp.number(-(2**53), 2**53, step=1),
+        "d": dp.date("0001-01-01", "9999-12-31"),
+    }
+    assert lines_of(opened(frame, columns).check(), columns) == {name: ["none"] * 3 for name in columns}
+
+
+def lines_of(look: object, columns: Any) -> dict[str, list[str]]:
+    return {cells[0]: cells[1:] for line in str(look).splitlines() if (cells := line.split()) and cells[0] in columns}

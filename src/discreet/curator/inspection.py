@@ -85,7 +85,7 @@ class Reading:
 def shares(reading: Reading) -> tuple[str, list[tuple[str, str]]]:
     """One question for the share of rows in every state, and what its outputs mean, in order."""
     asked = [(name, state) for name, state in reading.states if "=" not in state]
-    outputs = (f"avg(CASE WHEN {reading.states[one]} THEN 1 ELSE 0 END) AS {_quoted(f'{one[0]}: {one[1]}')}" for one in asked)
+    outputs = (f"avg(CASE WHEN {reading.states[one]} THEN 1 ELSE 0 END) AS s{i}" for i, one in enumerate(asked))
     return f"SELECT {', '.join(outputs)} FROM data", asked
 
 

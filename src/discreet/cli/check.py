@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import typer
 
-from discreet.cli.asking import Accuracy, Configuration, Epsilon, Rho, accuracy_of, opened
+from discreet.cli.asking import Configuration, Epsilon, Rho, opened
 
 __all__ = ["run"]
 
 
-def run(configuration: Configuration, epsilon: Epsilon = None, rho: Rho = None, accuracy: Accuracy = None) -> None:
+def run(configuration: Configuration, epsilon: Epsilon = None, rho: Rho = None) -> None:
     """Show which share of every column is missing, unlisted or clamped.
 
     Without a cost this is NOT PRIVATE: for the eyes of the data's owner. It shows coarse shares and declared names, no cell, and
@@ -23,6 +23,5 @@ def run(configuration: Configuration, epsilon: Epsilon = None, rho: Rho = None, 
 
       discreet check hospital.toml --epsilon 0.1
     """
-    goal = accuracy_of(accuracy)
     with opened(configuration) as curator:
-        typer.echo(str(curator.check(epsilon=epsilon, rho=rho, accuracy=goal)))
+        typer.echo(str(curator.check(epsilon=epsilon, rho=rho)))

@@ -174,9 +174,7 @@ class Curator:
 
     # Whether declarations fit.
 
-    def check(
-        self, *, epsilon: Number | None = None, rho: Number | None = None, accuracy: Accuracy | None = None
-    ) -> Answer | Look:
+    def check(self, *, epsilon: Number | None = None, rho: Number | None = None) -> Answer | Look:
         """Which share of every column is missing, unlisted or clamped.
 
         With a cost it is a question like any other: private, with intervals, paid for. Without, it is a ``Look``: **not
@@ -184,13 +182,13 @@ class Curator:
         say so where declarations have changed since.
         """
         self._here()
-        if epsilon is None and rho is None and accuracy is None:
+        if epsilon is None and rho is None:
             self._holding.source()
             self._ledger().look(declarations(self._holding.schema))
             return look(self._holding.schema, self._holding.apart)
         reading = Reading.of(self._holding.schema)
         text, asked = shares(reading)
-        priced = Terms(epsilon, rho, None, accuracy).priced([parse_query(text, reading.schema)], reading.schema, self._budget)
+        priced = Terms(epsilon, rho).priced([parse_query(text, reading.schema)], reading.schema, self._budget)
         self._holding.source()
         with self._asking[0], ExitStack() as opened:
             engine = lambda: opened.enter_context(self._holding.apart(reading.schema, reading.sources))  # noqa: E731

@@ -23,6 +23,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from hashlib import sha256
 from typing import NoReturn, TypeVar
 
@@ -97,7 +98,7 @@ class Curator:
             warnings.warn(
                 f"delta {float(budget.delta):g} is not below 1 / {unit.size:,}: revealing somebody outright could satisfy it; "
                 "write a delta well below one over the number of persons.",
-                stacklevel=2,
+                stacklevel=3,
             )
 
     # Asking.
@@ -190,8 +191,8 @@ class Curator:
         text, asked = shares(reading)
         priced = Terms(epsilon, rho).priced([parse_query(text, reading.schema)], reading.schema, self._budget)
         self._holding.source()
-        with self._asking[0], ExitStack() as opened:
-            engine = lambda: opened.enter_context(self._holding.apart(reading.schema, reading.sources))  # noqa: E731
+        with self._asking[0], ExitStack() as held:
+            engine = partial(held.enter_context, self._holding.apart(reading.schema, reading.sources))
             (answer,) = ask(priced, self._ledger(), engine, self._holding.fingerprint)
         return self._noted(as_table(answer, asked))
 

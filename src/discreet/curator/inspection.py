@@ -175,11 +175,10 @@ def _persons(engine: DuckDBEngine, schema: Schema, rows: int) -> tuple[str, list
         remarks.append(f"{unit.id} has {persons} different value{'s' if persons != 1 else ''}: does it tell persons apart?")
     if rows > known:
         remarks.append(f"{_share(rows - known, rows)} of rows have no {unit.id}, and never count.")
-    for most, what in ((unit.rows, f"rows={unit.rows}, all that a person counts for in one group"),) + (
-        ((unit.rows * unit.groups, f"rows={unit.rows} in groups={unit.groups} groups, all that a person counts for"),)
-        if unit.groups > 1
-        else ()
-    ):
+    limits = {unit.rows: f"rows={unit.rows}, all that a person counts for in one group"}
+    if unit.groups > 1:
+        limits[unit.rows * unit.groups] = f"rows={unit.rows} in groups={unit.groups} groups, all that a person counts for"
+    for most, what in limits.items():
         beyond = known - (counted(most) if most < _ALL_ROWS else known)
         if beyond >= 0.5:  # a person's rows are weighed in steps, so that less is nothing
             remarks.append(f"{_share(beyond, known)} of rows are beyond {what}.")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import partial
 
@@ -56,6 +56,13 @@ def contest(noise: Noise) -> tuple[float, float]:
     ours = seconds(lambda: noisy_argmax(scores, Fraction(1, 10), noise, lambda i: Fraction(scores[i])))
     theirs = seconds(lambda: np.argmax(scores * 0.1 + numpy_generator.gumbel(0.0, 1.0, N)))
     return ours, theirs
+
+
+def choice(candidates: Sequence[object], scores: np.ndarray) -> tuple[float, float]:
+    """Seconds of a whole call of choose, and of numpy's Gumbel argmax over the same scores."""
+    mechanism = dp.Exponential(sensitivity=1, epsilon=Fraction(1, 5))
+    ours = seconds(lambda: mechanism.choose(candidates, scores))
+    return ours, seconds(lambda: candidates[np.argmax(scores * 0.1 + numpy_generator.gumbel(0.0, 1.0, N))])
 
 
 def rank_correlation(left: np.ndarray, right: np.ndarray) -> float:
@@ -111,6 +118,14 @@ def main() -> int:
         text = f"{noise.value} argmax of {N:,}: {ours * 1e3:.1f} ms; numpy's Gumbel argmax {theirs * 1e3:.1f} ms"
         console.print(f"{text}; ratio {ours / theirs:.2f}")
         lines.append(target(f"{noise.value} argmax: at most 0.5 x numpy", ours <= 0.5 * theirs))
+
+    scores = numpy_generator.integers(-200, 1, N)
+    for name, candidates in (("a list", list(range(N))), ("an array", np.arange(N)), ("a range", range(N))):
+        for values in (scores, scores.astype(np.float64)):
+            ours, theirs = choice(candidates, values)
+            text = f"choose one of {name} of {N:,}, {values.dtype} scores"
+            console.print(f"{text}: {ours * 1e3:.1f} ms, numpy {theirs * 1e3:.1f} ms; ratio {ours / theirs:.2f}")
+            lines.append(target(f"{text}: at most 0.6 x numpy", ours <= 0.6 * theirs))
 
     scalars = {
         "Laplace, integer": dp.Laplace(sensitivity=1, epsilon=1),

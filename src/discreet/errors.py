@@ -48,13 +48,21 @@ class Exhausted(DiscreetError):
 
 
 class BudgetExceeded(DiscreetError):
-    """A budget has less left than was requested, and nothing was spent. Amounts are exact, by currency (epsilon, rho ...)."""
+    """A budget has less left than was requested, and nothing was spent. Amounts are exact, by currency (epsilon, rho ...).
 
-    def __init__(self, spent: Mapping[str, Fraction], requested: Mapping[str, Fraction], left: Mapping[str, Fraction]) -> None:
-        super().__init__(spent, requested, left)
-        self.spent, self.requested, self.left = dict(spent), dict(requested), dict(left)
+    ``said`` is for budgets whose currencies do not simply add up: what is refused and what would fit, in words.
+    """
+
+    def __init__(
+        self, spent: Mapping[str, Fraction], requested: Mapping[str, Fraction], left: Mapping[str, Fraction], said: str = ""
+    ) -> None:
+        super().__init__(spent, requested, left, said)
+        self.spent, self.requested, self.left, self.said = dict(spent), dict(requested), dict(left), said
 
     def __str__(self) -> str:
+        if self.said:
+            return f"This would exceed the budget: {self.said}"
+
         def text(amount: Fraction) -> str:
             return f"{float(min(amount, Fraction(10) ** 300)):.12g}"
 

@@ -143,3 +143,13 @@ def test_joins_and_persons(unit: str, monkeypatch: pytest.MonkeyPatch) -> None:
     found = replay_curator(make, lambda curator: curator.batch(texts, epsilon=1), schema)
     assert not found.violated, str(found)
     assert found.releases == (len(texts) + 1) * found.pairs
+
+
+@pytest.mark.parametrize(("unit", "storage"), [("rows", "text"), ("persons", "declared")])
+def test_the_shares_that_a_check_buys(unit: str, storage: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A row is in at most one state of each column, and every state's count pays for itself."""
+    stored(monkeypatch, storage)
+    schema = Schema({name: COLUMNS[name] for name in ("x", "g")}, UNITS[unit])
+    found = replay_curator(maker(schema.unit, BUDGETS["pure"]), lambda curator: curator.check(epsilon=1), schema)
+    assert not found.violated, str(found)
+    assert found.releases == 6 * found.pairs

@@ -71,9 +71,9 @@ def test_preview_is_free_and_reads_no_rows(discreet: Run, people: str, capsys: p
     facts = json.loads(capsys.readouterr().out)
     assert (facts["version"], facts["groups"], facts["lines"][0]["output"]) == (1, 2, "n")
     assert discreet("budget", people) == 0
-    first, _, *table = capsys.readouterr().out.splitlines()
+    first, _, *account = capsys.readouterr().out.splitlines()
     assert first == f"Ledger: {Path('people-by-id.ledger').resolve()}"
-    assert [line.split()[2] for line in table[2:]] == ["0", "0", "0"]
+    assert account[0].startswith("0 % of the budget (epsilon 2, delta 1e-06) is used")
 
 
 def test_budget_and_history(discreet: Run, people: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -103,7 +103,8 @@ def test_a_restored_ledger_must_be_adopted(discreet: Run, people: str, capsys: p
     assert discreet("query", people, WARDS, "--epsilon", "1") == 2
     assert "discreet ledger adopt" in capsys.readouterr().err
     assert discreet("ledger", "adopt", "people-by-id.ledger") == 0
-    assert "Adopted people-by-id.ledger: epsilon 0.1 of 2 spent" in capsys.readouterr().out
+    adopted = "Adopted people-by-id.ledger: 0.357 % of the budget is used: one question of up to epsilon 1.99"
+    assert adopted in capsys.readouterr().out
     assert discreet("query", people, WARDS, "--epsilon", "1") == 0
     assert discreet("ledger", "adopt", "missing.ledger") == 2
 
@@ -195,3 +196,12 @@ def test_a_ledger_of_a_folder_that_is_gone_is_forgotten(discreet: Run, people: s
     shutil.rmtree("old")
     assert discreet("ledger", "forget", "old/people-by-id.ledger") == 0
     assert discreet("query", people, WARDS, "--epsilon", "1") == 0
+
+
+def test_python_m_discreet_is_the_command(people: str) -> None:
+    done = subprocess.run([sys.executable, "-m", "discreet", "budget", people], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "epsilon" in done.stdout
+    refused = subprocess.run([sys.executable, "-m", "discreet", "budget", "no.toml"], capture_output=True, text=True, check=False)
+    assert refused.returncode == 2
+    assert "Traceback" not in refused.stderr

@@ -21,14 +21,14 @@ def test_the_demo_tells_its_story(discreet: Run, capsys: pytest.CaptureFixture[s
     state = os.environ["XDG_STATE_HOME"]
     assert discreet("demo") == 0
     said = capsys.readouterr().out
-    assert len(said.splitlines()) < 60
+    assert len(said.splitlines()) < 65
     for part in (
         "95 % error",
         "the same numbers, free",
         "surgery",
         "fracture",
         "Refused. This would exceed the budget: epsilon 3 requested",
-        "Wrote a chart of debts to discreet-demo.png",
+        "Wrote a chart of debts and days to discreet-demo.png",
     ):
         assert part in said
     assert Path("discreet-demo.png").read_bytes().startswith(b"\x89PNG")

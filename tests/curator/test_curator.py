@@ -256,8 +256,9 @@ def test_under_replace_the_size_is_public_and_a_mean_has_the_lectures_noise(tmp_
 
 
 def test_a_delta_that_is_not_small_is_warned_about_for_a_declared_size_only(tmp_path: Path) -> None:
-    with pytest.warns(UserWarning, match="not below 1 / 1,000"):
+    with pytest.warns(UserWarning, match="not below 1 / 1,000") as said:
         curator(tmp_path, unit=dp.rows(size=1000), budget=dp.Budget(epsilon=1, delta=0.001))
+    assert Path(said[0].filename).name == "hospital.py"  # where the curator was made
     (tmp_path / "undeclared").mkdir()
     curator(tmp_path / "undeclared", budget=dp.Budget(epsilon=1, delta=0.001))  # warnings are errors here
 

@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from reference import laws, statistics
 
-from discreet import Exponential
+from discreet import Exponential, NoisyMax, PermuteAndFlip
 
 ROUNDS = 15_000
 CONTESTS: dict[str, list[Any]] = {
@@ -141,3 +143,32 @@ def test_choose_returns_the_candidate_itself() -> None:
     assert mechanism.choose([first, second], [1000, 0]) is first  # otherwise: probability e^-500
     assert mechanism.choose(("a", "b"), np.array([0, 1000])) == "b"
     assert mechanism.choose("ab", [0, 1000]) == "b"
+
+
+class Touched(Sequence[int]):
+    """Counts how often it is looked at."""
+
+    def __init__(self) -> None:
+        self.looks = 0
+
+    def __len__(self) -> int:
+        return 1_000_000
+
+    def __getitem__(self, i: Any) -> Any:
+        self.looks += 1
+        return range(1_000_000)[i]
+
+
+def test_a_million_candidates_are_not_copied() -> None:
+    candidates = Touched()
+    scores = np.zeros(1_000_000)
+    scores[777] = 1e6
+    for mechanism in (Exponential, NoisyMax, PermuteAndFlip):
+        candidates.looks = 0
+        assert mechanism(sensitivity=1, epsilon=1).choose(candidates, scores) == 777
+        assert candidates.looks == 1
+
+
+def test_a_pandas_column_of_candidates_is_taken_by_position() -> None:
+    column = pd.Series(["a", "b"], index=[1, 0])
+    assert Exponential(sensitivity=1, epsilon=1).choose(column, [0, 10**6]) == "b"

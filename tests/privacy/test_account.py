@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import product
@@ -103,7 +104,7 @@ def test_the_whole_epsilon_may_be_asked_at_once() -> None:
 def test_spent_says_what_was_typed() -> None:
     account = ask(BUDGETS["approximate"].open(), 0.5)
     assert account.spent.epsilon == 0.5
-    assert str(account).startswith("epsilon 0.5 of 3 spent, 2.9")
+    assert "0.5" not in account.brief  # epsilons do not add up, and so they are not shown as if they did
     assert 2.9 < float(account.remaining) < 3
 
 
@@ -152,8 +153,10 @@ def test_a_closed_road_stays_closed() -> None:
     assert blunt.spent.epsilon == 2
     assert (blunt.remaining.epsilon, blunt.remaining.rho, blunt.spent.rho) == (1.0, 0.0, None)
     assert blunt.fits(pure(1))
-    message = refused(lambda: blunt.spend(gdp(0.01), F(1, 10)), BudgetExceeded, "epsilon 0.1 requested, 2 spent, 0 left")
-    assert "delta" not in message
+    message = refused(
+        lambda: blunt.spend(gdp(0.01), F(1, 10)), BudgetExceeded, "epsilon 0.1 requested", "66.7 %", "no such question fits"
+    )
+    assert "delta=" not in message
     over = opened.spend(pure(0.3)).spend(pure(0.3))
     assert over.spend(zcdp(F(1, 100))).roads[0] is None
 
@@ -163,7 +166,13 @@ def test_deltas_are_one_sum_for_both_roads() -> None:
     for _ in range(5):
         account = account.spend(approximate(0.01, 1e-7))
     assert all(road is not None and road.left["delta"] == 0 for road in account.roads)
-    refused(lambda: account.spend(approximate(0.01, 1e-9)), BudgetExceeded, "delta 1e-09 requested, 5e-07 spent, 0 left")
+    refused(
+        lambda: account.spend(approximate(0.01, 1e-9)),
+        BudgetExceeded,
+        "delta 1e-09 requested",
+        "5e-07 spent and 0 left",
+        "delta=",
+    )
     assert account.fits(pure(0.01))
 
 
@@ -175,7 +184,7 @@ def test_refusals_speak_of_the_epsilon_that_was_typed() -> None:
     assert error.requested["epsilon"] == 2
     assert error.spent["epsilon"] == F(5, 2)
     assert float(error.left["epsilon"]) == account.remaining.epsilon
-    assert str(error).startswith("This would exceed the budget: epsilon 2 requested, 2.5 spent, 1.")
+    assert str(error).startswith("This would exceed the budget: epsilon 2 requested; ")
     with pytest.raises(BudgetExceeded) as caught:
         account.spend(gdp(2))
     assert caught.value.requested["epsilon"] == F(zcdp(2).epsilon(5e-6))
@@ -191,6 +200,50 @@ def test_what_has_no_price_is_refused() -> None:
     refused(lambda: BUDGETS["keys"].open().spend(renyi({2: 0.1})), ParameterError, "no price")
     refused(lambda: BUDGETS["concentrated"].open().spend(approximate(0.1, 1e-9)), BudgetExceeded, "delta 1e-09 requested")
     refused(lambda: BUDGETS["pure"].open().spend(0.1), ParameterError, "guarantees")  # type: ignore[arg-type]
+
+
+# Sentences.
+
+
+@given(st.lists(st.sampled_from(["0.01", "0.2", "1", "pure 0.3", "pure 2", "keys"]), max_size=8))
+@settings(max_examples=60, deadline=None)
+def test_what_an_account_says_fits_does_fit_and_no_more(asked: list[str]) -> None:
+    """The sentences of an approximate budget, held to the filters: their numbers may be typed back in."""
+    account = BUDGETS["approximate"].open()
+    for one in asked:
+        kind, _, epsilon = one.rpartition(" ")
+        privacy = pure(F(epsilon)) if kind else approximate(0.1, 1e-6) if one == "keys" else zcdp(account.budget.rho_of(F(one)))
+        if account.fits(privacy):
+            account = account.spend(privacy)
+            continue
+        with pytest.raises(BudgetExceeded, match="requested") as caught:
+            account.spend(privacy)
+        assert ("delta=" in str(caught.value)) == (one == "keys" and account.remaining.delta < 1e-6)
+    text = str(account)
+    assert 0 <= account.used <= 1
+    assert account.brief.split(":")[0] in text.replace(f" ({account.budget})", "")
+    found = re.search(r"one question of up to epsilon ([0-9.e-]+)(, without Gaussian)?", text)
+    if found is None:
+        assert "nothing more fits" in text
+        assert not account.fits(zcdp(account.budget.rho_of(F(1, 100))))
+        assert not account.fits(pure(F(1, 100)))
+    else:
+        make = pure if found[2] else lambda epsilon: zcdp(account.budget.rho_of(epsilon))
+        assert account.fits(make(F(found[1])))
+        assert not account.fits(make(F(found[1]) * F(10_001, 10_000)))
+    several = re.search(r"or ([0-9,]+) of epsilon 0.3", text)
+    if several is not None:
+        count, tenth = int(several[1].replace(",", "")), zcdp(account.budget.rho_of(F(3, 10)))
+        assert account.fits(count * tenth)
+        assert not account.fits((count + 1) * tenth)
+
+
+def test_both_halves_of_a_delta_are_explained_from_the_start() -> None:
+    fresh = BUDGETS["approximate"].open()
+    for account in (fresh, ask(fresh, 0.5)):
+        assert "Half of the delta (5e-06) turns the sum of rhos into an epsilon" in str(account)
+        assert "of the other half 0 of 5e-06 is spent" in str(account)
+    assert "1e-06 of 5e-06 is spent on groups" in str(fresh.spend(approximate(0.1, 1e-6)))
 
 
 # The theorem: every transcript of every strategy on a tree of worst mechanisms.

@@ -18,6 +18,7 @@ from discreet.auditor.guesses import Guesses
 from discreet.auditor.memory import Memory
 from discreet.auditor.sampling import Sampler
 from discreet.auditor.state import find_state, silence
+from discreet.calls import called_as
 from discreet.errors import ParameterError
 from discreet.exact import positive, whole
 
@@ -31,6 +32,7 @@ _NEAR = np.linspace(0.8, 1.2, 81)  # of the claim: there too
 _CLAIM = 0.9  # of the capital at every smaller epsilon bets as against the claim, so that a violation certifies it
 
 
+@called_as("function, a, b, epsilon=1")
 def audit(
     function: Callable[[object], object],
     a: object,

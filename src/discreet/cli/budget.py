@@ -24,7 +24,7 @@ def run(
     history: Annotated[bool, typer.Option("--history", help="Also list the questions that were paid for.")] = False,
     format: Annotated[Format, typer.Option(help="A table to read, or JSON.")] = Format.table,
 ) -> None:
-    """Show what is spent and what is left of a budget.
+    """Show how much of a budget is used, and what still fits.
 
     Examples:
 
@@ -39,18 +39,9 @@ def run(
         typer.echo(_json(account, entries if history else None, {"ledger": str(place), "people": people}))
         return
     typer.echo(f"Ledger: {place}{'' if people is None else f', the budget of {people}'}\n")
-    typer.echo(_table(account))
+    typer.echo(str(account))
     if history:
         typer.echo("\n" + (_history(entries) if entries else "No question was paid for yet."))
-
-
-def _table(account: Account) -> str:
-    from discreet.plan.display import text_table
-
-    names = [name for name in ("epsilon", "delta", "rho") if getattr(account.total, name)]
-    columns = {"total": account.total, "spent": account.spent, "left": account.remaining}
-    rows = [[name, *(f"{getattr(amount, name) or 0:.6g}" for amount in columns.values())] for name in names]
-    return text_table(["", *columns], rows, "<>>>")
 
 
 def _history(entries: Sequence[Entry]) -> str:
@@ -61,7 +52,7 @@ def _history(entries: Sequence[Entry]) -> str:
 
 
 def _json(account: Account, entries: Sequence[Entry] | None, whose: dict[str, str | None]) -> str:
-    facts: dict[str, object] = {"discreet": "spending", "version": 1, **whose}
+    facts: dict[str, object] = {"discreet": "spending", "version": 1, **whose, "used": float(account.used)}
     facts |= amounts(account)
     if entries is not None:
         facts["history"] = [

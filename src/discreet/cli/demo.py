@@ -86,7 +86,7 @@ def _draw(answer: Answer, output: Path) -> None:
     except ParameterError as missing:
         _say(str(missing))
     else:
-        _say(f"Wrote a chart of debts to {output}. Now your own table: discreet init people.csv")
+        _say(f"Wrote a chart of debts and days to {output}. Now your own table: discreet init people.csv")
 
 
 def _say(text: str) -> None:
@@ -100,8 +100,10 @@ def _ask(text: str, sql: str, epsilon: str) -> None:
 
 def _short(answer: Answer) -> str:
     """The table and what is left; how the noise was made is said by the preview."""
+    from discreet.curator.cells import left_of
+
     table = str(answer).split("\n\n")[0]
-    return f"{table}\n{answer.left}"
+    return f"{table}\n{left_of(answer)}"
 
 
 @contextmanager

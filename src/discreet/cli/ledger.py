@@ -31,7 +31,7 @@ def adopt(path: Annotated[Path, typer.Argument(help="The ledger, such as hospita
     from discreet.ledger import adopt as trust
 
     ledger = trust(path)
-    typer.echo(f"Adopted {path}: {ledger.account}.")
+    typer.echo(f"Adopted {path}: {ledger.account.brief}.")
 
 
 @app.command()

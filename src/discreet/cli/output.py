@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     import pyarrow
     from matplotlib.axes import Axes
 
-__all__ = ["FileOption", "Format", "FormatOption", "Output", "PlotOption", "as_csv", "draw", "in_json", "no_window"]
+__all__ = ["FileOption", "Format", "FormatOption", "Output", "PlotOption", "TitleOption"]
+__all__ += ["as_csv", "draw", "in_json", "no_window", "numbered"]
 
 
 class Format(StrEnum):
@@ -38,6 +39,7 @@ _ENDINGS = {"": Format.table, "txt": Format.table, "csv": Format.csv, "json": Fo
 FormatOption = Annotated[Format | None, typer.Option(help="How to write it; by the ending of --output unless told.")]
 FileOption = Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file.")]
 PlotOption = Annotated[Path | None, typer.Option(help="Also draw it, as .png or .svg.")]
+TitleOption = Annotated[str | None, typer.Option(help="What the picture is called.")]
 
 
 @dataclass(frozen=True)
@@ -84,6 +86,15 @@ class Output:
             with replaced(self.file, comfort) as new:
                 new.write_text(texts[self.format](), encoding="utf-8", errors="replace", newline="")
         typer.echo(f"Wrote {self.file}.{done}", err=True)
+
+
+def numbered(file: Path, number: int, of: int) -> Path:
+    """The file of one of several results.
+
+    >>> print(numbered(Path("ages.csv"), 2, of=3), numbered(Path("ages.csv"), 1, of=1))
+    ages-2.csv ages.csv
+    """
+    return file if of == 1 else file.with_name(f"{file.stem}-{number}{file.suffix}")
 
 
 def as_csv(columns: Mapping[str, Sequence[object]]) -> str:

@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import typer
 
 from discreet.cli.asking import Accuracy, Configuration, Delta, Epsilon, Questions, Rho, accuracy_of, opened, texts_of
 from discreet.cli.budget import amounts
-from discreet.cli.output import FileOption, Format, FormatOption, Output, PlotOption, as_csv, draw, in_json
+from discreet.cli.output import FileOption, Format, FormatOption, Output, PlotOption, TitleOption, as_csv, draw, in_json, numbered
 from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -38,6 +40,7 @@ def run(
     format: FormatOption = None,
     output: FileOption = None,
     plot: PlotOption = None,
+    title: TitleOption = None,
 ) -> None:
     """Ask a question: it is paid for first, then answered with noise. Asked again, it is free.
 
@@ -51,29 +54,46 @@ def run(
 
       discreet query hospital.toml @wards.sql @ages.sql --epsilon 1 --format json
 
-    Several questions share one cost evenly; as JSON they are one line each.
+    Several questions share one cost evenly. As JSON they are one line each; as CSV, Parquet and pictures one file each:
+    ages-1.csv and ages-2.csv for -o ages.csv.
 
     Exit code 3: the budget does not hold the question, and nothing was spent.
     """
     place, texts, goal = Output.checked(format, output, plot), texts_of(questions), accuracy_of(accuracy)
-    if len(texts) > 1 and (place.format in (Format.csv, Format.parquet) or plot is not None):
-        raise ParameterError("Several answers are no one table or picture; write --format json or table, and leave out --plot.")
+    apart = len(texts) > 1 and place.format in (Format.csv, Format.parquet)
+    if apart and output is None:
+        raise ParameterError("Several answers are no one table; add -o ages.csv for a file each, or write --format json.")
+    if title is not None and plot is None:
+        raise ParameterError("A title is for a picture; add --plot chart.png.")
     try:
         with opened(configuration) as curator, _progress(curator):
             answers = curator.batch(texts, epsilon=epsilon, rho=rho, delta=delta, accuracy=goal)
     except KeyboardInterrupt:
         typer.echo("Interrupted. If it was being counted, the question is paid for: discreet budget --history says so.", err=True)
         raise typer.Exit(INTERRUPTED) from None
-    first = answers[0]
-    forms = {
-        Format.table: lambda: "\n\n".join(map(str, answers)) + "\n",
-        Format.csv: lambda: as_csv(_columns(first)),
-        Format.json: lambda: "".join(_json(answer) for answer in answers),
-    }
-    place.write(forms, first.to_arrow, done=f" {answers[-1].left}.", comfort=_KEPT)
+    from discreet.curator.cells import left_of
+
+    files: list[tuple[Output, list[Answer]]] = [(place, answers)]
+    if apart and output is not None:
+        each = enumerate(answers, 1)
+        files = [(replace(place, file=numbered(output, number, len(answers))), [answer]) for number, answer in each]
+    for where, some in files:
+        where.write(
+            _forms(some), some[0].to_arrow, done=f" {left_of(some[0])}." if some[-1] is answers[-1] else "", comfort=_KEPT
+        )
     if plot is not None:
-        draw(first.plot, plot)
-        typer.echo(f"Wrote {plot}.", err=True)
+        for number, answer in enumerate(answers, 1):
+            picture = numbered(plot, number, len(answers))
+            draw(partial(answer.plot, title=title), picture)
+            typer.echo(f"Wrote {picture}.", err=True)
+
+
+def _forms(answers: list[Answer]) -> dict[Format, Callable[[], str]]:
+    return {
+        Format.table: lambda: "\n\n".join(map(str, answers)) + "\n",
+        Format.csv: lambda: as_csv(_columns(answers[0])),
+        Format.json: lambda: "".join(map(_json, answers)),
+    }
 
 
 def _columns(answer: Answer) -> dict[str, list[Value]]:

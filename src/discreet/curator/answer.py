@@ -127,11 +127,11 @@ class Answer:
         """The answer that ``to_json`` wrote."""
         return stored.from_json(text)
 
-    def plot(self, output: str | None = None, ax: Axes | None = None) -> Axes:
-        """Bars with 95 % intervals, of the first output unless told; needs matplotlib."""
+    def plot(self, output: str | None = None, ax: Axes | None = None, *, title: str | None = None) -> Axes:
+        """Bars with 95 % intervals, a panel for every output or the one that is named; needs matplotlib."""
         from discreet.curator.chart import plot
 
-        return plot(self, output, ax)
+        return plot(self, output, ax, title)
 
     def __getitem__(self, name: str) -> tuple[Value, ...]:
         """The values of a key or an output."""

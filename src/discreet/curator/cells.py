@@ -11,7 +11,7 @@ from discreet.plan.display import decimals, figure, label
 if TYPE_CHECKING:
     from discreet.curator.answer import Answer, Column
 
-__all__ = ["cells", "notes", "shown_rows"]
+__all__ = ["cells", "left_of", "notes", "shown_rows"]
 
 _MOST, _FIRST, _LAST = 30, 20, 5  # rows of a table; of a longer one, so many at its ends
 _PARTS = 6
@@ -53,10 +53,16 @@ def notes(answer: Answer) -> list[str]:
     more = len(answer.parts) - len(parts)
     lines = ["; ".join(parts) + (f"; and {more} more" if more > 0 else "") + "."] if parts else []
     price = f"Cost {answer.cost}" if not answer.repeated else f"Asked before ({answer.cost}): this repeat was free"
-    lines.append(f"{price}; {answer.left}." if answer.left else f"{price}.")
+    left = left_of(answer)
+    lines.append(f"{price}; {left}." if left else f"{price}.")
     if any(column.lower is not None for column in answer.outputs.values()):
         lines.append("Intervals cover the statistic after clamping and bounding, 95 % of the time.")
     return list(dict.fromkeys([*lines, *answer.remarks]))
+
+
+def left_of(answer: Answer) -> str:
+    """What is left of the budget, in a few words."""
+    return answer.left if isinstance(answer.left, str) else answer.left.brief
 
 
 def _half(column: Column, i: int) -> float | None:

@@ -1,16 +1,21 @@
-"""An answer as a picture: bars with 95 % intervals; a line with a band where a number or a day has many values."""
+"""An answer as a picture: bars with 95 % intervals, one panel for every output.
+
+Two keys make groups of bars, a colour for every value of one of them. Where a number or a day has many values there are lines
+with bands instead.
+"""
 
 from __future__ import annotations
 
 import datetime
 import itertools
 import math
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from discreet.errors import ParameterError
 from discreet.plan.display import clean, label
 from discreet.plan.expressions import Value
-from discreet.privacy.canvas import BLUE, finish, new_axes
+from discreet.privacy.canvas import BLUE, GREEN, GREY, ORANGE, RED, finish, new_axes, stacked_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,45 +25,108 @@ if TYPE_CHECKING:
 __all__ = ["plot"]
 
 _DARK = "#222222"
+_COLOURS = (BLUE, ORANGE, GREEN, RED, "#CC79A7", GREY)
 _MOST_BARS = 40
+_MOST_PANELS = 12
 _UPRIGHT = (12, 20, 60)  # more bars, longer labels, or more letters together lie down
 _LONGEST = 40
 
 
-def plot(answer: Answer, output: str | None, ax: Axes | None) -> Axes:
-    """Draw one output; the first that has numbers unless told."""
-    name, column = _chosen(answer, output)
+Place = Value | tuple[Value, ...]  # several keys together
+
+
+@dataclass(frozen=True)
+class Series:
+    """Numbers of one colour: their places on the key's axis, and how far their intervals reach below and above."""
+
+    name: str
+    places: list[Place]
+    values: list[float]
+    below: list[float]
+    above: list[float]
+
+
+def plot(answer: Answer, output: str | None, ax: Axes | None, title: str | None) -> Axes:
+    """Draw one output, or all that have numbers, in a panel each; on the caller's axes the first. The first panel's axes."""
+    names = _chosen(answer, output)[: 1 if ax is not None else None]
+    if len(names) > _MOST_PANELS:
+        raise ParameterError(f"{len(names):,} outputs are too many for one picture: draw some with plot(output=...).")
+    drawn = [_series(answer, name) for name in names]  # what cannot be drawn is refused before there is an empty picture
+    axes = [new_axes(ax)] if len(names) == 1 else stacked_axes(len(names))
+    for name, (key, other, series), panel in zip(names, drawn, axes, strict=True):
+        own = name if answer.outputs[name].lower is None else f"{name}, with 95 % intervals"
+        _panel(panel, name, key, series)
+        finish(panel, _plain(title if title is not None and len(names) == 1 else own))
+        if other:  # beside the picture, where it hides nothing
+            panel.legend(
+                title=_plain(other), loc="upper left", bbox_to_anchor=(1, 1), fontsize=9, title_fontsize=9, frameon=False
+            )
+    if title is not None and len(names) > 1:
+        axes[0].figure.figure.suptitle(_plain(title), fontsize=12)
+    return axes[0]
+
+
+def _series(answer: Answer, name: str) -> tuple[str, str, list[Series]]:
+    """The key on the axis, the one of the colours ("" where there are none), and the numbers to draw."""
+    column = answer.outputs[name]
     numbers = [(i, float(value)) for i, value in enumerate(column.values) if isinstance(value, (int, float))]
     numbers = [(i, value) for i, value in numbers if math.isfinite(value)]
     if not numbers:
         raise ParameterError("This answer has no rows to draw; ask again with other groups.")
     keys = list(zip(*answer.keys.values(), strict=True)) if answer.keys else [()] * len(answer)
-    if len(numbers) > _MOST_BARS and not _ordered(answer, [i for i, _ in numbers]):
-        raise ParameterError(f"{len(numbers):,} bars are too many to read: add ORDER BY {name} DESC LIMIT {_MOST_BARS} (free).")
-    ax = new_axes(ax)
-    values = [value for _, value in numbers]
-    below, above = _arms(column, numbers)
-    if len(numbers) > _MOST_BARS:
-        places = [keys[i][0] for i, _ in numbers]
-        _line(ax, places, values, below, above)
-        _titles(ax, ", ".join(answer.keys), name)
+    two = _two(answer, [keys[i] for i, _ in numbers])
+    if two is None:
+        axis, colour, groups = ", ".join(answer.keys), "", {"": numbers}
+        places: dict[int, Place] = {i: keys[i][0] if len(keys[i]) == 1 else keys[i] for i, _ in numbers}
     else:
-        labels = [_short(", ".join(label(part) for part in keys[i])) for i, _ in numbers]
-        lengths = [len(text) for text in labels]
-        lying = any(size > most for size, most in zip((len(labels), max(lengths), sum(lengths)), _UPRIGHT, strict=True))
-        _bars(ax, labels, values, (below, above), lying=lying)
-        _titles(ax, *((name, ", ".join(answer.keys)) if lying else (", ".join(answer.keys), name)))
-    return finish(ax, _plain(f"{name}, with 95 % intervals" if column.lower is not None else name))
+        at, by = two
+        axis, colour = (list(answer.keys)[j] for j in two)
+        values = dict.fromkeys(keys[i][by] for i, _ in numbers)
+        groups = {label(value): [(i, x) for i, x in numbers if keys[i][by] == value] for value in values}
+        places = {i: keys[i][at] for i, _ in numbers}
+    series = [
+        Series(name, [places[i] for i, _ in group], [x for _, x in group], *_arms(column, group))
+        for name, group in groups.items()
+    ]
+    if len(numbers) > _MOST_BARS and not all(_ordered(one.places) for one in series):
+        raise ParameterError(f"{len(numbers):,} bars are too many to read: add ORDER BY {name} DESC LIMIT {_MOST_BARS} (free).")
+    return axis, colour, series
 
 
-def _chosen(answer: Answer, output: str | None) -> tuple[str, Column]:
+def _two(answer: Answer, keys: list[tuple[Value, ...]]) -> tuple[int, int] | None:
+    """Of two keys, the one on the axis and the one of few values that colours tell; None where most combinations are missing."""
+    if len(answer.keys) != 2:
+        return None
+    first, second = (dict.fromkeys(key[j] for key in keys) for j in (0, 1))
+    if min(len(first), len(second)) < 2 or 2 * len(keys) <= len(first) * len(second) or len(set(keys)) < len(keys):
+        return None
+    if len(second) <= len(_COLOURS):
+        return 0, 1
+    return (1, 0) if len(first) <= len(_COLOURS) else None
+
+
+def _panel(ax: Axes, name: str, key: str, series: list[Series]) -> None:
+    if sum(len(one.values) for one in series) > _MOST_BARS:
+        for one, colour in zip(series, _COLOURS, strict=False):
+            _line(ax, one, colour)
+        _titles(ax, key, name)
+        return
+    places = list(dict.fromkeys(place for one in series for place in one.places))
+    parts = [place if isinstance(place, tuple) else (place,) for place in places]
+    labels = [_short(", ".join(map(label, part))) for part in parts]
+    lengths = [len(text) for text in labels]
+    lying = any(size > most for size, most in zip((len(labels), max(lengths), sum(lengths)), _UPRIGHT, strict=True))
+    _bars(ax, places, labels, series, lying=lying)
+    _titles(ax, *((name, key) if lying else (key, name)))
+
+
+def _chosen(answer: Answer, output: str | None) -> list[str]:
     drawable = [name for name, column in answer.outputs.items() if column.lower is not None or column.errors is not None]
     if output is not None and output not in answer.outputs:
-        raise ParameterError(f"There is no output {clean(output)} in this answer; there are {', '.join(answer.outputs)}.")
+        raise ParameterError(f"There is no output {clean(str(output))} in this answer; there are {', '.join(answer.outputs)}.")
     if not drawable or (output is not None and output not in drawable):
         raise ParameterError("A choice has no size to draw; draw an output that is a number, such as count(*) AS n.")
-    name = output or drawable[0]
-    return name, answer.outputs[name]
+    return drawable if output is None else [output]
 
 
 def _arms(column: Column, numbers: list[tuple[int, float]]) -> tuple[list[float], list[float]]:
@@ -71,36 +139,39 @@ def _arms(column: Column, numbers: list[tuple[int, float]]) -> tuple[list[float]
     return [arm if math.isfinite(arm) else 0.0 for arm in below], [arm if math.isfinite(arm) else 0.0 for arm in above]
 
 
-def _ordered(answer: Answer, rows: list[int]) -> bool:
-    """Whether the only key is a number or a day, in rising order."""
-    if len(answer.keys) != 1:
+def _ordered(places: list[Place]) -> bool:
+    """Whether these are numbers or days in rising order."""
+    if not all(isinstance(value, (int, float, datetime.date)) and not isinstance(value, bool) for value in places):
         return False
-    (values,) = answer.keys.values()
-    kept = [values[i] for i in rows]
-    if not all(isinstance(value, (int, float, datetime.date)) and not isinstance(value, bool) for value in kept):
-        return False
-    return all(a < b for a, b in itertools.pairwise(kept))  # type: ignore[operator]
+    return all(a < b for a, b in itertools.pairwise(places))  # type: ignore[operator]
 
 
-def _bars(ax: Axes, labels: list[str], values: list[float], arms: tuple[list[float], list[float]], *, lying: bool) -> None:
-    places = range(len(values))
+def _bars(ax: Axes, places: list[Place], labels: list[str], series: list[Series], *, lying: bool) -> None:
+    """Bars beside each other, those of one place together."""
+    width, middles = 0.8 / len(series), {place: i for i, place in enumerate(places)}
+    for j, (one, colour) in enumerate(zip(series, _COLOURS, strict=False)):
+        at = [middles[place] + width * (j - (len(series) - 1) / 2) for place in one.places]
+        arms = (one.below, one.above)
+        look: dict[str, Any] = {"color": colour, "ecolor": _DARK, "capsize": 3 if len(series) == 1 else 2}
+        if lying:
+            ax.barh(at, one.values, width, xerr=arms, label=_short(one.name), **look)
+        else:
+            ax.bar(at, one.values, width, yerr=arms, label=_short(one.name), **look)
     if lying:
-        ax.barh(places, values, xerr=arms, color=BLUE, ecolor=_DARK, capsize=3)
-        ax.set_yticks(places, labels, fontsize=8)
+        ax.set_yticks(range(len(places)), labels, fontsize=8)
         ax.invert_yaxis()
     else:
-        ax.bar(places, values, yerr=arms, color=BLUE, ecolor=_DARK, capsize=3)
-        ax.set_xticks(places, labels)
+        ax.set_xticks(range(len(places)), labels)
     (ax.xaxis if lying else ax.yaxis).set_major_formatter(
         lambda value, _: f"{value:,.6g}" if abs(value) < 1e6 else f"{value:,.3g}"
     )
 
 
-def _line(ax: Axes, places: list[Value], values: list[float], below: list[float], above: list[float]) -> None:
-    low = [value - arm for value, arm in zip(values, below, strict=True)]
-    high = [value + arm for value, arm in zip(values, above, strict=True)]
-    ax.fill_between(places, low, high, color=BLUE, alpha=0.25, linewidth=0)  # type: ignore[arg-type]
-    ax.plot(places, values, color=BLUE, linewidth=1.2)  # type: ignore[arg-type]
+def _line(ax: Axes, one: Series, colour: str) -> None:
+    low = [value - arm for value, arm in zip(one.values, one.below, strict=True)]
+    high = [value + arm for value, arm in zip(one.values, one.above, strict=True)]
+    ax.fill_between(one.places, low, high, color=colour, alpha=0.25, linewidth=0)  # type: ignore[arg-type]
+    ax.plot(one.places, one.values, color=colour, linewidth=1.2, label=_short(one.name))  # type: ignore[arg-type]
 
 
 def _titles(ax: Axes, across: str, up: str) -> None:

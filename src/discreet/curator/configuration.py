@@ -69,6 +69,8 @@ class Configuration(TypedDict):
 
 def read(path: str | os.PathLike[str]) -> Configuration:
     """What the file says, checked; every mistake is a sentence with the name of its key."""
+    if not isinstance(path, (str, os.PathLike)):
+        raise ParameterError(f'The owner\'s file is named by a path, not by {type(path).__name__}; write open("hospital.toml").')
     file = Path(path)
     facts = _parsed(file)
     try:

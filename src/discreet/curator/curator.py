@@ -21,14 +21,18 @@ import os
 import threading
 import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import NoReturn
+from typing import NoReturn, TypeVar
 
+from discreet.calls import called_as
 from discreet.curator.answer import Answer
 from discreet.curator.gate import ask, asked_before
-from discreet.curator.holding import Holding
+from discreet.curator.holding import Apart, Holding
+from discreet.curator.inspection import Look, Reading, as_table, bounding, changed, declarations, look, shares
 from discreet.curator.offer import offer
 from discreet.curator.question import Question
 from discreet.errors import DiscreetError, ParameterError
@@ -53,7 +57,10 @@ __all__ = ["Curator"]
 
 _STRIPES = 64
 
+Said = TypeVar("Said", Answer, Preview)
 
+
+@called_as('"hospital.parquet", unit=rows(), columns={"age": integer(0, 120)}, budget=Budget(epsilon=3, delta=1e-6)')
 class Curator:
     """Answers questions about one table until its budget is spent. Safe to share between threads.
 
@@ -101,11 +108,12 @@ class Curator:
             warnings.warn(
                 f"delta {float(budget.delta):g} is not below 1 / {unit.size:,}: revealing somebody outright could satisfy it; "
                 "write a delta well below one over the number of persons.",
-                stacklevel=2,
+                stacklevel=3,
             )
 
     # Asking.
 
+    @called_as('"SELECT count(*) AS n FROM data", epsilon=0.5')
     def sql(
         self,
         text: str,
@@ -118,6 +126,7 @@ class Curator:
         """The noisy answer to one SELECT over ``data``; paid for first, free when asked again."""
         return self._release(self._queries([text]), Terms(epsilon, rho, delta, accuracy))[0]
 
+    @called_as('"SELECT count(*) AS n FROM data", epsilon=0.5')
     def preview(
         self,
         text: str,
@@ -130,6 +139,7 @@ class Curator:
         """What ``sql`` would cost and how far off it would be: free, and without looking at the data."""
         return self._offer(self._queries([text]), Terms(epsilon, rho, delta, accuracy))
 
+    @called_as('["SELECT ...", "SELECT ..."], epsilon=0.5')
     def batch(
         self,
         questions: Sequence[str | Question],
@@ -142,6 +152,7 @@ class Curator:
         """Several questions for one cost, split over them evenly, reserved as one entry."""
         return self._release(self._queries(questions), Terms(epsilon, rho, delta, accuracy))
 
+    @called_as('["SELECT ...", "SELECT ..."], epsilon=0.5')
     def preview_batch(
         self,
         questions: Sequence[str | Question],
@@ -154,6 +165,7 @@ class Curator:
         """What ``batch`` would cost and how far off it would be."""
         return self._offer(self._queries(questions), Terms(epsilon, rho, delta, accuracy))
 
+    @called_as('"age >= 18"')
     def where(self, condition: str) -> Question:
         """Begin a question about the rows for which this holds."""
         return self._question().where(condition)
@@ -166,9 +178,33 @@ class Curator:
         """Begin a question about the whole table."""
         return self._question().agg(*unnamed, **outputs)
 
+    @called_as('[100, 200], score="..."')
     def choose(self, candidates: Sequence[Value], *, score: str) -> Question:
         """Begin a choice of the candidate with the largest sum of ``score``, an expression over columns and ``candidate``."""
         return self._question().choose(candidates, score=score)
+
+    # Whether declarations fit.
+
+    def check(self, *, epsilon: Number | None = None, rho: Number | None = None) -> Answer | Look:
+        """Which share of every column is missing, unlisted or clamped.
+
+        With a cost it is a question like any other: private, with intervals, paid for. Without, it is a ``Look``: **not
+        private**, for the owner's eyes, rounded, printed and never stored. The ledger notes that somebody looked, and answers
+        say so where declarations have changed since.
+        """
+        self._here()
+        if epsilon is None and rho is None:
+            self._holding.source()
+            self._ledger().note_look(declarations(self._holding.schema))
+            return look(self._holding.schema, self._holding.apart)
+        reading = Reading.of(self._holding.schema)
+        text, asked = shares(reading)
+        priced = Terms(epsilon, rho).priced([parse_query(text, reading.schema)], reading.schema, self._budget)
+        self._holding.source()
+        with self._asking[0], ExitStack() as held:
+            engine = partial(held.enter_context, self._holding.apart(reading.schema, reading.sources))
+            (answer,) = ask(priced, self._ledger(), Apart(self._holding, engine))
+        return self._noted(as_table(answer, asked))
 
     # The budget.
 
@@ -215,7 +251,7 @@ class Curator:
         raise DiscreetError("A curator holds private data and cannot be copied or stored; open it again from its own facts.")
 
     def __repr__(self) -> str:
-        return f"<Curator of {len(self._holding.schema.columns)} columns: {self.budget}>"
+        return f"<Curator of {len(self._holding.schema.columns)} columns: {self.budget.brief}>"
 
     def _question(self) -> Question:
         return Question(Draft(self._holding.schema), self._release, self._offer)
@@ -232,18 +268,31 @@ class Curator:
             self._holding.check(join)
         return terms.priced(queries, self._holding.schema, self._budget)
 
-    def _release(self, queries: Sequence[Query], terms: Terms) -> list[Answer]:
+    def _here(self) -> None:
         if os.getpid() != self._process:
             raise DiscreetError("This process was forked from the one that opened the curator; open it again here.")
+
+    def _release(self, queries: Sequence[Query], terms: Terms) -> list[Answer]:
+        self._here()
         priced = self._priced(queries, terms)
         self._holding.source()  # what is missing is missed before a ledger is made
         stripe = int(sha256("\n".join(plan.digest for plan in priced.plans).encode()).hexdigest(), 16) % _STRIPES
         with self._asking[stripe]:  # two threads with the same question: the second one gets the first one's answer
-            return ask(priced, self._ledger(), self._holding)
+            answers = ask(priced, self._ledger(), self._holding)
+        return [self._noted(answer) for answer in answers]
 
     def _offer(self, queries: Sequence[Query], terms: Terms) -> Preview:
         priced, ledger = self._priced(queries, terms), self._look()
-        return offer(priced, self.budget, "" if ledger is None else asked_before(priced, ledger, self._holding))
+        return self._noted(offer(priced, self.budget, "" if ledger is None else asked_before(priced, ledger, self._holding)))
+
+    def _noted(self, said: Said) -> Said:
+        """With remarks on what its numbers are about."""
+        return replace(said, remarks=(*said.remarks, *self._remarks()))
+
+    def _remarks(self) -> tuple[str, ...]:
+        """That persons are bounded, and that declarations were changed after a look."""
+        schema, ledger = self._holding.schema, self._look()
+        return (*bounding(schema.unit), *changed(schema, () if ledger is None else ledger.looks))
 
     def _look(self) -> Ledger | None:
         """The ledger to read from, which need not be one that can be written; None as long as there is none."""

@@ -9,7 +9,7 @@
 6. If the table changed meanwhile, the answer is of neither state, and the ledger says that it is never given again.
 7. The answer is committed to the ledger, durably, and only then leaves.
 
-Nothing else in discreet touches data and returns a number.
+Nothing else in discreet touches data and returns a number, but for an owner's look, which is noted and promises nothing.
 """
 
 from __future__ import annotations

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import re
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
@@ -21,7 +23,7 @@ from discreet.schema.columns import Column
 from discreet.schema.table import Schema
 from discreet.schema.units import Person, Rows, Unit
 
-__all__ = ["Holding"]
+__all__ = ["Apart", "Holding"]
 
 
 class Holding:
@@ -131,6 +133,15 @@ class Holding:
                 self._counted = fingerprint
             return self._engine
 
+    @contextmanager
+    def apart(self, schema: Schema, sources: Mapping[str, str]) -> Iterator[DuckDBEngine]:
+        """An engine of its own, under other declarations of the same table; ``sources`` says which columns they are about."""
+        engine = DuckDBEngine(self.source(), schema, {}, memory=self._memory, sources=sources)
+        try:
+            yield engine
+        finally:
+            engine.close()
+
     def check(self, join: Join) -> None:
         """Refuse a join that would count a row more than once."""
         on = tuple(column for _, column in join.on)
@@ -165,6 +176,26 @@ class Holding:
                 'neighbours="replace" give the table as Parquet, or a frame.'
             )
         return found
+
+
+@dataclass(frozen=True)
+class Apart:
+    """The same tables, counted in by an engine of its own, which is opened when it is needed."""
+
+    holding: Holding
+    open: Callable[[], DuckDBEngine]
+
+    def fingerprint(self, salt: bytes) -> str:
+        return self.holding.fingerprint(salt)
+
+    def declared(self, salt: bytes) -> str | None:
+        return self.holding.declared(salt)
+
+    def called(self, salt: bytes) -> str | None:
+        return self.holding.called(salt)
+
+    def engine(self, fingerprint: str) -> DuckDBEngine:  # noqa: ARG002 - it is opened on what there is now
+        return self.open()
 
 
 def _is_pattern(path: Path) -> bool:

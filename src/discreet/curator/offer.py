@@ -35,7 +35,7 @@ def offer(priced: Priced, account: Account, before: str = "") -> Preview:
         parts=tuple(described(part) for plan in plans for part in plan.parts),
         halve=_halve(account, priced.amount) if costs else "",
         fits="" if total is None else _fits(account, total),
-        remarks=(*([before] if before else []), *_advice(plans), f"Budget: {account}."),
+        remarks=(*([before] if before else []), *_advice(plans), f"Budget: {account.brief}."),
     )
 
 

@@ -11,6 +11,7 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from discreet.curator.cells import left_of
 from discreet.errors import ParameterError
 from discreet.plan.expressions import Value
 
@@ -44,7 +45,7 @@ def to_json(answer: Answer) -> str:
         "outputs": outputs,
         "parts": [list(part) for part in answer.parts],
         "cost": answer.cost,
-        "left": str(answer.left),
+        "left": left_of(answer),
         "repeated": answer.repeated,
         "remarks": list(answer.remarks),
         "kinds": dict(answer.kinds),

@@ -6,6 +6,7 @@ shown by the last hash, which depends on all of it.
 
 from __future__ import annotations
 
+import json
 import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -16,10 +17,11 @@ from discreet.privacy import Privacy
 from discreet.privacy.account import Account
 from discreet.privacy.budget import Budget
 
-__all__ = ["Chain", "entry_of", "opening"]
+__all__ = ["LOOKED", "Chain", "entry_of", "opening"]
 
 _VERSION = 2  # 1: before ledgers said whose they are, and which table a question was about
 _READ = (1, _VERSION)
+LOOKED = "The owner looked at the data without noise; this is not private."
 
 
 @dataclass
@@ -36,6 +38,7 @@ class Chain:
     asked: dict[tuple[str, str], list[int]] = field(default_factory=dict)  # plan and data -> reservations
     tables: dict[str, str] = field(default_factory=dict)  # table -> its data when it was last opened
     torn: set[int] = field(default_factory=set)  # reservations whose table changed while it was counted
+    looks: dict[int, dict[str, str]] = field(default_factory=dict)  # looks without noise -> what was declared then
     _account: str = ""  # the last one, as text
 
     @property
@@ -86,6 +89,8 @@ class Chain:
             self.people = str(facts["people"])
         elif kind == "seen" and number > 0:
             self._see(facts)
+        elif kind == "looked" and number > 0:
+            self.looks[number] = {str(name): str(fact) for name, fact in json.loads(str(facts["declared"])).items()}
         else:
             raise ValueError
 
@@ -118,6 +123,8 @@ def opening(budget: Budget, unit: str = "", before: Chain | None = None) -> Fact
 def entry_of(reserved: Record, answered: Record | None) -> Entry:
     """The entry that a reservation and its answer, if there is one, make together."""
     facts = reserved.facts
+    if facts["kind"] == "looked":
+        return Entry(reserved.number, str(facts["time"]), "looked", LOOKED, "nothing", Privacy(), "", "", None)
     try:
         privacy = Privacy.from_json(str(facts["privacy"]))
     except ParameterError:

@@ -1,7 +1,7 @@
 """Entries: what was asked, what it cost, and what was answered; and the chain that makes them impossible to change unseen.
 
 A ledger is a list of records, each a canonical JSON text, numbered from 0. The hash of a record is SHA-256 of the hash before it
-and its own text, so whoever knows one hash knows every record up to it. There are six kinds:
+and its own text, so whoever knows one hash knows every record up to it. There are seven kinds:
 
 * ``opened``, record 0, and again while nothing was paid for: the ledger's id, salt and budget, who is protected, whose it is;
 * ``reserved``: a question that was paid for, of which table, and the account after it. It is spent for ever, answered or not;
@@ -9,6 +9,7 @@ and its own text, so whoever knows one hash knows every record up to it. There a
 * ``torn``: the table changed while a reservation was counted, so that its answer is given once and never again;
 * ``seen``: what a table holds now, where no payment says so;
 * ``named``: whose budget it is, where the first record did not say, or said it in other words.
+* ``looked``: that somebody looked at the data without noise, and what was declared then. It costs nothing that could be counted.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ class Entry:
 
     number: int
     time: str  # UTC, of the reservation
-    state: Literal["reserved", "answered"]
+    state: Literal["reserved", "answered", "looked"]
     question: str
     asked: str  # the cost as it was asked for, such as "epsilon=0.5"
     privacy: Privacy

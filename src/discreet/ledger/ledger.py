@@ -8,9 +8,10 @@ spent, never too little.
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
@@ -104,7 +105,7 @@ class Ledger:
             self._follow(database)
             if known is not None:
                 self._contains(known)
-            elif self._chain.asked:  # a ledger without entries has nothing to lose: its maker crashed
+            elif self._chain.asked or self._chain.looks:  # a ledger without entries has nothing to lose: its maker crashed
                 raise LedgerRefused(distrust(self.path, "has entries, but this machine and user never saw it"))
             if budget is not None:
                 self._terms = _Terms(budget, unit, people)
@@ -165,7 +166,8 @@ class Ledger:
             stored = {record.number: record for record in sqlite.records(database, self.path, 0)}
             if len(stored) != len(self._chain.hashes):
                 raise LedgerRefused(distrust(self.path, "has lost records while it was open"))
-            return self._entries(stored, sorted(self._chain.answers.keys() | self._chain.unanswered))
+            chain = self._chain
+            return self._entries(stored, sorted(chain.answers.keys() | chain.unanswered | chain.looks.keys()))
 
     def find(self, plan: str, data: str) -> tuple[Entry, ...]:
         """Answered questions with this plan on this data, oldest first: their answers may be given again for free."""
@@ -241,6 +243,20 @@ class Ledger:
             self._append(database, {"kind": "named", "time": now(), "people": people})
             self._bear_witness(database)
         register.remember(self.path, self._chain.people)
+
+    def note_look(self, declared: Mapping[str, str]) -> None:
+        """Note, durably and before it happens, that somebody looks at the data without noise, and what is declared now.
+
+        It costs nothing that could be counted, and fixes neither budget nor unit: the owner may be about to correct them.
+        """
+        with self._writing() as database:
+            self._append(database, {"kind": "looked", "time": now(), "declared": json.dumps(dict(declared), sort_keys=True)})
+            self._bear_witness(database)
+
+    @property
+    def looks(self) -> tuple[Mapping[str, str], ...]:
+        """What was declared whenever somebody looked, as far as was read."""
+        return tuple(self._chain.looks.values())
 
     def commit(self, number: int, answer: str) -> Account:
         """Keep the answer of a reservation, durably; only then may anybody see it. What is then spent and left."""

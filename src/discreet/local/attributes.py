@@ -16,6 +16,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from discreet.calls import called_as
 from discreet.errors import ParameterError, ValueRefused
 from discreet.exact import whole
 from discreet.local.by_name import ByName, Estimates
@@ -31,6 +32,7 @@ __all__ = ["Attributes"]
 _WRITE = 'write Attributes({"hair": Frequencies([...], epsilon=1), "age": Mean(0, 120, epsilon=1)})'
 
 
+@called_as('{"smokes": Bit(1), "age": Mean(0, 100, 1)}')
 @dataclass(frozen=True, init=False)
 class Attributes(Task):
     """Tasks by name. A person's answers are a mapping by the same names; those of many people, a mapping to columns.

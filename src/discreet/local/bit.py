@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from discreet.calls import called_as
 from discreet.local.frequencies import Frequencies
 from discreet.mechanisms.values import Number
 
 __all__ = ["Bit"]
 
 
+@called_as("1")
 @dataclass(frozen=True, init=False)
 class Bit(Frequencies):
     """Yes or no, by randomized response.

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
+from discreet.calls import called_as
 from discreet.errors import LedgerRefused, ParameterError, ValueRefused
 from discreet.exact import positive, up
 from discreet.local.life import Life, new_life, read_life, write_life
@@ -29,6 +30,7 @@ from discreet.mechanisms.values import Number
 __all__ = ["Client"]
 
 
+@called_as('"me.json", epsilon=3')
 class Client:
     """One person's (or device's) reports and their total price.
 
@@ -46,6 +48,8 @@ class Client:
     """
 
     def __init__(self, path: str | Path, *, epsilon: Number | None = None) -> None:
+        if not isinstance(path, (str, Path)) or not Path(path).name:
+            raise ParameterError('A client keeps its ledger in a file of its own; write Client("me.json", epsilon=4).')
         self.path = Path(path)
         total = None if epsilon is None else positive("epsilon", epsilon, "the most that all reports of a lifetime may cost")
         with locked(self.path, LedgerRefused):

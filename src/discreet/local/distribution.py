@@ -9,6 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from discreet.calls import called_as
 from discreet.errors import ParameterError
 from discreet.exact import whole
 from discreet.local.collector import Collector
@@ -25,6 +26,7 @@ __all__ = ["Distribution"]
 _PLANNED = 50  # simulated repetitions
 
 
+@called_as("0, 100, 1")
 @dataclass(frozen=True, init=False)
 class Distribution(Task):
     """The shape of a number between two public bounds, from reports that are each epsilon-differentially private on their own.

@@ -9,6 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from discreet.calls import called_as
 from discreet.errors import ParameterError
 from discreet.exact import whole
 from discreet.local.choice import choose, named, rebuilt
@@ -25,6 +26,7 @@ from discreet.noise.lazy import Integers
 __all__ = ["Frequencies"]
 
 
+@called_as('["dark", "blond"], 1')
 @dataclass(frozen=True, init=False)
 class Frequencies(Task):
     """The share of every value of a public domain, from reports that are each epsilon-differentially private on their own.

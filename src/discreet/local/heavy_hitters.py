@@ -11,6 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from discreet.calls import called_as
 from discreet.errors import ParameterError
 from discreet.exact import whole
 from discreet.local.collector import Collector
@@ -30,6 +31,7 @@ _LOOKED_AT = 2**22
 _FIRST, _CANDIDATES = 16, 2**15  # bits of the first prefix, and prefixes that are looked at a time
 
 
+@called_as("2")
 @dataclass(frozen=True, init=False)
 class HeavyHitters(Task):
     """The most common words of an unknown vocabulary, from reports that are each epsilon-differentially private on their own.

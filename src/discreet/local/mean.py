@@ -10,6 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from discreet.calls import called_as
 from discreet.errors import ParameterError
 from discreet.exact import positive, shown, whole
 from discreet.local.collector import Collector
@@ -38,6 +39,7 @@ _MAKERS: dict[str, Callable[[Fraction, int], MeanProtocol]] = {
 _TIE = 1.02
 
 
+@called_as("0, 100, 1")
 @dataclass(frozen=True, init=False)
 class Mean(Task):
     """The mean of a number between two public bounds, from reports that are each epsilon-differentially private on their own.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from discreet.calls import called_as
 from discreet.errors import ParameterError
 from discreet.exact import shown
 from discreet.local.attributes import Attributes
@@ -26,6 +27,7 @@ KINDS: dict[str, type[Task]] = {
 _STRANGE = "This text is not a task of local privacy, or it was changed; give what task.to_json() wrote."
 
 
+@called_as("text")
 def read_task(text: str) -> Task:
     """The task that ``to_json`` wrote; it has the same hash.
 
@@ -60,6 +62,7 @@ def read_task(text: str) -> Task:
     return task
 
 
+@called_as("text")
 def read_collector(text: str) -> Collector[object]:
     """The collector whose state ``to_json`` wrote, with its task."""
     stored = from_text(text)

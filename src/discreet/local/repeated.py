@@ -12,6 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from discreet.calls import called_as
 from discreet.errors import ParameterError
 from discreet.exact import up, whole
 from discreet.local.collector import Collector
@@ -46,6 +47,7 @@ class Lifetime:
         )
 
 
+@called_as('["good", "bad"], 1, permanent=2, values=3')
 @dataclass(frozen=True, init=False)
 class Repeated(Task):
     """The shares of a public domain, asked in many rounds; clients remember their lie about every value.

@@ -33,6 +33,7 @@ from functools import cached_property
 import numpy as np
 
 from discreet.balls import arb, ball, floor, upper
+from discreet.calls import called_as
 from discreet.errors import ParameterError
 from discreet.exact import down, probability, up, whole
 from discreet.local.protocol import all_digits
@@ -75,6 +76,7 @@ class Amplified:
         )
 
 
+@called_as("1, 10_000, 1e-6")
 def amplified(epsilon0: Number | Task, n: int, delta: Number, *, trusted_shuffler: bool = False) -> Amplified:
     """What one of ``n`` reports costs after a trusted shuffler; ``epsilon0`` is a report's own cost, or its task.
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from discreet.balls import ball, precision, upper
+from discreet.calls import called_as
 from discreet.errors import ParameterError
 from discreet.exact import positive, probability, root
 from discreet.exact import sensitivity as read_sensitivity
@@ -30,6 +31,7 @@ from discreet.privacy.neighbours import Neighbours, read_neighbours
 __all__ = ["DiscreteGaussian"]
 
 
+@called_as("sensitivity=1, rho=0.5")
 @dataclass(frozen=True, init=False)
 class DiscreteGaussian:
     """Discrete Gaussian noise on integers; give ``rho`` or ``sigma``.

@@ -20,6 +20,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from discreet.balls import arb, ball, precision, upper
+from discreet.calls import called_as
 from discreet.errors import ParameterError
 from discreet.exact import positive, probability, root
 from discreet.exact import sensitivity as read_sensitivity
@@ -37,6 +38,7 @@ _HOW = "write Gaussian(sensitivity=1, epsilon=1, delta=1e-6), or rho=0.5, or sig
 _SMALL = "a small chance such as 1e-6"
 
 
+@called_as("sensitivity=1, epsilon=1, delta=1e-6")
 @dataclass(frozen=True, init=False)
 class Gaussian:
     """Gaussian noise calibrated to an L2 sensitivity; give ``epsilon`` and ``delta``, or ``rho``, or ``sigma``.

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from discreet.balls import ball, precision, upper
+from discreet.calls import called_as
 from discreet.errors import ParameterError
 from discreet.exact import positive, probability
 from discreet.exact import sensitivity as read_sensitivity
@@ -31,6 +32,7 @@ from discreet.privacy.neighbours import Neighbours, read_neighbours
 __all__ = ["Laplace"]
 
 
+@called_as("sensitivity=1, epsilon=0.5")
 @dataclass(frozen=True, init=False)
 class Laplace:
     """Laplace noise calibrated to an L1 sensitivity; give ``epsilon`` or ``scale``.

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.balls import ball, precision, upper
+from discreet.calls import called_as
 from discreet.errors import ParameterError, ValueRefused
 from discreet.exact import positive, probability, whole
 from discreet.mechanisms.recording import let_out
@@ -56,6 +57,7 @@ class Estimate:
         return (centre - reach - self._lie) / self._gain, (centre + reach - self._lie) / self._gain
 
 
+@called_as("epsilon=1")
 @dataclass(frozen=True, init=False)
 class RandomizedResponse:
     """Randomises one person's answer among public options.

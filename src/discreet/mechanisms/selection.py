@@ -13,19 +13,20 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.balls import arb, ball, precision
+from discreet.calls import called_as
 from discreet.errors import ParameterError, ValueRefused
 from discreet.exact import positive, probability, whole
 from discreet.exact import sensitivity as read_sensitivity
 from discreet.mechanisms.histograms import Table
-from discreet.mechanisms.recording import let_out
+from discreet.mechanisms.recording import let_out, recorder
 from discreet.mechanisms.secret import Secret, opened
-from discreet.mechanisms.values import Number, nearest, read_numbers
+from discreet.mechanisms.values import Number, Numbers, nearest, read_numbers
 from discreet.noise.lazy import Reals
 from discreet.noise.selection import Noise, noisy_argmax
 from discreet.privacy import Privacy
@@ -38,6 +39,7 @@ C = TypeVar("C")
 Scores = Sequence[Number] | NDArray[np.generic]
 
 
+@called_as("sensitivity=1, epsilon=0.1")
 @dataclass(frozen=True, init=False)
 class Selection(ABC):
     """A private choice among candidates: the same verbs for every law of the noise."""
@@ -85,7 +87,7 @@ class Selection(ABC):
         """The position of the winner, and nothing else."""
         return let_out(self, scores, lambda: self._winner(scores))
 
-    def _winner(self, scores: Scores) -> int:
+    def _winner(self, scores: Scores | Numbers) -> int:
         away, exact = distances(scores)
         return noisy_argmax(away, self.weight, self.noise, exact)
 
@@ -102,7 +104,9 @@ class Selection(ABC):
             raise ParameterError(
                 f"There are {len(candidates)} candidates and {numbers.size} scores; give one score for each candidate."
             )
-        return candidates[let_out(self, scores, lambda: self._winner(scores), tuple(candidates))]
+        seen = () if recorder() is None else (tuple(candidates),)  # a million candidates are copied for an audit only
+        winner = let_out(self, scores, lambda: self._winner(numbers), *seen)
+        return cast(C, getattr(candidates, "iloc", candidates)[winner])  # by position: a pandas column has labels of its own
 
     @abstractmethod
     def error(self, confidence: Number = 0.95, *, candidates: int) -> float:
@@ -114,9 +118,9 @@ def read_contest(confidence: Number, candidates: int) -> tuple[Fraction, int]:
     return 1 - probability("confidence", confidence, zero=False, hint="a number such as 0.95"), whole("candidates", candidates)
 
 
-def distances(scores: Scores) -> tuple[Reals, Callable[[int], Fraction]]:
+def distances(scores: Scores | Numbers) -> tuple[Reals, Callable[[int], Fraction]]:
     """Every score minus the best, as doubles to a relative 2^-52 (minus infinity beyond them), and exactly on demand."""
-    numbers = read_numbers(scores)
+    numbers = scores if isinstance(scores, Numbers) else read_numbers(scores)
     if len(numbers.shape) != 1:
         raise ValueRefused("Scores must be a flat list or array of numbers, one for each candidate.")
     if numbers.size == 0:
@@ -128,7 +132,7 @@ def distances(scores: Scores) -> tuple[Reals, Callable[[int], Fraction]]:
         return np.array(away), lambda i: exact[i] - top
     best = numbers.exact(int(np.argmax(numbers.flat)))
     with np.errstate(over="ignore"):
-        near = (numbers.flat - numbers.flat.max()).astype(np.float64)
+        near = (numbers.flat - numbers.flat.max()).astype(np.float64, copy=False)
     return near, lambda i: numbers.exact(i) - best
 
 

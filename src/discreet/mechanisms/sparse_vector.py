@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.balls import ball, precision, upper
+from discreet.calls import called_as
 from discreet.errors import Exhausted, ParameterError, ValueRefused
 from discreet.exact import positive, probability, whole
 from discreet.exact import sensitivity as read_sensitivity
@@ -45,6 +46,7 @@ _MOST_ANSWERS = 10**9
 _FINE = 20  # binary digits between a real sensitivity and the lattice
 
 
+@called_as("sensitivity=1, epsilon=1, cutoff=3")
 @dataclass(frozen=True, init=False)
 class SparseVector:
     """Finds queries above a threshold and pays only for those found.

@@ -27,8 +27,9 @@ from typing import Literal, TypeVar
 import numpy as np
 
 from discreet.balls import arb, ball, precision
+from discreet.calls import called_as
 from discreet.errors import ParameterError, ValueRefused
-from discreet.exact import positive, probability, root, whole
+from discreet.exact import positive, probability, root, shown, whole
 from discreet.mechanisms.gaussian import Gaussian, analytic_sigma
 from discreet.mechanisms.laplace import Laplace
 from discreet.mechanisms.recording import let_out
@@ -46,6 +47,7 @@ K = TypeVar("K", bound=Hashable)
 Counts = Mapping[K, int] | Secret[Mapping[K, int]]
 
 
+@called_as("epsilon=1, delta=1e-6")
 @dataclass(frozen=True, init=False)
 class Threshold:
     """Shows the keys that enough persons share.
@@ -67,8 +69,8 @@ class Threshold:
     def __init__(
         self, *, epsilon: Number, delta: Number, keys: int = 1, noise: Literal["geometric", "gaussian"] = "geometric"
     ) -> None:
-        if noise not in ("geometric", "gaussian"):
-            raise ParameterError(f'noise must be "geometric" or "gaussian", not {noise!r}.')
+        if not isinstance(noise, str) or noise not in ("geometric", "gaussian"):
+            raise ParameterError(f'noise must be "geometric" or "gaussian", not {shown(noise)}.')
         budget, most = positive("epsilon", epsilon, "a number such as 1"), whole("keys", keys)
         chance = probability("delta", delta, zero=False, hint="a small chance such as 1e-6")
         square = most * analytic_sigma(budget, chance / 2) ** 2 if noise == "gaussian" else Fraction(0)

@@ -120,7 +120,7 @@ def _read(value: object) -> Numbers:
         return Numbers([_exact(x) for x in flat], array.shape, isinstance(value, np.ndarray))
     kind, size = flat.dtype.kind, flat.dtype.itemsize
     if kind == "i" or (kind == "u" and size < 8):
-        return Numbers(flat.astype(np.int64), array.shape)
+        return Numbers(flat.astype(np.int64, copy=False), array.shape)
     if kind == "u":
         return Numbers([Fraction(int(x)) for x in flat], array.shape, True)
     if kind != "f" or size > 8:
@@ -133,6 +133,8 @@ def _read(value: object) -> Numbers:
 
 def _objects(value: object) -> NDArray[np.generic]:
     """A list as an array of its own elements, in the narrowest form that holds them exactly."""
+    if isinstance(value, (list, tuple)) and set(map(type, value)) == {float}:
+        return np.array(value, dtype=np.float64)
     try:
         array = np.array(value, dtype=object)
     except (TypeError, ValueError, OverflowError):

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from discreet.calls import called_as
 from discreet.errors import ParameterError
 from discreet.exact import probability, whole
 from discreet.plan.categories import check_words, words_of
@@ -53,46 +54,55 @@ class Asked:
         return Sum(of) if self.kind == "sum" else Mean(of) if self.kind == "mean" else Mode(of)
 
 
+@called_as('"age"')
 def count(of: str | None = None) -> Asked:
     """Rows, or rows in which something is not missing."""
     return Asked("count", of)
 
 
+@called_as("")
 def persons() -> Asked:
     """Distinct persons."""
     return Asked("persons")
 
 
+@called_as('"debt"')
 def sum(of: str) -> Asked:
     """The sum of what is not missing."""
     return Asked("sum", of)
 
 
+@called_as('"age"')
 def mean(of: str) -> Asked:
     """The mean of what is not missing."""
     return Asked("mean", of)
 
 
+@called_as('"age"')
 def variance(of: str) -> Asked:
     """The population variance of what is not missing."""
     return Asked("variance", of)
 
 
+@called_as('"age"')
 def stddev(of: str) -> Asked:
     """The population standard deviation of what is not missing."""
     return Asked("stddev", of)
 
 
+@called_as('"age"')
 def median(of: str) -> Asked:
     """The value below which half of what is not missing lies."""
     return Asked("quantile", of, 0.5)
 
 
+@called_as('"age", 0.9')
 def quantile(of: str, share: object) -> Asked:
     """The value below which a share of what is not missing lies."""
     return Asked("quantile", of, share)
 
 
+@called_as('"ward"')
 def most_common(of: str) -> Asked:
     """The commonest value of a declared list."""
     return Asked("most_common", of)

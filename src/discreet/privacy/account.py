@@ -104,17 +104,55 @@ class Account:
             epsilon = max(epsilon or _ZERO, self._gaussian_left(rho))
         return amount(down, kind, epsilon, self.budget.leaks - self._leaked(), rho)
 
-    def __str__(self) -> str:
+    @property
+    def used(self) -> Fraction:
+        """The share of the budget that is used, from 0 to 1, in the currency that adds up; the better of an approximate
+        budget's two sums. The delta of thresholds is a matter of its own."""
+        sums = [[(road.spent[name], cap) for name, cap in road.total.items() if name != "delta"] for road in self.roads if road]
+        return min(max(spent / cap for spent, cap in both) for both in sums)
+
+    @property
+    def brief(self) -> str:
+        """The account in a few words, without a full stop."""
+        if self.budget.kind == "approximate":
+            return f"{_percent(self.used)} of the budget is used: {self._largest()}"
         spent, left, total = self.spent, self.remaining, self.total
-        name = "rho" if self.budget.kind == "concentrated" else "epsilon"
-        said = f"{name} {float(spent):.6g} of {float(total):.6g} spent, {float(left):.6g} left"
-        used, most = self._rho(), self._rho(total=True)
-        if self.budget.kind == "approximate" and used and most:  # else the numbers would seem not to add up
-            said += f" (costs add up as rho, of which {float(100 * used / most):.3g} % is used)"
-        return said + (f"; delta {spent.delta:.6g} of {total.delta:.6g} spent" if total.delta else "")
+        return f"{'rho' if total.epsilon is None else 'epsilon'} {_digits(spent)} of {_digits(total)} spent, {_digits(left)} left"
+
+    def __str__(self) -> str:
+        if self.budget.kind == "pure":
+            return self.brief
+        leaked, leaks = self._leaked(), self.budget.leaks
+        on_keys = f"{float(leaked):.6g} of {float(leaks):.6g} is spent on groups that are chosen privately"
+        if self.budget.kind == "concentrated":
+            return f"{self.brief}; delta: {on_keys}" if leaks else self.brief
+        return (
+            f"{_percent(self.used)} of the budget ({self.budget}) is used: {self._largest()}{self._several()}.\n"
+            "Costs add up as rho, which grows with the square of epsilon: many small questions fit where few large ones do.\n"
+            f"Half of the delta ({float(self.budget.conversion):.6g}) turns the sum of rhos into an epsilon, once for all; "
+            f"of the other half {on_keys}."
+        )
+
+    def _largest(self) -> str:
+        """What one question may cost: with Gaussian noise, which is what an epsilon buys; else without."""
+        if gaussian := self._gaussian_left(self._left("rho")):
+            return f"one question of up to epsilon {_below(gaussian)} still fits"
+        if pure := self._left("epsilon"):
+            return f"one question of up to epsilon {_below(pure)}, without Gaussian noise, still fits"
+        return "nothing more fits"
+
+    def _several(self) -> str:
+        """How many questions of a tenth of the epsilon fit, if there is room for more than one."""
+        budget, rho = self.budget, self._left("rho")
+        try:
+            tenth = (budget.epsilon or _ZERO) / 10
+            count = 0 if not rho else int(rho / budget.rho_of(tenth))
+        except ParameterError:  # so small an epsilon has no price
+            return ""
+        return f", or {count:,} of epsilon {float(tenth):.6g}" if count > 1 else ""
 
     def __repr__(self) -> str:
-        return f"<Account: {self}>"
+        return f"<Account: {self.brief}>"
 
     def _left(self, name: str) -> Fraction | None:
         """What is left of a currency: 0 where its sum is closed, None where there never was one."""
@@ -180,10 +218,22 @@ class Account:
         requested = asked if asked is not None else converted if pure is None else pure[0]
         total_rho = self._rho(total=True) or _ZERO
         leaked = self._leaked()
+        delta_left = self.budget.leaks - leaked
+        said = ""
+        if price[1] > delta_left:
+            said = (
+                f"delta {float(price[1]):.6g} requested for groups that are chosen privately, {float(leaked):.6g} spent and "
+                f"{float(delta_left):.6g} left of the half that pays for them; ask with a smaller delta=, or list the groups. "
+            )
+        if price[0] > rho_left and (pure is None or pure[0] > (self._left("epsilon") or _ZERO)):
+            fits = f"one question of up to epsilon {_below(left)} still fits" if left else "no such question fits any more"
+            used = f"{_percent(self.used)} of the budget ({self.budget}) is used"
+            said += f"epsilon {float(requested):.6g} requested; {used}, and {fits}. Ask for less, or stop here."
         return BudgetExceeded(
             {"epsilon": self._spent_epsilon() or _ZERO, "rho": total_rho - rho_left, "delta": leaked},
             {"epsilon": requested, "rho": price[0], "delta": price[1]},
-            {"epsilon": left, "rho": rho_left, "delta": self.budget.leaks - leaked},
+            {"epsilon": left, "rho": rho_left, "delta": delta_left},
+            said.strip(),
         )
 
     # Keeping it.
@@ -222,6 +272,27 @@ def _price(privacy: Privacy, price: Callable[[Loss], Price]) -> tuple[Fraction, 
 def _paid(road: Filter | None, privacy: Privacy) -> Filter | None:
     """A sum after a question that another sum may have admitted: closed where it does not fit."""
     return road.spend(privacy) if road is not None and road.fits(privacy) else None
+
+
+def _percent(share: Fraction) -> str:
+    """A share as people read it, rounded up, and never to 100 % or 0 % where it is not.
+
+    >>> _percent(Fraction(0)), _percent(Fraction(1, 3)), _percent(Fraction(9999, 10000)), _percent(Fraction(1, 10**9))
+    ('0 %', '33.4 %', '99.9 %', '0.01 %')
+    """
+    if share in (0, 1):
+        return f"{100 * share} %"
+    most = max(short(100 * share, math.ceil, 3), Fraction(1, 100))
+    return f"{float(min(most, Fraction(999, 10))):.6g} %"
+
+
+def _below(epsilon: Fraction) -> str:
+    """An epsilon that may be asked for as it is shown."""
+    return f"{float(short(epsilon, math.floor, 6)):.6g}"
+
+
+def _digits(amount: Amount) -> str:
+    return f"{float(amount):.6g}"
 
 
 def _pure_within(rho: Fraction) -> Fraction:

@@ -26,6 +26,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
 from discreet.balls import ball, lower, precision
+from discreet.calls import called_as
 from discreet.errors import ParameterError
 from discreet.exact import positive, probability, rational
 from discreet.privacy.guarantee import zcdp
@@ -42,6 +43,7 @@ _MOST = 10**9
 _WRITE = "write Budget(epsilon=3), Budget(epsilon=3, delta=1e-6) or Budget(rho=0.5)"
 
 
+@called_as("epsilon=3, delta=1e-6")
 @dataclass(frozen=True, init=False, repr=False)
 class Budget:
     """The total that a data set's questions may cost; ``open()`` starts an account of what is spent.

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
+from discreet.calls import called_as
 from discreet.errors import ParameterError
 from discreet.exact import positive, probability
 from discreet.privacy.composition import directions, disclosure, supremum
@@ -30,6 +31,7 @@ _NEAR = 8.0  # beyond this only the sign is used to interpolate
 _MOST = 1 << 62
 
 
+@called_as("lambda sigma: Gaussian(sensitivity=1, sigma=sigma).privacy, epsilon=1, delta=1e-6")
 def noise(
     make: Callable[[float], Privacy], *, epsilon: object, delta: object = 0, low: object = 1e-12, high: object = 1e12
 ) -> float:
@@ -41,7 +43,7 @@ def noise(
     >>> round(noise(steps, epsilon=2, delta=1e-6), 4)
     1.029
     """
-    target = _Target(epsilon, delta)
+    target = _Target(epsilon, delta, make)
     least, most = float(positive("low", low)), float(positive("high", high))
     if least >= most:
         raise ParameterError(f"low must be below high, not {low} and {high}; write low=0.1, high=100.")
@@ -54,6 +56,7 @@ def noise(
     return found
 
 
+@called_as("lambda rate: gdp(1).sampled(rate), epsilon=1, delta=1e-6")
 def rate(make: Callable[[float], Privacy], *, epsilon: object, delta: object = 0) -> float:
     """The largest sampling rate q, at most 1, for which ``make(q)`` is (epsilon, delta)-DP.
 
@@ -61,7 +64,7 @@ def rate(make: Callable[[float], Privacy], *, epsilon: object, delta: object = 0
     >>> round(rate(lambda q: 1000 * gdp(1).sampled(q), epsilon=2, delta=1e-6), 5)
     0.00944
     """
-    target = _Target(epsilon, delta)
+    target = _Target(epsilon, delta, make)
     found = _edge(lambda q: target.height(make(q)), 1.0, 1e-12, 1.0, more_is_safer=False, step=4)
     if found is None:
         raise ParameterError(
@@ -71,6 +74,7 @@ def rate(make: Callable[[float], Privacy], *, epsilon: object, delta: object = 0
     return found
 
 
+@called_as("pure(0.1), epsilon=1")
 def count(privacy: Privacy, *, epsilon: object, delta: object = 0) -> int:
     """The largest k for which ``k * privacy`` is (epsilon, delta)-DP; 0 where not even one is.
 
@@ -94,7 +98,12 @@ class _Target:
     epsilon: Fraction
     delta: Fraction
 
-    def __init__(self, epsilon: object, delta: object) -> None:
+    def __init__(self, epsilon: object, delta: object, make: object = Privacy) -> None:
+        if not callable(make):
+            raise ParameterError(
+                f"What is calibrated is a function that gives a guarantee, not {type(make).__name__}; "
+                "write lambda s: Gaussian(sensitivity=1, sigma=s).privacy."
+            )
         object.__setattr__(self, "epsilon", positive("epsilon", epsilon))
         object.__setattr__(self, "delta", probability("delta", delta, zero=True, hint="a small chance such as 1e-6"))
 

@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from discreet.calls import called_as
 from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ __all__ = [
     "ORANGE",
     "RED",
     "check_ending",
+    "check_guarantee",
     "check_installed",
     "finish",
     "new_axes",
@@ -31,7 +33,7 @@ __all__ = [
 # Okabe and Ito's colours, which colour-blind readers can tell apart.
 BLUE, ORANGE, GREEN, RED, GREY = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#6B6B6B"
 
-_MISSING = 'Pictures need matplotlib, which is an extra; run pip install "discreet[plot]".'
+_MISSING = 'Pictures need matplotlib, which is an extra: run pip install "discreet[plot]", or pip install matplotlib.'
 
 Corner = Literal["best", "upper left", "upper right"]
 
@@ -45,12 +47,24 @@ def check_installed() -> None:
 def new_axes(ax: Axes | None, *, square: bool = False) -> Axes:
     """The caller's axes, or new ones of a pleasant size."""
     if ax is not None:
-        return ax
+        return _checked(ax)
     try:
         from matplotlib import pyplot
     except ImportError:
         raise ParameterError(_MISSING) from None
     return pyplot.subplots(figsize=(4.8, 4.8) if square else (6.4, 4.2), layout="constrained")[1]
+
+
+def _checked(ax: Axes) -> Axes:
+    if not hasattr(ax, "inset_axes"):
+        raise ParameterError(f"ax must be axes of matplotlib, not {type(ax).__name__}; give what a plot returned.")
+    return ax
+
+
+def check_guarantee(privacy: object) -> None:
+    """Refuse to draw what is no guarantee."""
+    if not hasattr(privacy, "epsilon_bounds"):
+        raise ParameterError(f"A guarantee is drawn, not {type(privacy).__name__}; write gdp(1), or a mechanism's .privacy.")
 
 
 def stacked_axes(count: int) -> list[Axes]:
@@ -72,19 +86,24 @@ def finish(ax: Axes, title: str, *, legend: Corner | None = None) -> Axes:
     return ax
 
 
+@called_as('"loss.png"')
 def check_ending(path: str | Path) -> Path:
     """A picture is written as PNG or SVG; anything else is refused before it is drawn."""
+    if not isinstance(path, (str, Path)):
+        raise ParameterError(f'A picture\'s file is named by a path, not by {type(path).__name__}; write "loss.png".')
     file = Path(path)
     if file.suffix.lower() not in (".png", ".svg"):
         raise ParameterError(f"{file.name!r} does not end in .png or .svg; write a name such as loss.png.")
     return file
 
 
+@called_as('ax, "loss.png"')
 def save(ax: Axes, path: str | Path) -> Path:
     """Write the picture as PNG or SVG, by the file's ending. The same picture gives the same file."""
+    file = check_ending(path)
+    _checked(ax)
     import matplotlib as mpl
 
-    file = check_ending(path)
     nothing = ("Creator", "Date", "Format", "Type") if file.suffix.lower() == ".svg" else ("Software",)
     with mpl.rc_context({"svg.hashsalt": "discreet"}):
         try:

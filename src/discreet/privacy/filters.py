@@ -28,6 +28,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar, Self
 
+from discreet.calls import called_as
 from discreet.errors import BudgetExceeded, ParameterError
 from discreet.exact import positive, probability, rational, root_up
 from discreet.privacy.guarantee import Privacy
@@ -151,6 +152,7 @@ class Filter(ABC):
         return cls(**total)
 
 
+@called_as("epsilon=1")
 class PureFilter(Filter):
     """Pure epsilons, added up.
 
@@ -170,6 +172,7 @@ class PureFilter(Filter):
         return cost[:1] if cost and not cost[1] else None
 
 
+@called_as("epsilon=1, delta=1e-6")
 class ApproximateFilter(Filter):
     """Epsilons and deltas, each added up; a curve is stated as such a pair first: ``approximate(Fraction(p.epsilon(d)), d)``."""
 
@@ -182,6 +185,7 @@ class ApproximateFilter(Filter):
         return as_approximate(loss)
 
 
+@called_as("rho=0.5")
 class ConcentratedFilter(Filter):
     """Zero-concentrated costs (Gaussian noise mu^2/2, exponential mechanism epsilon^2/8 ...) and leaks, each added up.
 
@@ -205,6 +209,7 @@ class ConcentratedFilter(Filter):
         return self._stated(Privacy(((Concentrated(rho), 1), (Box(Fraction(0), delta), int(delta > 0)))))
 
 
+@called_as("{2: 0.1, 8: 0.5}")
 class RenyiFilter(Filter):
     """Renyi divergences, added up at orders fixed at the start; all must stay within their caps.
 
@@ -240,6 +245,7 @@ class RenyiFilter(Filter):
         return self._stated(Privacy.of(Renyi(tuple(zip(self._orders, self.total.values(), strict=True)))))
 
 
+@called_as("mu=1")
 class GaussianFilter(Filter):
     """mu^2 of Gaussian noise, added up. Refused, having no mu or no proof: zCDP, Renyi, pure, approximate, discrete, sampled.
 

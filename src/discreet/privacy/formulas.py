@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterable
 from fractions import Fraction
 
 from discreet.balls import arb, ball, precision, upper
+from discreet.calls import called_as
 from discreet.errors import ParameterError
 from discreet.exact import positive, probability, rational, up, whole
 from discreet.privacy.losses.boxes import tanh_rho
@@ -42,16 +43,20 @@ _BITS = 192
 _DELTA = "a small chance such as 1e-6"
 
 
+@called_as("[0.1, 0.2], [0, 1e-6]")
 def basic_composition(epsilons: Iterable[object], deltas: Iterable[object] = ()) -> tuple[float, float]:
     """(sum of epsilons, sum of deltas): mechanisms run in sequence, adaptively or not (Dwork and Roth, theorem 3.16).
 
     Exact where no delta but theirs is allowed; loose for many mechanisms as soon as one is.
     """
+    if not isinstance(epsilons, Iterable) or not isinstance(deltas, Iterable):
+        raise ParameterError("Epsilons and deltas are lists; write basic_composition([0.1, 0.2], [0, 1e-6]).")
     costs = [_epsilon(epsilon) for epsilon in epsilons]
     leaks = [_delta("delta", delta) for delta in deltas]
     return up(sum(costs, Fraction(0))), min(1.0, up(sum(leaks, Fraction(0))))
 
 
+@called_as("0.1, 0, 100, 1e-6")
 def advanced_composition(epsilon: object, delta: object, k: int, slack: object) -> tuple[float, float]:
     """(epsilon sqrt(2k ln(1/slack)) + k epsilon (e^epsilon - 1), k delta + slack): k-fold (Dwork and Roth, theorem 3.20).
 
@@ -65,6 +70,7 @@ def advanced_composition(epsilon: object, delta: object, k: int, slack: object) 
         return upper(total), min(1.0, up(times * leak + extra))
 
 
+@called_as("0.1, 100, 1e-6")
 def optimal_composition(epsilon: object, k: int, delta: object) -> float:
     """The smallest epsilon, with this delta, of k epsilon-DP mechanisms (Kairouz, Oh, Viswanath 2015, theorem 3.3).
 
@@ -94,6 +100,7 @@ def _largest_ratio(each: Fraction, k: int, delta: Fraction) -> arb:
     return best
 
 
+@called_as("0.1, 100")
 def optimal_composition_grid(epsilon: object, k: int) -> list[tuple[float, float]]:
     """The theorem as printed: ((k - 2i) epsilon, delta_i) for i = 0 .. k // 2 (Kairouz, Oh, Viswanath 2015, theorem 3.3).
 
@@ -113,6 +120,7 @@ def optimal_composition_grid(epsilon: object, k: int) -> list[tuple[float, float
     return [(up((times - 2 * i) * each), delta) for i, delta in enumerate(_sharp(deltas))]
 
 
+@called_as("0.1, 1")
 def zcdp_tail(rho: object, margin: object) -> float:
     """e^(-margin^2 / (4 rho)), a bound on P[loss > margin + rho] under rho-zCDP (Bun and Steinke 2016).
 
@@ -123,6 +131,7 @@ def zcdp_tail(rho: object, margin: object) -> float:
         return upper((-ball(gap**2 / (4 * cost))).exp())
 
 
+@called_as("0.1, 1e-6")
 def zcdp_to_approximate_textbook(rho: object, delta: object) -> float:
     """rho + 2 sqrt(rho ln(1/delta)) (Bun and Steinke 2016, proposition 1.3): the tail bound, read as (epsilon, delta)-DP.
 
@@ -133,6 +142,7 @@ def zcdp_to_approximate_textbook(rho: object, delta: object) -> float:
         return upper(ball(cost) + 2 * (-ball(cost) * ball(allowed).log()).sqrt())
 
 
+@called_as("0.1, 1e-6")
 def zcdp_to_approximate_best_order(rho: object, delta: object) -> float:
     """The least over orders a of rho a + ln(1 - 1/a) - ln(a delta) / (a - 1), at least 0 (Canonne, Kamath, Steinke 2020).
 
@@ -158,6 +168,7 @@ def zcdp_to_approximate_best_order(rho: object, delta: object) -> float:
         return max(0.0, upper(ball(cost) * a + (-1 / a).log1p() - (a * ball(allowed)).log() / ball(x)))
 
 
+@called_as("0.1, 1e-6, 3")
 def group_privacy(epsilon: object, delta: object, size: int) -> tuple[float, float]:
     """(k epsilon, k e^((k-1) epsilon) delta) for groups of k records (the lecture; Dwork and Roth, theorem 2.2 for delta = 0).
 
@@ -169,6 +180,7 @@ def group_privacy(epsilon: object, delta: object, size: int) -> tuple[float, flo
         return up(members * each), min(1.0, upper(total))
 
 
+@called_as("0.1, 1e-6, 3")
 def group_privacy_geometric(epsilon: object, delta: object, size: int) -> tuple[float, float]:
     """(k epsilon, (1 + e^epsilon + ... + e^((k-1) epsilon)) delta): the definition, k times; each term counted once."""
     each, leak, members = _epsilon(epsilon), _delta("delta", delta), whole("size", size)
@@ -177,16 +189,20 @@ def group_privacy_geometric(epsilon: object, delta: object, size: int) -> tuple[
         return up(members * each), min(1.0, upper(terms * ball(leak)))
 
 
+@called_as("0.5")
 def pure_to_zcdp_loose(epsilon: object) -> float:
     """epsilon^2 / 2 (Bun and Steinke 2016, proposition 1.4). Loose for large epsilon, where the truth grows like epsilon."""
     return up(positive("epsilon", epsilon) ** 2 / 2)
 
 
+@called_as("0.5")
 def pure_to_zcdp_tight(epsilon: object) -> float:
     """epsilon tanh(epsilon / 2): what randomized response attains, as the order falls to 1. No zCDP ever implies pure privacy."""
-    return up(tanh_rho(positive("epsilon", epsilon)))
+    exact = positive("epsilon", epsilon)
+    return up(exact if exact > 10**300 else tanh_rho(exact))  # tanh is at most 1
 
 
+@called_as("1e-6, 1000")
 def leak_somebody(delta: object, people: int) -> float:
     """1 - (1 - delta)^n: the chance that leaking each row with probability delta, which is (0, delta)-DP, leaks somebody's."""
     chance, rows = _delta("delta", delta), whole("people", people)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from discreet.calls import called_as
 from discreet.errors import ParameterError
 from discreet.exact import positive, probability, rational, shown, up, whole
 from discreet.privacy import composition
@@ -42,6 +43,7 @@ _UNSAMPLED = {
 }
 
 
+@called_as("")
 @dataclass(frozen=True)
 class Privacy:
     """What a release, or a whole batch of them, costs. Upper bounds are never below the truth.
@@ -261,21 +263,25 @@ def _size(name: str, value: object) -> Fraction:
     return exact
 
 
+@called_as("0.5")
 def pure(epsilon: object, *, neighbours: Neighbours | None = None) -> Privacy:
     """Pure differential privacy: P[M(D) in S] <= e^epsilon P[M(D') in S] (Dwork and Roth, definition 2.4)."""
     return Privacy.of(Box(_size("epsilon", epsilon)), neighbours)
 
 
+@called_as("0.5, 1e-6")
 def approximate(epsilon: object, delta: object, *, neighbours: Neighbours | None = None) -> Privacy:
     """Approximate differential privacy: P[M(D) in S] <= e^epsilon P[M(D') in S] + delta (Dwork and Roth, definition 2.4)."""
     return Privacy.of(Box(_epsilon(epsilon), probability("delta", delta, zero=True, hint=_DELTA)), neighbours)
 
 
+@called_as("0.1")
 def zcdp(rho: object, *, neighbours: Neighbours | None = None) -> Privacy:
     """Zero-concentrated privacy: Renyi divergence at most rho * alpha at every order alpha > 1 (Bun and Steinke 2016)."""
     return Privacy.of(Concentrated(_size("rho", rho)), neighbours)
 
 
+@called_as("{2: 0.1, 8: 0.5}")
 def renyi(divergences: dict[object, object], *, neighbours: Neighbours | None = None) -> Privacy:
     """Renyi differential privacy: the divergence of each order is at most the value given (Mironov 2017)."""
     if not isinstance(divergences, dict) or not divergences:
@@ -288,6 +294,7 @@ def renyi(divergences: dict[object, object], *, neighbours: Neighbours | None = 
     return Privacy.of(Renyi(tuple(facts)), neighbours)
 
 
+@called_as("0.5")
 def gdp(mu: object, *, neighbours: Neighbours | None = None) -> Privacy:
     """Gaussian differential privacy: no easier to tell neighbours apart than N(0, 1) from N(mu, 1) (Dong, Roth, Su 2019)."""
     return Privacy.of(Gaussian(_size("mu", mu) ** 2), neighbours)

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.exact import positive, rational
-from discreet.privacy.canvas import BLUE, GREY, ORANGE, RED, finish, new_axes
+from discreet.calls import called_as
+from discreet.errors import ParameterError
+from discreet.exact import positive, rational, shown
+from discreet.privacy.canvas import BLUE, GREY, ORANGE, RED, check_guarantee, finish, new_axes
 from discreet.privacy.names import name_of
 
 if TYPE_CHECKING:
@@ -23,11 +25,13 @@ _FEW = 8  # atoms that can each carry a number
 _SEEN = 1e-3  # atoms that weigh less, all together, are not drawn
 
 
+@called_as("gdp(1)")
 def plot_loss(privacy: Privacy, *, epsilon: object = None, ax: Axes | None = None) -> Axes:
     """The law of the privacy loss: atoms as stems, the density as a filled curve, the mean as a dashed line.
 
     With ``epsilon`` the losses beyond it are marked, their probability P[L > epsilon] beside the definition's delta(epsilon).
     """
+    check_guarantee(privacy)
     ax = new_axes(ax)
     loss = privacy.loss
     low, high = _window(loss)
@@ -85,10 +89,13 @@ def _draw_atoms(ax: Axes, loss: LossVariable, low: float, high: float, edge: flo
     ax.set_ylim(0, 1.25 * float(masses.max()))
 
 
+@called_as("1")
 def plot_two_laplace(epsilon: object, *, ax: Axes | None = None) -> Axes:
     """A count with Laplace noise on two neighbouring data sets: both densities, and below them the loss of every output."""
-    ax = new_axes(ax)
-    e = float(positive("epsilon", epsilon))
+    exact = positive("epsilon", epsilon)
+    if exact > 1000:
+        raise ParameterError(f"With epsilon = {shown(epsilon)} there is nothing to see; write a number such as 1.")
+    ax, e = new_axes(ax), float(exact)
     x = np.unique([*np.linspace(-5 / e, 1 + 5 / e, 241), 0.0, 1.0])
     with_one, without = (e / 2 * np.exp(-e * np.abs(x - centre)) for centre in (1, 0))
     # Two panels inside the caller's axes, which keeps the title.

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet.calls import called_as
 from discreet.errors import ParameterError
-from discreet.exact import probability, up, whole
+from discreet.exact import probability, shown, up, whole
 from discreet.privacy import composition
-from discreet.privacy.canvas import BLUE, GREEN, GREY, ORANGE, check_ending, finish, new_axes, save
+from discreet.privacy.canvas import BLUE, GREEN, GREY, ORANGE, check_ending, check_guarantee, finish, new_axes, save
 from discreet.privacy.guarantee import Privacy, pure, zcdp
 from discreet.privacy.loss_plot import plot_loss, plot_two_laplace
 from discreet.privacy.losses import Concentrated
@@ -40,16 +41,19 @@ _POINTS = 25  # evaluations of a curve
 _FLOOR = 1e-10  # where a delta curve ends
 
 
+@called_as("gdp(1)")
 def plot(privacy: Privacy, kind: str = "delta", **options: object) -> Axes:
     """The picture of this kind: "delta", "loss" or "tradeoff"."""
     kinds: dict[str, Callable[..., Axes]] = {"delta": plot_delta, "loss": plot_loss, "tradeoff": plot_tradeoff}
-    if kind not in kinds:
-        raise ParameterError(f'There is no plot of kind {kind!r}; write "delta", "loss" or "tradeoff".')
+    if not isinstance(kind, str) or kind not in kinds:
+        raise ParameterError(f'There is no plot of kind {shown(repr(kind))}; write "delta", "loss" or "tradeoff".')
     return kinds[kind](privacy, **options)
 
 
+@called_as("gdp(1)")
 def plot_delta(privacy: Privacy, *, ax: Axes | None = None) -> Axes:
     """delta(epsilon), the smallest delta that holds with each epsilon, beside what cruder accounting would promise."""
+    check_guarantee(privacy)
     ax = new_axes(ax)
     leak = up(composition.disclosure(privacy.parts))
     lowest = max(_FLOOR, leak)
@@ -82,8 +86,10 @@ def _cruder(privacy: Privacy) -> list[tuple[str, Privacy, str]]:
     return others
 
 
+@called_as("gdp(1)")
 def plot_tradeoff(privacy: Privacy, *, ax: Axes | None = None) -> Axes:
     """The errors an attacker must make: no test for one person has error rates below the curve."""
+    check_guarantee(privacy)
     ax = new_axes(ax, square=True)
     top = privacy.epsilon(min(max(1e-6, 2 * up(composition.disclosure(privacy.parts))), 0.999))
     epsilons = min(top, 60.0) * np.linspace(0, 1, _POINTS) ** 1.5  # closer where the curve bends most
@@ -98,6 +104,7 @@ def plot_tradeoff(privacy: Privacy, *, ax: Axes | None = None) -> Axes:
     return finish(ax, f"Trade-off: {name_of(privacy.parts)}", legend="upper right")
 
 
+@called_as("pure(0.1), 100")
 def plot_composition(
     each: Privacy | object, counts: int | Sequence[int], delta: object = 1e-6, *, ax: Axes | None = None
 ) -> Axes:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Literal
 
+from discreet.calls import called_as
 from discreet.errors import ParameterError
 from discreet.exact import positive, rational, shown
 from discreet.schema.formats import day_parts
@@ -148,11 +149,13 @@ class Text:
 Column = Integer | Number | Category | Boolean | Date | Text
 
 
+@called_as("0, 120")
 def integer(lower: int, upper: int, *, missing: int | None = None, decimal: str = ".") -> Integer:
     """Whole numbers from ``lower`` to ``upper``; others are clamped, fractions are missing. ``decimal``: as for numbers."""
     return Integer(lower, upper, missing, decimal)
 
 
+@called_as("0, 10_000, step=0.01")
 def number(
     lower: object, upper: object, *, step: object | None = None, missing: object | None = None, decimal: str = "."
 ) -> Number:
@@ -176,6 +179,7 @@ def number(
     return Number(low, high, fine, None if missing is None else rational("missing", missing), decimal)
 
 
+@called_as('"yes", "no"')
 def category(*values: str | int | Sequence[str] | Sequence[int], missing: str | int | None = None) -> Category:
     """One of these values; anything else is missing. They may also be given as one list.
 
@@ -186,11 +190,13 @@ def category(*values: str | int | Sequence[str] | Sequence[int], missing: str | 
     return Category(tuple(only) if isinstance(only, (list, tuple)) else values, missing)  # type: ignore[arg-type]
 
 
+@called_as("")
 def boolean(*, missing: bool | None = None) -> Boolean:
     """True or false (also yes/no, y/n, t/f, 1/0); anything else is missing."""
     return Boolean(missing)
 
 
+@called_as('"2020-01-01", "2026-12-31"')
 def date(lower: object, upper: object, *, missing: object | None = None, format: str | None = None) -> Date:
     """Days from ``lower`` to ``upper``, given as dates or as ``"2026-01-31"``; others are clamped.
 
@@ -202,6 +208,7 @@ def date(lower: object, upper: object, *, missing: object | None = None, format:
     return Date(_day("lower", lower), _day("upper", upper), None if missing is None else _day("missing", missing), format)
 
 
+@called_as("")
 def text(*, missing: str | None = None) -> Text:
     """Any text."""
     return Text(missing)
@@ -224,7 +231,7 @@ def _quoted(value: object) -> str:
 
 
 def _plain(bound: object) -> object:
-    return float(bound) if isinstance(bound, Fraction) else bound
+    return float(bound) if isinstance(bound, Fraction) and abs(bound) < 10**300 else bound
 
 
 def _day(name: str, value: object) -> datetime.date:

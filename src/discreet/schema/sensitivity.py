@@ -17,14 +17,16 @@ from fractions import Fraction
 from numbers import Integral
 from typing import Literal
 
+from discreet.calls import called_as
 from discreet.errors import ParameterError
-from discreet.exact import rational, root_up, whole
+from discreet.exact import rational, root_up, shown, whole
 
 __all__ = ["Neighbours", "Sensitivity", "count", "histogram", "mean", "sum"]
 
 Neighbours = Literal["add-remove", "replace"]
 
 
+@called_as('1, 1, "add-remove"')
 @dataclass(frozen=True)
 class Sensitivity:
     """The largest change between neighbours in L1 and in L2 norm; whole numbers where the statistic is whole."""
@@ -34,11 +36,13 @@ class Sensitivity:
     neighbours: Neighbours
 
 
+@called_as("")
 def count(*, neighbours: Neighbours = "add-remove") -> Sensitivity:
     """Of the number of records with some property: 1, however a record changes."""
     return Sensitivity(1, 1, _checked(neighbours))
 
 
+@called_as("")
 def histogram(*, neighbours: Neighbours = "add-remove") -> Sensitivity:
     """Of counts over disjoint bins: one bin moves by 1 when a record comes or goes, two when one is replaced."""
     if _checked(neighbours) == "add-remove":
@@ -46,6 +50,7 @@ def histogram(*, neighbours: Neighbours = "add-remove") -> Sensitivity:
     return Sensitivity(2, root_up(Fraction(2)), neighbours)
 
 
+@called_as("lower=0, upper=100")
 def sum(*, lower: object, upper: object, neighbours: Neighbours = "add-remove") -> Sensitivity:
     """Of a sum of values clamped to [lower, upper]: the largest size of a value, or of a difference of two."""
     low, high = _bounds(lower, upper)
@@ -58,6 +63,7 @@ def sum(*, lower: object, upper: object, neighbours: Neighbours = "add-remove") 
     return Sensitivity(norm, norm, neighbours)
 
 
+@called_as("lower=0, upper=100, size=1000")
 def mean(*, lower: object, upper: object, size: int, neighbours: Neighbours = "replace") -> Sensitivity:
     """Of the mean of ``size`` (public) values clamped to [lower, upper], when one is replaced: (upper - lower) / size."""
     if _checked(neighbours) != "replace":
@@ -73,8 +79,8 @@ def mean(*, lower: object, upper: object, size: int, neighbours: Neighbours = "r
 
 
 def _checked(neighbours: Neighbours) -> Neighbours:
-    if neighbours not in ("add-remove", "replace"):
-        raise ParameterError(f'neighbours must be "add-remove" or "replace", not {neighbours!r}.')
+    if not isinstance(neighbours, str) or neighbours not in ("add-remove", "replace"):
+        raise ParameterError(f'neighbours must be "add-remove" or "replace", not {shown(neighbours)}.')
     return neighbours
 
 

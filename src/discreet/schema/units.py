@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from discreet.calls import called_as
 from discreet.errors import ParameterError
-from discreet.exact import whole
+from discreet.exact import shown, whole
 from discreet.schema.sensitivity import Neighbours
 
 __all__ = ["Person", "Rows", "Unit", "person", "rows"]
@@ -66,6 +67,7 @@ class Person:
 Unit = Rows | Person
 
 
+@called_as("")
 def rows(*, neighbours: Neighbours = "add-remove", size: int | None = None) -> Rows:
     """Protect every row.
 
@@ -75,6 +77,7 @@ def rows(*, neighbours: Neighbours = "add-remove", size: int | None = None) -> R
     return Rows(neighbours, size)
 
 
+@called_as('"patient_id", rows=8, groups=3')
 def person(id: str, *, rows: int, groups: int, neighbours: Neighbours = "add-remove", size: int | None = None) -> Person:
     """Protect every person, with all their rows.
 
@@ -85,7 +88,7 @@ def person(id: str, *, rows: int, groups: int, neighbours: Neighbours = "add-rem
 
 
 def _check(neighbours: Neighbours, size: int | None) -> None:
-    if neighbours not in ("add-remove", "replace"):
-        raise ParameterError(f'neighbours must be "add-remove" or "replace", not {neighbours!r}.')
+    if not isinstance(neighbours, str) or neighbours not in ("add-remove", "replace"):
+        raise ParameterError(f'neighbours must be "add-remove" or "replace", not {shown(neighbours)}.')
     if size is not None:
         whole("size", size)

@@ -42,9 +42,18 @@ Found = Mapping[Statistic, Secret[NDArray[np.generic]] | Secret[Table]]
 class DuckDBEngine:
     """Counts exactly what a plan asks for."""
 
-    def __init__(self, source: Source, schema: Schema, public: Mapping[str, Source], *, memory: str | None = None) -> None:
+    def __init__(
+        self,
+        source: Source,
+        schema: Schema,
+        public: Mapping[str, Source],
+        *,
+        memory: str | None = None,
+        sources: Mapping[str, str] | None = None,
+    ) -> None:
+        """``sources`` says which column of the table a declared name means, where that is not the one of the same name."""
         wanted = [*schema.columns, *([schema.unit.id] if isinstance(schema.unit, Person) else [])]
-        names = {name: source.find(name) for name in wanted}
+        names = {name: source.find((sources or {}).get(name, name)) for name in wanted}
         self._raw = Raw(RELATION, {name: (found, source.raw[found]) for name, found in names.items()})
         self._session = Session(source, public, memory=memory)
 

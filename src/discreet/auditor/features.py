@@ -28,6 +28,7 @@ _WIDEST = 48  # columns of one kind that are looked at in full
 _GRAINS = 8
 _KEPT = 8_000_000  # numbers of wide outputs that are kept, should their column be chosen later
 _WORDS = 1_000  # different ones in a column
+_SUMMARIES = 8  # columns over all parts of an output
 _SHORT = 16  # numbers of an output that is its own token
 _LARGE = 1e150  # squares and sums of what is below stay floats
 
@@ -43,6 +44,7 @@ class Table:
         self.words: dict[str, Ints] = {}
         self.kinds: list[Shape] = []  # shape number -> shape
         self.texts: dict[str, dict[str, int]] = {}  # column of words -> word -> its number
+        self.partial: set[str] = set()  # columns of numbers that are NaN also where nobody looked
         self.examples: list[Outcome] = []  # token number -> output, for the first few
         self._shape_of: dict[Shape, int] = {}
         self._token_of: dict[tuple[int, object], int] = {}
@@ -57,10 +59,16 @@ class Table:
         self._screens = Screen("output", _WIDEST, lambda m: m), Screen("the grain of output", _GRAINS, grain)
         self._kept: list[tuple[Ints, Ints, Floats]] = []  # rows, paths, numbers
         self._room = _KEPT
+        self._forgets = False  # whether some numbers were neither kept nor looked at
 
     @property
     def size(self) -> int:
         return int(self.on_a.size)
+
+    @property
+    def width(self) -> int:
+        """How many columns of numbers there could be, grains apart."""
+        return len(self._paths) + _SUMMARIES
 
     def add(self, outcomes: Sequence[Outcome], on_a: Sequence[bool]) -> Table:
         """The same columns for new draws only; they are then part of this table too."""
@@ -80,6 +88,8 @@ class Table:
                 for name, column in found.items():
                     block.numbers.setdefault(name, np.full(block.size, np.nan))[at] = column
         if max(self._parts) > 1:
+            if "how many parts there are" not in self.numbers:  # earlier draws had parts when nobody counted them, too
+                self.numbers["how many parts there are"] = np.array(self._parts, dtype=np.float64)[self.shapes]
             block.numbers["how many parts there are"] = parts
         for name in self._chosen_words:
             block.words[name] = np.array(self._codes[name], dtype=np.int64)[shapes]
@@ -99,6 +109,8 @@ class Table:
         if self._screens[0].crowded and matrix.size <= self._room:
             self._room -= matrix.size
             self._kept.append((at + self.size, paths, matrix))
+        else:
+            self._forgets = True
         return found
 
     def choose(self) -> None:
@@ -116,6 +128,8 @@ class Table:
                     for place in np.flatnonzero(paths == path):
                         column[rows] = screen.view(matrix[:, place])
                 self.numbers[f"{screen.prefix}{names[path]}"] = column
+                if self._forgets:
+                    self.partial.add(f"{screen.prefix}{names[path]}")
         if len(self._codes) > _WIDEST:
             columns = {name: np.array(codes, dtype=np.int64)[self.shapes] for name, codes in self._codes.items()}
             best = best_words(list(columns.values()), self.on_a, _WIDEST)

@@ -14,7 +14,7 @@ from discreet.auditor.claims import Claim, level, read_claim
 from discreet.auditor.events import Event, clearest
 from discreet.auditor.features import Table
 from discreet.auditor.finding import Finding
-from discreet.auditor.guesses import Guesses
+from discreet.auditor.guesses import Guesses, Tally
 from discreet.auditor.memory import Memory
 from discreet.auditor.sampling import Sampler
 from discreet.auditor.state import find_state, silence
@@ -113,12 +113,12 @@ class _Book:
         self._claimed = claim.points[0][0]
         self.refuted = False
 
-    def settle(self, tallies: dict[str, tuple[np.ndarray, np.ndarray, np.ndarray]]) -> None:
-        """Bet one batch: for every guess the chances, the past draws, and the batch in its cells."""
+    def settle(self, tallies: dict[str, Tally]) -> None:
+        """Bet one batch, for every guess."""
         wealth = self._wealth
         points = wealth.epsilon, wealth.delta
-        earned = {name: gains(*tally, *points) for name, tally in tallies.items()}
-        hoped = {name: gains(r, past, np.array([r * past, (1 - r) * past]), *points) for name, (r, past, _) in tallies.items()}
+        earned = {name: gains(*now, *points) for name, (now, _, _) in tallies.items()}
+        hoped = {name: gains(*one, *points) + gains(*two, *points) for name, (_, one, two) in tallies.items()}
         wealth.bet(earned, hoped)
         claims, bound = wealth.log[: self._points], wealth.log[self._points :]
         against = float(np.logaddexp.reduce(claims)) - math.log(self._points)

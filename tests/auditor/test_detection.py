@@ -51,6 +51,42 @@ def test_the_event_is_said_in_words(function: object, words: str) -> None:
     assert abs(sum(runs) - 2 * finding.draws) <= 1
 
 
+def naive(rows: list[int]) -> float:
+    return float(sum(rows)) + float(_random.laplace())
+
+
+def test_low_bits_are_told_from_a_wrong_sensitivity() -> None:
+    """Naive noise that is right but for its low bits, and noise that is not."""
+    finding = dp.audit(naive, [1], [], epsilon=1, draws=10_000, error=1e-6)
+    assert finding.violated
+    assert finding.event.startswith("floating-point noise: the low bits of the output tell the inputs apart (output is ")
+    assert 'floats="ignore"' in finding.hint
+    assert not dp.audit(naive, [1], [], epsilon=1, draws=10_000, error=1e-6, floats="ignore").violated
+    wrong = dp.audit(naive, [5], [], epsilon=1, draws=10_000, error=1e-6, floats="ignore")
+    assert wrong.violated
+    assert "low bits" not in str(wrong)
+    several = dp.audit(lambda rows: {"n": naive(rows), "m": 1}, [1], [], epsilon=1, draws=10_000, error=1e-6)
+    assert "the low bits of the output" in several.event
+
+
+def test_whether_an_integer_is_even_is_no_floating_point_noise() -> None:
+    finding = dp.audit(lambda x: x + 2 * round(50 * laplace(1)), 0, 1, epsilon=1, draws=10_000)
+    assert finding.violated
+    assert "floating" not in str(finding)
+
+
+@pytest.mark.parametrize("pair", [([1, 1], [0, 1]), ((1, 1), (1, 0)), (np.array([1, 1]), np.array([1, 0]))], ids=str)
+def test_a_pair_that_replaces_one_is_hinted_at(pair: tuple[list[int], list[int]]) -> None:
+    def mean(rows: list[int]) -> float:
+        return sum(rows) + laplace(0.5)
+
+    finding = dp.audit(mean, *pair, epsilon=1, draws=10_000)
+    assert "differ in one element" in finding.hint
+    assert finding.hint in str(finding)
+    assert not dp.audit(mean, [1, 1], [1], epsilon=1, draws=10_000).hint
+    assert not dp.audit(sum, *pair, epsilon=0.1, draws=10_000).hint  # broken for adding and removing as well
+
+
 def test_a_rare_leak_is_found() -> None:
     """One output in 500 is the input itself: about 10 / p draws suffice at best; here 100 / p are allowed."""
 

@@ -1,4 +1,5 @@
-"""Mechanisms that break their claim of epsilon = 1, each with a pair of inputs and the draws within which it should be found.
+"""Mechanisms that break their claim (epsilon = 1, with delta where it says so), each with a pair of inputs and the draws within
+which it should be found.
 
 Their noise may come from numpy: they are what is audited. Real numbers lie on a grid of 2^-20, so that low bits tell nothing
 except where they are the fault.
@@ -24,10 +25,15 @@ class Broken:
     a: object
     b: object
     draws: int
+    delta: float = 0
 
 
 def laplace(scale: float) -> float:
     return math.floor(float(_random.laplace(0, scale)) * 2**20) / 2**20
+
+
+def gaussian(x: float) -> float:
+    return math.floor((x + float(_random.normal(0, 1.9))) * 2**20) / 2**20
 
 
 def sparse_vector_that_shows_its_value(queries: Sequence[float]) -> list[float | None]:
@@ -92,6 +98,7 @@ BROKEN = {
     "Laplace, half the noise": Broken(lambda x: x + laplace(0.5), 0, 1, 1_000),
     "Laplace, 10 % too little noise": Broken(lambda x: x + laplace(0.9), 0, 1, 30_000),
     "randomized response, ln 3 sold as 1": Broken(lambda x: x if _random.random() < 0.75 else 1 - x, 0, 1, 30_000),
+    "Gaussian, sigma 1.9 sold as (1, 1e-3)": Broken(gaussian, 0, 1, 20_000, delta=1e-3),
     "sparse vector, algorithm 3": Broken(sparse_vector_that_shows_its_value, [0] * 10, [1] * 9 + [0], 60_000),
     "sparse vector, algorithm 4": Broken(sparse_vector_for_one_answer, [0] * 10, OPPOSITE, 2_000),
     "sparse vector, algorithm 5": Broken(sparse_vector_without_noise, [1, 0], [0, 1], 1_000),

@@ -43,6 +43,9 @@ def geometric(x: int) -> int:
         {"epsilon": 1, "error": 1},
         {"epsilon": 1, "seconds": 0},
         {"epsilon": 1, "seconds": "soon"},
+        {"epsilon": 1, "floats": "no"},
+        {"epsilon": 1, "floats": False},
+        {"epsilon": 1, "floats": np.array([1, 2])},
     ],
     ids=str,
 )

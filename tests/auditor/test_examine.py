@@ -30,6 +30,10 @@ def own_noise(rows: Any) -> object:
     return len(rows) + float(np.random.default_rng().laplace(scale=0.1))
 
 
+def own_noise_of_the_sum(rows: Any) -> object:
+    return sum(rows) + float(np.random.default_rng().laplace(scale=0.1))
+
+
 def test_a_good_function_is_not_refuted() -> None:
     report = examine(count, PAIRS, epsilon=1, seconds=3, error=1e-6)
     assert (report.outcome, report.replayed, report.pairs) == ("not refuted", 3, 3)
@@ -139,6 +143,15 @@ def test_one_pair_that_says_nothing_does_not_end_the_audit() -> None:
     constant = examine(lambda _: 0, PAIRS, epsilon=1, seconds=1)
     assert constant.outcome == "cannot be audited"
     assert "the same output" in constant.verdict
+
+
+def test_low_bits_may_be_ignored_and_the_script_does_so_too() -> None:
+    pairs = listed([([1, 5], [1, 2])])
+    report = examine(own_noise_of_the_sum, pairs, epsilon=1, floats="ignore")
+    assert report.violated
+    assert "floats='ignore'" in report.script
+    assert examine(own_noise, PAIRS, epsilon=1).script.count("floats") == 0
+    assert "differ in one element" in str(examine(own_noise_of_the_sum, pairs, epsilon=3))
 
 
 def test_json_has_a_version_and_no_strange_numbers() -> None:

@@ -9,6 +9,9 @@ from auditor.correct import CORRECT
 
 import discreet as dp
 from discreet.auditor.betting import gains
+from discreet.auditor.features import Table
+from discreet.auditor.guesses import Guesses
+from discreet.auditor.outcomes import outcome
 
 
 @pytest.mark.parametrize("name", CORRECT)
@@ -57,6 +60,22 @@ def _neighbour(q: np.ndarray, epsilon: float, delta: float, generator: np.random
         excess = max(np.maximum(0, mixed - np.exp(epsilon) * q).sum(), np.maximum(0, q - np.exp(epsilon) * mixed).sum())
         near, far = (middle, far) if excess <= delta else (near, middle)
     return near * p + (1 - near) * q
+
+
+def test_nobody_hopes_where_there_is_nothing_to_learn() -> None:
+    """Four hundred outputs that do not depend on the side: what a guess earns on draws that it was not learned from is above
+    log(1e8) with probability at most 1e-8, and there are below fifty guesses. On its own draws one of them earns hundreds."""
+    generator = np.random.default_rng()
+    table, guesses = Table(), Guesses()
+    table.add([outcome(int(x)) for x in generator.integers(400, size=4_000)], list(generator.random(4_000) < 0.5))
+    guesses.learn(table)
+    tallies = guesses.tally(table)
+    assert 5 < len(tallies) < 50
+    assert {"smooth", "bold", "shy"} == {name.split()[-1] for name in tallies}
+    for _, one, two in tallies.values():
+        for trial in (one, two):
+            assert gains(*trial, np.zeros(1), np.zeros(1))[0] < np.log(1e8)
+    assert max(gains(*now, np.zeros(1), np.zeros(1))[0] for now, _, _ in tallies.values()) > np.log(1e8)
 
 
 def test_the_certificate_is_tight() -> None:

@@ -37,7 +37,7 @@ Floats = NDArray[np.float64]
 
 _CUTS = (1.0, 0.6, 0.35, 0.2, 0.1, 0.05, 0.02)  # of the largest stake: candidates for l
 _SHARE = 0.1  # of what was earned that is shared by all guesses after each batch
-_TINY = 1e-9
+_DOUBT = 0.1  # a guess that earns nothing is taken for one that earns so much: hopes are estimates
 
 
 def gains(chance: Floats, past: Floats, seen: Floats, epsilon: Floats, delta: Floats) -> Floats:
@@ -86,14 +86,16 @@ class Wealth:
     def bet(self, earned: dict[str, Floats], hoped: dict[str, Floats]) -> None:
         """Settle one batch: for every guess its gain at every point, and the gain that past draws made one hope for.
 
-        The capital was spread by what each guess earned so far, times what it hoped for: both are known before the batch.
+        The capital was spread by what each guess earned so far, times what it may hope for: both are known before the batch, so
+        the theorem holds. What a guess would have earned on the draws that it was learned from is no measure of hope: those that
+        fit most, and mean least, would take the capital. It is what each half of the past draws would have earned on the other.
         """
         if not earned:
             return
         fresh = np.full(self.log.size, -np.log(len(earned)))
         record = np.array([self._record.get(name, fresh) for name in earned])
         gained, hopes = np.array(list(earned.values())), np.array([hoped[name] for name in earned])
-        weights = record + np.log(np.maximum(hopes, 0.0) + _TINY)
+        weights = record + np.log(np.maximum(hopes, 0.0) + _DOUBT)
         weights -= np.logaddexp.reduce(weights, axis=0)
         self.log = self.log + np.logaddexp.reduce(weights + gained, axis=0)
         record = record + gained

@@ -14,7 +14,8 @@ from discreet.auditor.claims import Claim, level, read_claim
 from discreet.auditor.events import Event, clearest
 from discreet.auditor.features import Table
 from discreet.auditor.finding import Finding
-from discreet.auditor.guesses import Guesses
+from discreet.auditor.guesses import Guesses, Tally
+from discreet.auditor.hints import hints
 from discreet.auditor.memory import Memory
 from discreet.auditor.sampling import Sampler
 from discreet.auditor.state import find_state, silence
@@ -44,13 +45,16 @@ def audit(
     draws: int = 100_000,
     error: object = 0.05,
     seconds: object = None,
+    floats: object = "check",
 ) -> Finding:
     """Try to refute that ``function`` is private on the two neighbouring inputs ``a`` and ``b``.
 
     The claim is ``epsilon`` (with ``delta``), or any curve ``privacy``. Every draw is a fresh run on a or b, about ``draws`` on
     each side at most, or for ``seconds``; it stops as soon as the claim is refuted. A true claim is refuted with probability at
     most ``error``, and ``Finding.epsilon`` exceeds the true epsilon at ``delta`` with probability at most ``error``; the proof
-    is in ``discreet.auditor.betting``. Runs must be independent: a function that is seen to keep state is reported so.
+    is in ``discreet.auditor.betting``. ``floats="ignore"`` leaves out the low bits of floating-point numbers, in which naive
+    noise gives its input away: what is still found is something else, such as a wrong sensitivity. Runs must be independent: a
+    function that is seen to keep state is reported so.
     Whatever a run raises is its output; Ctrl-C stops the audit, and what is known by then is returned.
 
     >>> import discreet as dp
@@ -61,12 +65,14 @@ def audit(
     claim, most, limit = read_claim(epsilon, delta, privacy), whole("draws", draws), level(error)
     if not callable(function):
         raise ParameterError("An audit runs a function of one input; write audit(lambda rows: ..., a, b, epsilon=1).")
+    if not isinstance(floats, str) or floats not in ("check", "ignore"):
+        raise ParameterError('The low bits of floats are looked at or left out; write floats="check" or floats="ignore".')
     started = time.monotonic()
     patience = math.inf if seconds is None else float(positive("seconds", seconds, "how long to try, such as 60"))
     memory = Memory(function)
     with Hand() as hand:
         sampler = Sampler(function, a, b, started + patience, hand)
-        table, guesses, book = Table(), Guesses(), _Book(claim, limit)
+        table, guesses, book = Table(low_bits=floats == "check"), Guesses(), _Book(claim, limit)
         size = _FIRST
         while table.size < 2 * most and not sampler.over and not book.refuted:
             batch = sampler.take(min(size, 2 * most - table.size))
@@ -83,9 +89,9 @@ def audit(
         with np.errstate(all="ignore"):
             obstacle = find_state(table, sampler, memory, refuted=book.refuted)
             event = clearest(table, guesses, claim) if table.size else Event("")
-    on_a = int(table.on_a.sum())
+    on_a, violated = int(table.on_a.sum()), book.refuted and not obstacle
     return Finding(
-        violated=book.refuted and not obstacle,
+        violated=violated,
         epsilon=0.0 if obstacle else book.least,
         delta=claim.delta,
         claim=claim.text,
@@ -97,6 +103,7 @@ def audit(
         seconds=time.monotonic() - started,
         obstacle=obstacle,
         stopped=sampler.interrupted,
+        hint=" ".join(hints(a, b, claim, book.least, event.text)) if violated else "",
     )
 
 
@@ -115,12 +122,12 @@ class _Book:
         self._claimed = claim.points[0][0]
         self.refuted = False
 
-    def settle(self, tallies: dict[str, tuple[np.ndarray, np.ndarray, np.ndarray]]) -> None:
-        """Bet one batch: for every guess the chances, the past draws, and the batch in its cells."""
+    def settle(self, tallies: dict[str, Tally]) -> None:
+        """Bet one batch, for every guess."""
         wealth = self._wealth
         points = wealth.epsilon, wealth.delta
-        earned = {name: gains(*tally, *points) for name, tally in tallies.items()}
-        hoped = {name: gains(r, past, np.array([r * past, (1 - r) * past]), *points) for name, (r, past, _) in tallies.items()}
+        earned = {name: gains(*now, *points) for name, (now, _, _) in tallies.items()}
+        hoped = {name: gains(*one, *points) + gains(*two, *points) for name, (_, one, two) in tallies.items()}
         wealth.bet(earned, hoped)
         claims, bound = wealth.log[: self._points], wealth.log[self._points :]
         against = float(np.logaddexp.reduce(claims)) - math.log(self._points)

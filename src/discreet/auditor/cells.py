@@ -7,12 +7,12 @@ past draws cannot tell them apart, so that the chance of a tail is learned from 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Cells", "Guess", "number_cells", "token_cells"]
+__all__ = ["Cells", "number_cells", "token_cells"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -22,16 +22,29 @@ _TOKENS = 500
 _FEW = 64
 _PARTS = 32
 _EXTREMES = (3, 6, 12, 24, 48, 96, 144)
+_CURVE = 8  # cells at least
+_RIDGE = 1.0
+_STEPS = 8
+_PLACES = np.array([0.1, 0.5, 0.9])
 
 
 @dataclass(frozen=True)
 class Cells:
-    """A partition: ``edges`` for numbers (cell 0 has NaN), or ``cell_of`` for tokens; ``counts`` are past draws (2 x cells)."""
+    """A partition: ``edges`` for numbers (cell 0 has NaN), or ``cell_of`` for tokens; ``middles`` are typical numbers of cells.
 
-    counts: Floats
-    chances: Floats
+    ``halves`` are past draws (2 halves x 2 sides x cells): every second one, so that what was learned from one half can be tried
+    on the other.
+    """
+
+    halves: Floats
     edges: Floats | None = None
     cell_of: Ints | None = None
+    middles: Floats | None = None
+
+    @property
+    def counts(self) -> Floats:
+        """Past draws (2 sides x cells)."""
+        return np.asarray(self.halves.sum(axis=0))
 
     def place(self, column: Floats | Ints) -> Ints:
         """The cell of every output."""
@@ -43,26 +56,28 @@ class Cells:
 
     def tally(self, column: Floats | Ints, on_a: Sides) -> Floats:
         """How many outputs fall into each cell, on a and on b."""
-        return _tally(self.place(column), on_a, self.counts.shape[1])
+        return _tally(self.place(column), on_a, self.halves.shape[2])
 
-
-@dataclass(frozen=True)
-class Guess:
-    """The chance of a in every cell: ``bold`` as it was seen, otherwise half a standard deviation closer to one half."""
-
-    cells: Cells
-    bold: bool
-
-    @property
-    def chance(self) -> Floats:
-        mean, spread = self.cells.chances
-        if self.bold:
-            return np.asarray(mean)
-        return np.asarray(0.5 + np.sign(mean - 0.5) * np.maximum(0.0, np.abs(mean - 0.5) - spread / 2))
+    def guesses(self, counts: Floats) -> dict[str, Floats]:
+        """The chance of a in every cell, given draws: ``bold`` as it was seen; ``shy`` half a standard deviation closer to one
+        half; and for numbers ``smooth``, a curve."""
+        if self.edges is None:
+            mean, spread = chances(counts)
+        else:
+            mean, spread = np.concatenate([chances(counts[:, :1]), dyadic_chances(counts[:, 1:])], axis=1)
+        shy = 0.5 + np.sign(mean - 0.5) * np.maximum(0.0, np.abs(mean - 0.5) - spread / 2)
+        found = {"bold": mean, "shy": shy}
+        if self.middles is not None and self.middles.size >= _CURVE:
+            found["smooth"] = np.append(mean[:1], curve(self.middles, counts[:, 1:]))
+        return found
 
 
 def _tally(cells: Ints, on_a: Sides, size: int) -> Floats:
     return np.array([np.bincount(cells[on_a], minlength=size), np.bincount(cells[~on_a], minlength=size)], dtype=np.float64)
+
+
+def _halves(cells: Ints, on_a: Sides, size: int) -> Floats:
+    return np.array([_tally(cells[half::2], on_a[half::2], size) for half in (0, 1)])
 
 
 def token_cells(tokens: Ints, on_a: Sides) -> Cells:
@@ -72,17 +87,15 @@ def token_cells(tokens: Ints, on_a: Sides) -> Cells:
     """
     shifted = tokens + 1
     size = int(shifted.max(initial=0)) + 1
-    counts = _tally(shifted, on_a, size)
-    often = counts.sum(axis=0)
+    often = np.bincount(shifted, minlength=size)
     frequent = np.argsort(-often, kind="stable")[:_TOKENS]
     frequent = frequent[often[frequent] >= 2]
     cell_of = np.ones(size + 1, dtype=np.int64)  # 0: never seen, 1: rare
     cell_of[frequent] = np.arange(2, frequent.size + 2)
     cell_of[-1] = 0
-    merged = _tally(cell_of[shifted], on_a, frequent.size + 2)
-    single = often == 1
-    merged[:, 0] = counts[:, single].sum(axis=1)
-    return Cells(merged, chances(merged), cell_of=cell_of)
+    halves = _halves(cell_of[shifted], on_a, frequent.size + 2)
+    halves[:, :, 0] = _halves((often == 1)[shifted].astype(np.int64), on_a, 2)[:, :, 1]
+    return Cells(halves, cell_of=cell_of)
 
 
 def number_cells(column: Floats, on_a: Sides) -> Cells:
@@ -91,15 +104,15 @@ def number_cells(column: Floats, on_a: Sides) -> Cells:
     values = np.sort(column[present])
     distinct = values[np.flatnonzero(np.diff(values, prepend=np.nan) != 0)]
     if distinct.size <= _FEW:
-        edges = distinct[:-1] + np.diff(distinct) / 2
+        edges, middles = distinct[:-1] + np.diff(distinct) / 2, distinct
     else:
         places = [values.size * part // _PARTS for part in range(1, _PARTS)]
         places += [place for k in _EXTREMES for place in (k - 1, values.size - k - 1) if 2 * k < values.size]
         edges = np.unique(values[np.array(places)])
-    empty = np.zeros((2, edges.size + 2))
-    counts = Cells(empty, empty, edges=edges).tally(column, on_a)
-    missing, tree = chances(counts[:, :1]), dyadic_chances(counts[:, 1:])
-    return Cells(counts, np.concatenate([missing, tree], axis=1), edges=edges)
+        ends = np.concatenate([[0], np.searchsorted(values, edges, side="right"), [values.size]])
+        middles = values[np.minimum((ends[:-1] + ends[1:]) // 2, values.size - 1)]
+    cells = Cells(np.zeros((2, 2, edges.size + 2)), edges=edges, middles=middles)
+    return replace(cells, halves=_halves(cells.place(column), on_a, edges.size + 2))
 
 
 def chances(counts: Floats) -> Floats:
@@ -144,3 +157,18 @@ def _log_gamma(x: Floats) -> Floats:
     y = x + 8
     series = (y - 0.5) * np.log(y) - y + 0.5 * np.log(2 * np.pi) + 1 / (12 * y) - 1 / (360 * y**3) + 1 / (1260 * y**5)
     return np.asarray(series - np.log(x * (x + 1) * (x + 2) * (x + 3) * (x + 4) * (x + 5) * (x + 6) * (x + 7)))
+
+
+def curve(middles: Floats, counts: Floats) -> Floats:
+    """The chance of a as a smooth function of a number: logistic regression on the number and its square, with a ridge."""
+    total = counts.sum(axis=0)
+    low, centre, high = middles[np.searchsorted(total.cumsum(), total.sum() * _PLACES)]
+    x = np.clip((middles - centre) / (high - low or middles[-1] - middles[0]), -3, 3)
+    basis = np.column_stack([np.ones_like(x), x, x**2])
+    weights = np.zeros(basis.shape[1])
+    for _ in range(_STEPS):
+        chance = 1 / (1 + np.exp(-np.clip(basis @ weights, -30, 30)))
+        slope = basis.T @ (counts[0] - total * chance) - _RIDGE * weights
+        curvature = (basis * (total * chance * (1 - chance))[:, None]).T @ basis + _RIDGE * np.eye(weights.size)
+        weights = weights + np.linalg.solve(curvature, slope)
+    return np.asarray(1 / (1 + np.exp(-np.clip(basis @ weights, -30, 30))))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -9,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.auditor.claims import Claim
-from discreet.auditor.features import Table, wild
+from discreet.auditor.features import FINEST, GRAIN, Table, wild
 from discreet.auditor.guesses import Guesses
 from discreet.auditor.outcomes import NUMBER, describe, said_beside
 from discreet.tables import clean
 
-__all__ = ["Event", "clearest"]
+__all__ = ["FLOATS", "Event", "clearest"]
 
 Floats = NDArray[np.float64]
 
@@ -25,6 +26,7 @@ _FAULTS = {
     ".text": "the function raises an exception with the text {}",
     ".hangs": "the function {}",
 }
+FLOATS = "floating-point noise: the low bits of the output tell the inputs apart"
 _PRESENT = 1.05  # that a part is there at all, or that the function fails, is easiest to read
 
 
@@ -87,6 +89,8 @@ def _candidates(
 
         def number(index: int) -> str:
             place = index % edges.size
+            if name.startswith((GRAIN, FINEST)):
+                return _low_bits(name, math.floor(edges[place]) + 1, fine=index < edges.size)
             return f"{title} is {'at most' if index < edges.size else 'above'} {wild(edges[place]):.6g}"
 
         return np.concatenate([up_to, above], axis=1), number
@@ -114,6 +118,13 @@ def _candidates(
         return f"the output is {describe(example)}" if example else "the output is one seldom seen"
 
     return tally, token
+
+
+def _low_bits(name: str, power: int, *, fine: bool) -> str:
+    """That numbers lie on multiples of a power of two, or that they do not."""
+    what = "a number of the output" if name.startswith(FINEST) and fine else name.partition(" of ")[2]
+    said = f"{what} is {'no' if fine else 'a'} multiple of 2^{power}"
+    return f"{FLOATS} ({said})" if power < 0 else said
 
 
 def _tally(places: NDArray[np.int64], on_a: NDArray[np.bool_], size: int) -> Floats:

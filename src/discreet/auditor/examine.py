@@ -50,6 +50,7 @@ def examine(
     privacy: Privacy | None = None,
     seconds: object = 60,
     error: object = 0.05,
+    floats: object = "check",
     schema: Schema | None = None,
     name: str = "function",
     source: str = "",
@@ -71,6 +72,7 @@ def examine(
     curve = approximate(epsilon, delta) if privacy is None else privacy
     said = claim.text if privacy is None else name_of(curve.parts)
     terms = f"privacy=dp.Privacy.from_json({curve.to_json()!r})" if privacy is not None else claim.text
+    terms += "" if floats == "check" else f", floats={floats!r}"
     report = Report(name, source, said, terms, curve, len(cases), float(chance))
     with Hand() as hand:
         memory = Memory(function)
@@ -85,11 +87,12 @@ def examine(
 
             def test(case: Case, share: Fraction, most: float) -> Finding:
                 memory.restore()
-                claimed = {"epsilon": epsilon, "delta": delta, "privacy": privacy}
+                claimed = {"epsilon": epsilon, "delta": delta, "privacy": privacy, "floats": floats}
                 return audit(function, case.a, case.b, **claimed, draws=_DRAWS, error=share, seconds=most)
 
             report = _sampled(replace(report, remarks=remarks), cases, chance, started + patience, tell, test)
-            report = replace(report, stopped=report.stopped or hand.pressed)
+            hint = report.finding.hint if report.finding is not None and schema is None else ""  # a schema knows its neighbours
+            report = replace(report, stopped=report.stopped or hand.pressed, remarks=(*report.remarks, *filter(None, [hint])))
     return replace(report, seconds=time.monotonic() - started)
 
 

@@ -2,13 +2,15 @@
 
 Every output gets an exact token and a shape token; every path a column of numbers and a column of words; and over all numbers
 of an output their sum, extremes, the place of the largest, how many are not 0, and the grain. The **grain** of a number is the
-power of two on whose multiples it lies: naive floating-point noise betrays its input there. Where there are many paths, those
-are looked at that told the sides apart in past draws.
+power of two on whose multiples it lies: naive floating-point noise betrays its input there, in the low bits. If these are to be
+ignored, there are no grains, and of every float the leading 24 bits only: a function of the output, as good to bet on as any.
+Where there are many paths, those are looked at that told the sides apart in past draws.
 """
 
 from __future__ import annotations
 
 import marshal
+import math
 from array import array
 from collections.abc import Callable, Sequence
 from hashlib import blake2b
@@ -19,7 +21,9 @@ from numpy.typing import NDArray
 from discreet.auditor.outcomes import Outcome, Shape, number_paths, said_beside
 from discreet.auditor.screening import Screen, best_words
 
-__all__ = ["Table", "tame", "wild"]
+__all__ = ["FINEST", "GRAIN", "Table", "tame", "wild"]
+
+GRAIN, FINEST = "the grain", "the finest grain"  # how names of columns begin
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -28,14 +32,18 @@ _WIDEST = 48  # columns of one kind that are looked at in full
 _GRAINS = 8
 _KEPT = 8_000_000  # numbers of wide outputs that are kept, should their column be chosen later
 _WORDS = 1_000  # different ones in a column
+_SUMMARIES = 8  # columns over all parts of an output
 _SHORT = 16  # numbers of an output that is its own token
+_LEADING = 24  # bits of a float that are looked at when low ones are ignored
+_HUGE = 1000  # exponent of a float that could overflow when it is rounded
 _LARGE = 1e150  # squares and sums of what is below stay floats
 
 
 class Table:
     """All draws so far, as columns that grow. Numbers are NaN where an output has none, words -1."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, low_bits: bool = True) -> None:
+        self._low_bits = low_bits
         self.on_a: NDArray[np.bool_] = np.zeros(0, dtype=bool)
         self.tokens: Ints = np.zeros(0, dtype=np.int64)
         self.shapes: Ints = np.zeros(0, dtype=np.int64)
@@ -43,6 +51,7 @@ class Table:
         self.words: dict[str, Ints] = {}
         self.kinds: list[Shape] = []  # shape number -> shape
         self.texts: dict[str, dict[str, int]] = {}  # column of words -> word -> its number
+        self.partial: set[str] = set()  # columns of numbers that are NaN also where nobody looked
         self.examples: list[Outcome] = []  # token number -> output, for the first few
         self._shape_of: dict[Shape, int] = {}
         self._token_of: dict[tuple[int, object], int] = {}
@@ -54,17 +63,27 @@ class Table:
         self._layouts: dict[tuple[str, ...], int] = {}  # shapes with the same paths of numbers are treated alike
         self._layout_of: list[int] = []  # shape number -> layout number
         self._columns: list[tuple[Ints, Ints]] = []  # layout number -> paths, and the places that are parts of the output
-        self._screens = Screen("output", _WIDEST, lambda m: m), Screen("the grain of output", _GRAINS, grain)
+        self._screens = [Screen("output", _WIDEST, lambda m: m)]
+        if low_bits:
+            self._screens.append(Screen(f"{GRAIN} of output", _GRAINS, grain))
         self._kept: list[tuple[Ints, Ints, Floats]] = []  # rows, paths, numbers
         self._room = _KEPT
+        self._forgets = False  # whether some numbers were neither kept nor looked at
 
     @property
     def size(self) -> int:
         return int(self.on_a.size)
 
+    @property
+    def width(self) -> int:
+        """How many columns of numbers there could be, grains apart."""
+        return len(self._paths) + _SUMMARIES
+
     def add(self, outcomes: Sequence[Outcome], on_a: Sequence[bool]) -> Table:
         """The same columns for new draws only; they are then part of this table too."""
         block = Table()
+        if not self._low_bits:
+            outcomes = [(shape, tuple(map(_leading, numbers))) for shape, numbers in outcomes]
         block.on_a = np.array(on_a, dtype=bool)
         block.shapes = shapes = np.array([self._shape(shape) for shape, _ in outcomes], dtype=np.int64)
         block.tokens = np.array([self._token(int(s), o) for s, o in zip(shapes, outcomes, strict=True)], dtype=np.int64)
@@ -76,10 +95,15 @@ class Table:
                 matrix = tame(np.array([outcomes[index][1] for index in at], dtype=np.float64))
                 found = self._look(block.on_a, at, paths, matrix)
                 if paths.size > 1 or parts[at].max() > 1:
-                    found |= _summary(matrix[:, own] if own.size else matrix)
+                    summary = _summary(matrix[:, own] if own.size else matrix)
+                    found |= {
+                        name: column for name, column in summary.items() if self._low_bits or name != f"{FINEST} of the output"
+                    }
                 for name, column in found.items():
                     block.numbers.setdefault(name, np.full(block.size, np.nan))[at] = column
         if max(self._parts) > 1:
+            if "how many parts there are" not in self.numbers:  # earlier draws had parts when nobody counted them, too
+                self.numbers["how many parts there are"] = np.array(self._parts, dtype=np.float64)[self.shapes]
             block.numbers["how many parts there are"] = parts
         for name in self._chosen_words:
             block.words[name] = np.array(self._codes[name], dtype=np.int64)[shapes]
@@ -99,6 +123,8 @@ class Table:
         if self._screens[0].crowded and matrix.size <= self._room:
             self._room -= matrix.size
             self._kept.append((at + self.size, paths, matrix))
+        else:
+            self._forgets = True
         return found
 
     def choose(self) -> None:
@@ -116,6 +142,8 @@ class Table:
                     for place in np.flatnonzero(paths == path):
                         column[rows] = screen.view(matrix[:, place])
                 self.numbers[f"{screen.prefix}{names[path]}"] = column
+                if self._forgets:
+                    self.partial.add(f"{screen.prefix}{names[path]}")
         if len(self._codes) > _WIDEST:
             columns = {name: np.array(codes, dtype=np.int64)[self.shapes] for name, codes in self._codes.items()}
             best = best_words(list(columns.values()), self.on_a, _WIDEST)
@@ -183,10 +211,22 @@ def _summary(matrix: Floats) -> dict[str, Floats]:
         "the smallest number of the output": lambda m: m.min(axis=1),
         "the place of the largest number": lambda m: m.argmax(axis=1).astype(float),
         "the numbers that are not 0": lambda m: np.count_nonzero(m, axis=1).astype(float),
-        "the finest grain of the output": lambda m: grain(m).min(axis=1),
+        f"{FINEST} of the output": lambda m: grain(m).min(axis=1),
         "how many numbers there are": lambda m: np.full(m.shape[0], float(m.shape[1])),
     }
     return {name: make(matrix) for name, make in named.items()}
+
+
+def _leading(number: float | int) -> float | int:
+    """A float without its low bits.
+
+    >>> _leading(0.1), _leading(1 / 3 + 2**-40) == _leading(1 / 3), _leading(3)
+    (0.10000000149011612, True, 3)
+    """
+    if isinstance(number, int):
+        return number
+    fraction, exponent = math.frexp(number)
+    return math.ldexp(round(math.ldexp(fraction, _LEADING)), exponent - _LEADING) if exponent < _HUGE else number
 
 
 def tame(values: Floats) -> Floats:

@@ -16,7 +16,7 @@ class Finding:
     ``epsilon`` is certified: with probability at least 1 - ``error`` the two inputs cannot be told apart by less than it at
     ``delta``. ``event`` describes the clearest difference that was seen, with ``hits`` (on a, on b) out of ``runs`` (on a, on b).
     ``obstacle`` says why the function cannot be audited (it keeps state, it does not return), and is empty otherwise.
-    ``stopped``: somebody stopped it before it was through.
+    ``stopped``: somebody stopped it before it was through. ``hint``: what a violation may be due to, other than a leak.
 
     >>> seen = Finding(True, 1.2, 0.0, "epsilon=1", 300, 0.05, "the output is at most 0: 201 of 300 runs on a, 30 of 300 on b")
     >>> seen.verdict
@@ -35,6 +35,7 @@ class Finding:
     seconds: float = 0.0
     obstacle: str = ""
     stopped: bool = False
+    hint: str = ""
 
     def __post_init__(self) -> None:
         if self.violated and self.obstacle:
@@ -54,7 +55,7 @@ class Finding:
         return f"not refuted by {self.draws:,} draws on these inputs: the claim {self.claim}{least}"
 
     def __str__(self) -> str:
-        said = [self.verdict, self.event, "It was stopped by hand." if self.stopped else ""]
+        said = [self.verdict, self.event, self.hint, "It was stopped by hand." if self.stopped else ""]
         return "\n".join(filter(None, said))
 
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.auditor.cells import Cells, Guess, number_cells, token_cells
+from discreet.auditor.cells import Cells, number_cells, token_cells
 from discreet.auditor.features import Table
 from discreet.auditor.scores import Score, learn_score, recent
 
-__all__ = ["Guesses"]
+__all__ = ["Guesses", "Tally"]
 
 Floats = NDArray[np.float64]
 _AGAIN = 1.4  # columns are chosen and scores learned anew when there are so many times more draws
 
-Tally = tuple[Floats, Floats, Floats]
+Trial = tuple[Floats, Floats, Floats]  # chances, draws they were learned from, draws they are tried on
+Tally = tuple[Trial, Trial, Trial]
 
 
 class Guesses:
@@ -48,13 +49,18 @@ class Guesses:
         self.scores = [score for score in scores if score is not None] if None not in scores else []
 
     def tally(self, block: Table) -> dict[str, Tally]:
-        """For every guess: the chances, the past draws, and the new draws in its cells."""
+        """Every guess tried on new draws; and, so that one knows what to hope for, each half of the past draws on the other."""
         tallies: dict[str, Tally] = {}
         for (kind, name), cells in self.cells.items():
             seen = cells.tally(self.column(block, kind, name), block.on_a)
-            past = cells.counts.sum(axis=0)
-            for bold in (True, False):
-                tallies[f"{kind} {name} {bold}"] = Guess(cells, bold).chance, past, seen
+            one, two = cells.halves
+            first, second = cells.guesses(one), cells.guesses(two)
+            for manner, chance in cells.guesses(one + two).items():
+                tallies[f"{kind} {name} {manner}"] = (
+                    (chance, cells.counts.sum(axis=0), seen),
+                    (first[manner], one.sum(axis=0), two),
+                    (second[manner], two.sum(axis=0), one),
+                )
         return tallies
 
     def column(self, block: Table, kind: str, name: str) -> Floats | NDArray[np.int64]:

@@ -1,9 +1,10 @@
 """Does the function keep state? Then its runs are not independent draws, and nothing can be concluded from them.
 
 What Python shows of its memory is looked at exactly (``memory``). What it does not show can only be seen in the outputs: runs on
-one input must look the same early and late, and each the same whatever came before. Both are tested by ranks with a bound of 6.5
-standard deviations, which a function without state passes with probability above 1 - 1e-7 (each statistic is a mean of bounded,
-exchangeable terms, with tails no heavier than a normal one's).
+one input must look the same early and late, and each the same whatever came before. The tests are exact (``order``) and share an
+error of 1e-7 among all columns there are, all lags, and all ends that an audit may come to (it stops after a batch, whichever
+refutes the claim): a function without state, whatever its outputs look like and however rare some of them are, is called one
+that keeps state with probability at most 1e-7.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 
 from discreet.auditor.features import Table
 from discreet.auditor.memory import Memory, random_store
+from discreet.auditor.order import change, classes, echo, trend
 from discreet.auditor.outcomes import repeated
 from discreet.auditor.parts import UNREAD
 from discreet.auditor.sampling import Sampler
@@ -25,13 +27,14 @@ from discreet.tables import clean
 
 __all__ = ["find_state", "silence"]
 
-Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
-_FAR = 6.5
-_UNLIKELY = 1e-9
+_ERROR = 1e-7
+_ENDS = 150  # batches of an audit at most: they grow by 15 %
 _FEWEST = 40
-_LAGS = 8
-_COLUMNS = 24
+_LAGS = range(1, 8)
+_COLUMNS = 24  # that are looked at
+_TOKENS = 5
 _NOTHING = (("", "None"),)
 
 
@@ -68,84 +71,42 @@ def silence(table: Table, sampler: Sampler) -> str:
 
 
 def _drift(table: Table) -> str:
-    if _changed_once(table.tokens):
+    columns = 2 * table.width + 2 * _TOKENS
+    sides = [np.flatnonzero(table.on_a == on_a) for on_a in (True, False)]
+    unlikely = math.log(_ERROR / _ENDS / (1 + columns * (2 + 3 * len(_LAGS))))
+    if change(table.tokens) < unlikely:
         return "the function keeps state: its outputs changed for good after the first few runs"
-    for on_a in (True, False):
-        rows = np.flatnonzero(table.on_a == on_a)
-        if rows.size < _FEWEST:
-            continue
-        for column in _looked_at(table, rows):
-            if abs(_trend(column)) > _FAR:
-                return "the function keeps state: late outputs differ from early ones on the same input"
-    above = np.zeros(table.size)
-    for on_a in (True, False):
-        rows = np.flatnonzero(table.on_a == on_a)
-        above[rows] = _above_middle(next(_looked_at(table, rows), np.zeros(rows.size)))
-        if any(abs(_echo(above[rows], lag)) > _FAR for lag in range(1, _LAGS)):
-            return "the function keeps state: an output depends on the one before it"
-    if any(abs(_echo(above, lag)) > _FAR for lag in range(1, _LAGS)):
-        return "the function keeps state: an output depends on the one before it"
+    echoes = "the function keeps state: an output depends on the one before it"
+    middles = []
+    for rows in sides:
+        looked_at = {} if rows.size < _FEWEST else dict(_looked_at(table, rows))
+        if any(trend(column) < unlikely for column in looked_at.values()):
+            return "the function keeps state: late outputs differ from early ones on the same input"
+        middles.append({name: column > min(np.median(column), column.max() - 1) for name, column in looked_at.items()})
+        if any(echo(above, lag) < unlikely for above in middles[-1].values() for lag in _LAGS):
+            return echoes
+    for name in middles[0].keys() & middles[1].keys():
+        above = np.zeros(table.size, dtype=bool)
+        for rows, middle in zip(sides, middles, strict=True):
+            above[rows] = middle[name]
+        if any(echo(above, lag) < unlikely for lag in _LAGS):
+            return echoes
     return ""
 
 
-def _looked_at(table: Table, rows: NDArray[np.int64]) -> Iterator[Floats]:
-    """Columns worth comparing over time: numbers, their distance from the middle, and frequent tokens and shapes."""
-    for name in [name for name in table.numbers if "grain" not in name][:_COLUMNS]:
+def _looked_at(table: Table, rows: Ints) -> Iterator[tuple[str, Ints]]:
+    """Columns worth comparing over time, as ordered classes: numbers, how far from the middle, frequent tokens, shapes."""
+    for name in [name for name in table.numbers if "grain" not in name and name not in table.partial][:_COLUMNS]:
         column = table.numbers[name][rows]
-        missing = np.isnan(column)
-        if missing.all():
-            continue
-        filled = np.where(missing, np.nanmin(column) - 1, column)
-        yield filled
-        yield np.where(missing, -1.0, np.abs(column - np.nanmedian(column)))
-    for tokens in (table.shapes[rows], table.tokens[rows]):
+        if not np.isnan(column).all():
+            yield name, classes(column)
+            yield f"how far from the middle {name} is", classes(np.abs(column - np.nanmedian(column)))
+    for kind, tokens in (("shape", table.shapes[rows]), ("token", table.tokens[rows])):
         values, counts = np.unique(tokens, return_counts=True)
-        for token in values[np.argsort(-counts)][:5]:
-            yield (tokens == token).astype(np.float64)
-
-
-def _ranks(column: Floats) -> Floats:
-    """Ranks with ties shared, centred."""
-    values, where, counts = np.unique(column, return_inverse=True, return_counts=True)
-    middle = np.cumsum(counts) - (counts + 1) / 2
-    return np.asarray(middle[where.reshape(-1)] - (column.size - 1) / 2) if values.size else column
-
-
-def _trend(column: Floats) -> float:
-    """The correlation of ranks with time, in standard deviations."""
-    ranks, time = _ranks(column), np.arange(column.size) - (column.size - 1) / 2
-    scale = math.sqrt(float((ranks**2).sum()) * float((time**2).sum()))
-    return float(ranks @ time) / scale * math.sqrt(column.size - 1) if scale else 0.0
-
-
-def _above_middle(column: Floats) -> Floats:
-    """1/2 above the median, -1/2 below; all 0 when that would not cut the draws into two large parts."""
-    if not column.size:
-        return column
-    above = column > np.median(column)
-    return above - above.mean() if 0.2 <= above.mean() <= 0.8 else np.zeros(column.size)
-
-
-def _echo(above: Floats, lag: int) -> float:
-    """The correlation of a run with one before it, in standard deviations."""
-    if above.size < 2 * _FEWEST or not above.any():
-        return 0.0
-    scale = float((above**2).mean())
-    return float(above[lag:] @ above[:-lag]) / scale / math.sqrt(above.size - lag)
-
-
-def _changed_once(tokens: NDArray[np.int64]) -> bool:
-    """Whether all outputs but one kind come first, or last, as chance does not arrange them."""
-    values, counts = np.unique(tokens, return_counts=True)
-    others = np.flatnonzero(tokens != values[counts.argmax()])
-    if others.size < 2 or others.size == tokens.size:
-        return False
-    for span in (others[-1] + 1, tokens.size - others[0]):
-        if math.lgamma(span + 1) - math.lgamma(span - others.size + 1) + math.log(1 / _UNLIKELY) < math.lgamma(
-            tokens.size + 1
-        ) - math.lgamma(tokens.size - others.size + 1):
-            return True
-    return False
+        rank = np.sort(counts)[::-1]
+        least = int(rank[_TOKENS]) if values.size > _TOKENS else 0  # none of those that only their age would tell apart
+        for token in values[counts > least]:
+            yield f"{kind} {token}", (tokens == token).astype(np.int64)
 
 
 def _stored(sampler: Sampler) -> bool:

@@ -41,6 +41,13 @@ class Format(StrEnum):
     json = "json"
 
 
+class Floats(StrEnum):
+    """Whether the low bits of numbers are looked at."""
+
+    check = "check"
+    ignore = "ignore"
+
+
 def run(
     target: Annotated[str, typer.Argument(help="A function of one input, such as count.py::noisy_count.", show_default=False)],
     claim: Annotated[str, typer.Option(help="What is claimed: epsilon=1, epsilon=1,delta=1e-6, rho=0.5 or mu=1.")],
@@ -55,6 +62,9 @@ def run(
         Path | None, typer.Option(help="An owner's file, such as hospital.toml: neighbours are made from its columns and unit.")
     ] = None,
     error: Annotated[float, typer.Option(help="The chance to refute a claim that is true.")] = 0.05,
+    floats: Annotated[
+        Floats, typer.Option(help="Look at the low bits of floating-point numbers, in which naive noise leaks, or ignore them.")
+    ] = Floats.check,
     format: Annotated[Format, typer.Option(help="A text to read, or JSON.")] = Format.text,
     html: Annotated[Path | None, typer.Option(help="Also write a page with the trade-off curve and a script.")] = None,
 ) -> None:
@@ -70,6 +80,8 @@ def run(
       discreet audit count.py::noisy_count --claim epsilon=1,delta=1e-6 --pairs cases.py::neighbours --time 5m --html audit.html
 
       discreet audit report.py::release --claim rho=0.5 --schema hospital.toml --format json
+
+      discreet audit count.py::noisy_mean --claim epsilon=1 --floats ignore
 
     Exit codes: 0 not refuted, 1 violated, 2 refused, cannot be audited, or stopped by hand before it was through.
     """
@@ -93,6 +105,7 @@ def run(
             **terms,  # type: ignore[arg-type]
             seconds=seconds,
             error=error,
+            floats=floats.value,
             schema=facts,
             name=target,
             source=script_for((file, name), *([] if pairs is None else [split(pairs)[0]])),

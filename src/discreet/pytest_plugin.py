@@ -7,10 +7,10 @@
     def test_sum(dp_input):
         return noisy_sum(dp_input)
 
-A correct function fails such a test with probability at most 1e-6, so suites do not become flaky; a good one takes the time
-limit (2 seconds), a bad one usually much less. What a function raises is its output, but for one thing: an ``assert`` that fails
-inside a marked test, or ``pytest.fail``, ``skip``, ``xfail`` and ``exit``, mean what they always mean. pytest loads this file in
-every project, so it imports nothing but pytest.
+A correct function fails such a test with probability at most 1e-6, so suites do not become flaky. Work is counted, not time: a
+good one is run 5,000 times on each input (``draws=`` changes that), a bad one usually much less, on a busy machine too. What a
+function raises is its output, but for one thing: an ``assert`` that fails inside a marked test, or ``pytest.fail``, ``skip``,
+``xfail`` and ``exit``, mean what they always mean. pytest loads this file in every project, so it imports nothing but pytest.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["dp_audit", "dp_input", "pytest_configure", "pytest_pyfunc_call"]
 
 _ERROR = 1e-6
-_SECONDS = 2
+_DRAWS = 5_000
 _MEANT = (AssertionError, pytest.fail.Exception, pytest.skip.Exception, pytest.exit.Exception)
 _MARKER = (
     "dp(epsilon, delta=0, privacy=None, pair=(a, b)): audit what the test returns for its argument dp_input, "
@@ -93,7 +93,7 @@ def _audit(
     from discreet.errors import ParameterError
 
     try:
-        finding = audit(function, a, b, **{"error": _ERROR, "seconds": _SECONDS, **terms})  # type: ignore[arg-type]
+        finding = audit(function, a, b, **{"error": _ERROR, "draws": _DRAWS, **terms})  # type: ignore[arg-type]
     except (ParameterError, TypeError) as refusal:  # runs of the function raise nothing: what they raise is their output
         pytest.fail(str(refusal), pytrace=False)
     if ended:

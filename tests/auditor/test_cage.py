@@ -32,7 +32,7 @@ def forks(rows):
     return dp.Laplace(sensitivity=1, epsilon=1).release(len(rows))
 
 dp.audit(forks, [1, 2], [1], epsilon=1, draws=3)
-examine(forks, listed([([1, 2], [1])]), epsilon=1, seconds=0.05)
+examine(forks, listed([([1, 2], [1])]), epsilon=1, draws=3)
 print("over")
 """
 
@@ -41,7 +41,7 @@ print("over")
 @pytest.mark.parametrize("end", ["sys.exit()", "return 3", "raise ValueError"])
 def test_a_child_that_comes_back_is_ended(end: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", FORKS.replace("END", end)], capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, "-c", FORKS.replace("END", end)], capture_output=True, text=True, timeout=600, check=True
     )
     assert done.stdout == "over\n"
 
@@ -54,7 +54,7 @@ def test_what_is_written_to_descriptors_is_swallowed(capfd: pytest.CaptureFixtur
         return _release(len(rows))
 
     assert not dp.audit(loud, [1, 2], [1], epsilon=1, draws=50, error=1e-6).violated
-    assert not examine(loud, listed([([1, 2], [1])]), epsilon=1, seconds=0.2, error=1e-6).violated
+    assert not examine(loud, listed([([1, 2], [1])]), epsilon=1, draws=50, error=1e-6).violated
     os.write(1, b"heard")
     assert capfd.readouterr() == ("heard", "")
 
@@ -65,12 +65,12 @@ def test_descriptors_come_back_whoever_leaves_last(capfd: pytest.CaptureFixture[
     def other() -> None:
         with muted():
             entered.set()
-            leave.wait(10)
+            leave.wait(600)
 
     thread = threading.Thread(target=other)
     with muted():
         thread.start()
-        entered.wait(10)
+        entered.wait(600)
     leave.set()
     thread.join()
     os.write(1, b"heard")
@@ -100,9 +100,9 @@ def test_a_hand_stops_an_audit_and_what_is_known_is_returned() -> None:
 
 @pytest.mark.parametrize("after", [1, 100])
 def test_a_hand_stops_replays_and_samples(after: int) -> None:
-    report = examine(pressed(after), listed([([1, 2], [1]), ([1], [])]), epsilon=1, seconds=20, error=1e-6)
+    report = examine(pressed(after), listed([([1, 2], [1]), ([1], [])]), epsilon=1, error=1e-6)
     assert (report.outcome, report.stopped) == ("stopped", True)
-    assert report.seconds < 10
+    assert report.draws <= after
     assert "stopped by hand" in report.verdict
 
 
@@ -116,7 +116,7 @@ def test_whatever_the_function_raises_is_its_output(raised: type[BaseException])
     finding = dp.audit(fails, [1, 2], [1], epsilon=1, draws=1_000, error=1e-6)
     assert finding.violated
     assert raised.__name__ in finding.event
-    report = examine(fails, listed([([1, 2], [1])]), epsilon=1, seconds=20, error=1e-6)
+    report = examine(fails, listed([([1, 2], [1])]), epsilon=1, draws=5_000, error=1e-6)
     assert (report.outcome, report.stopped) == ("violated", False)
 
 

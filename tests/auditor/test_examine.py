@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import time
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
+from auditor.clock import Clock
 
 import discreet as dp
 from discreet.auditor import examine as examining
@@ -35,7 +35,7 @@ def own_noise_of_the_sum(rows: Any) -> object:
 
 
 def test_a_good_function_is_not_refuted() -> None:
-    report = examine(count, PAIRS, epsilon=1, seconds=3, error=1e-6)
+    report = examine(count, PAIRS, epsilon=1, draws=1_000, error=1e-6)
     assert (report.outcome, report.replayed, report.pairs) == ("not refuted", 3, 3)
     assert "draws on these 3 pairs, nor by replaying them: the claim epsilon=1" in report.verdict
     assert "private" not in str(report)
@@ -50,7 +50,7 @@ def test_replay_comes_first() -> None:
 
 
 def test_noise_that_is_not_ours_is_left_to_sampling() -> None:
-    report = examine(own_noise, PAIRS, epsilon=1, seconds=20)
+    report = examine(own_noise, PAIRS, epsilon=1)
     assert report.violated
     assert not report.difference
     assert report.finding is not None
@@ -65,16 +65,16 @@ def test_a_die_of_their_own_is_never_called_a_broken_declaration() -> None:
     def rolls(rows: Any) -> object:
         return dp.Laplace(sensitivity=1, epsilon=1).release(len(rows)), int(generator.integers(4))
 
-    reports = [examine(rolls, PAIRS[:1], epsilon=1, seconds=0.05, error=1e-6) for _ in range(20)]
+    reports = [examine(rolls, PAIRS[:1], epsilon=1, draws=100, error=1e-6) for _ in range(20)]
     assert not any(report.violated for report in reports)  # a die that falls alike 20 times more: below 1e-11
 
 
 def test_releases_that_promise_less_are_remarked() -> None:
     cheap = examine(
-        lambda rows: dp.Gaussian(sensitivity=1, rho=5).release(len(rows)), PAIRS[:1], epsilon=9, delta=1e-9, seconds=2
+        lambda rows: dp.Gaussian(sensitivity=1, rho=5).release(len(rows)), PAIRS[:1], epsilon=9, delta=1e-9, draws=500
     )
     assert any("promise no more than epsilon" in remark for remark in cheap.remarks)
-    assert examine(count, PAIRS[:1], epsilon=1, seconds=2, error=1e-6).remarks == ()
+    assert examine(count, PAIRS[:1], epsilon=1, draws=500, error=1e-6).remarks == ()
 
 
 def test_a_schema_makes_neighbours_and_shrinks_the_witness() -> None:
@@ -82,7 +82,7 @@ def test_a_schema_makes_neighbours_and_shrinks_the_witness() -> None:
         ages = [age for age in table["age"].to_pylist() if isinstance(age, int)]
         return dp.Laplace(sensitivity=120, epsilon=1).release(sum(ages))
 
-    report = examine(forgets_to_clamp, declared(AGES), epsilon=1, schema=AGES, seconds=30)
+    report = examine(forgets_to_clamp, declared(AGES), epsilon=1, schema=AGES)
     assert report.violated
     assert report.case is not None
     assert report.case.pair is not None
@@ -106,7 +106,7 @@ def test_error_probabilities_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(examining, "audit", recorded)
     cases = listed([([0] * i, [0] * (i + 1)) for i in range(7)])
-    report = examine(own_noise, cases, epsilon=9, error=0.01, seconds=1)
+    report = examine(own_noise, cases, epsilon=9, error=0.01)
     assert sum(shares) == Fraction(1, 100)
     assert len(tried) == 7 + 4 + 2 + 1
     assert tried[-1] == [0] * 6
@@ -114,33 +114,30 @@ def test_error_probabilities_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
     assert report.draws == 140
 
 
-def test_a_function_that_hangs_does_not_hang_the_audit() -> None:
-    started = time.monotonic()
-
+def test_a_function_that_hangs_does_not_hang_the_audit(clock: Clock) -> None:
     def hangs(rows: Any) -> object:
         while len(rows) > 1:
-            time.sleep(0.01)
+            clock.sleep(0.5)
         return count(rows)
 
     report = examine(hangs, PAIRS[:1], epsilon=1, seconds=1)
-    assert time.monotonic() - started < 40
     assert not report.difference  # a replay that was cut short has nothing to say
     assert report.replayed == 0
 
 
 def test_a_function_that_keeps_state_is_reported_so() -> None:
     stored: dict[int, object] = {}
-    report = examine(lambda rows: stored.setdefault(len(rows), own_noise(rows)), PAIRS, epsilon=1, seconds=2)
+    report = examine(lambda rows: stored.setdefault(len(rows), own_noise(rows)), PAIRS, epsilon=1, draws=1_000)
     assert report.outcome == "cannot be audited"
     assert "keeps state" in report.verdict
 
 
 def test_one_pair_that_says_nothing_does_not_end_the_audit() -> None:
     """On the first two pairs the output is always the same; that is no reason to stop before the last one."""
-    report = examine(lambda rows: len(rows) > 2 and own_noise(rows), PAIRS, epsilon=1, seconds=20)
+    report = examine(lambda rows: len(rows) > 2 and own_noise(rows), PAIRS, epsilon=1, draws=5_000)
     assert report.violated
     assert report.case is PAIRS[2]
-    constant = examine(lambda _: 0, PAIRS, epsilon=1, seconds=1)
+    constant = examine(lambda _: 0, PAIRS, epsilon=1, draws=1_000)
     assert constant.outcome == "cannot be audited"
     assert "the same output" in constant.verdict
 
@@ -155,7 +152,7 @@ def test_low_bits_may_be_ignored_and_the_script_does_so_too() -> None:
 
 
 def test_json_has_a_version_and_no_strange_numbers() -> None:
-    report = examine(own_noise, PAIRS, privacy=dp.zcdp(0.01), seconds=20)
+    report = examine(own_noise, PAIRS, privacy=dp.zcdp(0.01))
     facts = json.loads(report.to_json(), parse_constant=lambda name: pytest.fail(name))
     assert (facts["discreet"], facts["version"], facts["outcome"]) == ("audit", 1, "violated")
     assert facts["claim"] == "zCDP ρ = 0.01"
@@ -176,7 +173,14 @@ def test_inputs_that_are_no_literals_are_found_where_they_are() -> None:
 
 @pytest.mark.parametrize(
     "terms",
-    [{}, {"epsilon": -1}, {"epsilon": 1, "error": 0}, {"epsilon": 1, "seconds": 0}, {"epsilon": 1, "privacy": dp.pure(1)}],
+    [
+        {},
+        {"epsilon": -1},
+        {"epsilon": 1, "error": 0},
+        {"epsilon": 1, "seconds": 0},
+        {"epsilon": 1, "draws": 0},
+        {"epsilon": 1, "privacy": dp.pure(1)},
+    ],
 )
 def test_claims_that_are_none(terms: dict[str, Any]) -> None:
     with pytest.raises(ParameterError):

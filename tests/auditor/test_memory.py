@@ -201,8 +201,8 @@ def test_what_replays_stored_does_not_feed_the_samples() -> None:
             memo[len(rows)] = dp.Laplace(sensitivity=1, epsilon=50).release(len(rows))
         return memo[len(rows)] + coin()
 
-    assert examine(weak, listed([([1, 2], [1])]), epsilon=1, seconds=5).outcome == "violated"
-    report = examine(remembers_and_adds_a_coin(), listed([([1, 2], [1]), ([1], [])]), epsilon=1, seconds=5)
+    assert examine(weak, listed([([1, 2], [1])]), epsilon=1, draws=5_000).outcome == "violated"
+    report = examine(remembers_and_adds_a_coin(), listed([([1, 2], [1]), ([1], [])]), epsilon=1, draws=2_000)
     assert report.outcome == "cannot be audited"
     assert "keeps state" in report.verdict
 

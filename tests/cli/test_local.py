@@ -269,7 +269,7 @@ def test_runs_at_once_lose_nothing(discreet: Run, hair: str) -> None:
         )
         for day in days
     ]
-    assert [run.wait(timeout=60) for run in runs] == [0] * 4
+    assert [run.wait(timeout=600) for run in runs] == [0] * 4
     assert dp.local.read_collector(Path("all.json").read_text()).count == 4000
     assert not Path("all.json.lock").exists()
 

@@ -112,7 +112,7 @@ def test_threads_and_processes_get_exactly_what_the_budget_allows(tmp_path: Path
     for thread in threads:
         thread.join()
     for other in others:
-        out, problems = other.communicate(timeout=120)
+        out, problems = other.communicate(timeout=600)
         assert other.returncode == 0, problems
         answered += [1] * out.count("answered")
     assert len(answered) == 10
@@ -174,7 +174,7 @@ def test_a_kill_at_any_step_loses_no_accounting_and_leaks_no_answer(step: str, s
     file, ledger = str(tmp_path / "hospital.parquet"), str(tmp_path / "l.ledger")
     pq.write_table(table(200), file)
     killed = script(KILLED, tmp_path, file=file, ledger=ledger, step=step)
-    out, _ = killed.communicate(timeout=60)
+    out, _ = killed.communicate(timeout=600)
     assert killed.returncode == -signal.SIGKILL
     assert out == ""
     hospital = dp.Curator(file, unit=dp.rows(), columns=COLUMNS, budget=dp.Budget(epsilon=1), ledger=ledger)

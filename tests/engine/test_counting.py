@@ -6,12 +6,12 @@ import csv
 import datetime
 import math
 import random
-import time
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
+from contract.patience import calls
 from engine.driving import PURE, RHO, Rows, agree, count, keys, planned, table
 from engine.hostile import CELLS, COLUMNS, TYPES, UNITS, hostile
 from engine.reference_counting import lines, open_keys
@@ -133,9 +133,9 @@ def test_a_million_rows_are_counted_quickly() -> None:
     frame = pa.table(
         {"drug": pa.repeat("yes", size), "debt": pa.repeat(1.5, size), "id": pa.chunked_array([ids, pa.repeat("me", size // 2)])}
     )
-    start = time.process_time()
-    found = {str(statistic): held for statistic, held in count(plan, frame).items()}
-    assert time.process_time() - start < 6
+    found: dict[str, Any] = {}
+    made = calls(lambda: found.update({str(statistic): held for statistic, held in count(plan, frame).items()}))
+    assert made < 20_000  # about 1,400: nothing is done row by row in Python
     half = size // 2 * 2**15
     assert half <= found["count(*)"][0] <= half + 2**15
     assert half + 2**15 - 1 <= found["count(*)"][0]

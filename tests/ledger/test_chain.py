@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
+from contract.patience import calls
 
 from discreet.errors import LedgerRefused
 from discreet.ledger.chain import Chain, opening
@@ -38,11 +37,9 @@ def known(facts: list[Facts]) -> Chain:
     return chain
 
 
-def test_ten_thousand_entries_are_verified_in_less_than_a_second() -> None:
+def test_ten_thousand_entries_are_verified_in_a_few_calls_each() -> None:
     records, chain = chained(entries(10_000)), Chain()
-    begin = time.process_time()
-    chain.extend(records)
-    assert time.process_time() - begin < 1.0  # about 0.1 s
+    assert calls(lambda: chain.extend(records)) < 60 * 20_000  # about 20 an entry
     assert (chain.head, len(chain.answers), chain.unanswered) == (20_000, 10_000, set())
 
 

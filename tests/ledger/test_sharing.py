@@ -79,7 +79,7 @@ def test_four_processes_that_also_race_to_make_it(tmp_path: Path) -> None:
         assert racer.stdin is not None
         racer.stdin.write("!")
         racer.stdin.flush()
-    got = [int(racer.communicate(timeout=120)[0]) for racer in racers]
+    got = [int(racer.communicate(timeout=600)[0]) for racer in racers]
     assert sum(got) == 10
     whole(path)
 
@@ -123,7 +123,7 @@ print(sum(found))
 def test_forks_in_the_middle_of_transactions(tmp_path: Path) -> None:
     path = tmp_path / "x"
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", FORK, str(path)], capture_output=True, text=True, check=False, timeout=120
+        [sys.executable, "-W", "ignore", "-c", FORK, str(path)], capture_output=True, text=True, check=False, timeout=600
     )
     assert (done.returncode, done.stdout.strip()) == (0, "10"), done.stderr
     whole(path)

@@ -232,5 +232,5 @@ def test_processes_share_one_budget(tmp_path: Path) -> None:
     path = tmp_path / "me.json"
     Client(path, epsilon=1)
     spenders = [subprocess.Popen([sys.executable, "-c", SPENDER, str(path)], stdout=subprocess.PIPE) for _ in range(2)]
-    assert sum(int(spender.communicate(timeout=60)[0]) for spender in spenders) == 10
+    assert sum(int(spender.communicate(timeout=600)[0]) for spender in spenders) == 10
     assert Client(path).left == 0

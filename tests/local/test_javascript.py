@@ -50,7 +50,7 @@ def program(*names: str) -> str:
 
 def node(script: Path, *words: str, text: str = "") -> str:
     command = [program("node", "nodejs"), str(script), *words]
-    return subprocess.run(command, input=text, capture_output=True, text=True, check=True, timeout=60).stdout
+    return subprocess.run(command, input=text, capture_output=True, text=True, check=True, timeout=600).stdout
 
 
 def asked(jobs: list[dict[str, object]]) -> list[list[str] | str]:
@@ -749,7 +749,7 @@ class Site(http.server.SimpleHTTPRequestHandler):
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))
         if self.path == "/together":
-            self.together.wait(timeout=50)
+            self.together.wait(timeout=500)
         else:
             self.said.put(json.loads(body))
         self.send_response(200)
@@ -774,20 +774,20 @@ def browser(tmp_path: Path, files: dict[str, str], pages: list[str]) -> Iterator
         with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as running:
             try:
                 for page in pages:
-                    opened = http.client.HTTPConnection("127.0.0.1", _port(profile / "DevToolsActivePort"), timeout=30)
+                    opened = http.client.HTTPConnection("127.0.0.1", _port(profile / "DevToolsActivePort"), timeout=600)
                     opened.request("PUT", f"/json/new?http://127.0.0.1:{server.server_port}/{page}")
                     assert opened.getresponse().status == 200
                     opened.close()
                 yield ear
             finally:
                 running.terminate()
-                running.wait(timeout=30)
+                running.wait(timeout=600)
                 server.shutdown()
 
 
 def _port(file: Path) -> int:
     """Where the browser listens, once it does."""
-    for _ in range(600):
+    for _ in range(12_000):
         if file.exists() and (lines := file.read_text().split()):
             return int(lines[0])
         time.sleep(0.05)
@@ -799,7 +799,7 @@ def test_a_browser_makes_the_same_reports(tmp_path: Path) -> None:
     500 draws with a probability below 1e-30)."""
     files = {path.name: path.read_text() for path in (HERE / "check_vectors.js", make_vectors.FILE)}
     with browser(tmp_path, {"index.html": PAGE, **files}, ["index.html"]) as ear:
-        said = ear.get(timeout=60)
+        said = ear.get(timeout=600)
     results: list[dict[str, object]] = said["results"]  # type: ignore[assignment]
     assert [result["failures"] for result in results] == [[], []]
     assert all(result["checked"] > 1800 for result in results)  # type: ignore[operator]
@@ -814,7 +814,7 @@ def test_tabs_of_a_browser_share_one_ledger_that_lasts(tmp_path: Path) -> None:
     tasks = [dp.local.Bit(epsilon=0.05), mood]
     files = {"tab.html": TAB, "tasks.json": json.dumps([task.to_json() for task in tasks])}
     with browser(tmp_path, files, ["tab.html?first", "tab.html?second"]) as ear:
-        one, two, again = sorted((ear.get(timeout=60) for _ in range(3)), key=lambda said: "ledger" in said)
+        one, two, again = sorted((ear.get(timeout=600) for _ in range(3)), key=lambda said: "ledger" in said)
     assert one["sent"] + two["sent"] == 60, (one, two)  # type: ignore[operator]
     assert {one["tab"], two["tab"]} == {"?first", "?second"}
     assert (again["left"], again["values"]) == ("0", 1)

@@ -97,17 +97,17 @@ def test_children_of_a_threaded_process() -> None:
 
     def thread(holds: bool) -> None:
         drawn.append(with_balls())
-        all_drawn.wait(60)
+        all_drawn.wait(600)
         with precision(64) if holds else nullcontext():
             if holds:
                 holding.set()
-            finish.wait(60)
+            finish.wait(600)
 
     threads = [threading.Thread(target=thread, args=(holds,)) for holds in (False, False, True)]
     for each in threads:
         each.start()
-    all_drawn.wait(60)
-    assert holding.wait(60)
+    all_drawn.wait(600)
+    assert holding.wait(600)
     try:
         children = [in_child(with_balls) for _ in range(4)]
         samples = [collect() for collect in children]
@@ -161,7 +161,7 @@ print(sum(calls))
 def test_where_the_words_come_from(setting: str, before: str, kernel: bool) -> None:
     environment = {**os.environ, "DISCREET_STRICT_ENTROPY": setting}
     code = COUNT_URANDOM.format(before=before)
-    run = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=120, check=True)
+    run = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=600, check=True)
     assert int(run.stdout) >= 8000 if kernel else int(run.stdout) == 0
 
 

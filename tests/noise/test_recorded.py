@@ -44,13 +44,13 @@ def test_a_recording_reaches_no_other_thread() -> None:
         elsewhere.append(bits.words(4))
 
     def wait_and_draw() -> None:
-        begin.wait(60)
+        begin.wait(600)
         draw()
         done.set()
 
     def recorded() -> None:
         begin.set()
-        done.wait(60)
+        done.wait(600)
         second = threading.Thread(target=draw)
         second.start()
         second.join()

@@ -5,10 +5,10 @@ from __future__ import annotations
 import datetime
 import subprocess
 import sys
-import time
 from fractions import Fraction
 
 import pytest
+from contract.patience import calls
 from plan.accepted import ACCEPTED, COLUMNS, SCHEMA
 
 from discreet.errors import ParameterError
@@ -142,14 +142,8 @@ def test_rows_have_no_persons_to_count() -> None:
 
 
 def test_parsing_is_quick() -> None:
-    text = ACCEPTED[19]
-    ask(text)
-    took = []
-    for _ in range(9):
-        start = time.perf_counter()
-        ask(text)
-        took.append(time.perf_counter() - start)
-    assert min(took) < 0.01
+    ask(ACCEPTED[19])
+    assert calls(lambda: ask(ACCEPTED[19])) < 15_000  # about 3,300
 
 
 def test_sqlglot_is_loaded_late() -> None:

@@ -6,7 +6,6 @@ import dataclasses
 import json
 import math
 import pickle
-import time
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from itertools import count as integers
@@ -509,11 +508,10 @@ def test_spending_does_not_get_slower() -> None:
     def primes() -> Iterator[int]:
         return (n for n in integers(10**9 + 7) if all(n % d for d in (2, 3, 5, 7, 11, 13)))
 
-    now, truth, begin = PureFilter(epsilon=1), 0.0, time.perf_counter()
+    now, truth = PureFilter(epsilon=1), 0.0
     for prime in islice(primes(), 3000):
         now = now.spend(pure(F(1, prime)))
         truth += 1 / prime
-    assert time.perf_counter() - begin < 5
     assert now.spent["epsilon"].denominator.bit_length() <= 2049
     assert float(now.spent["epsilon"]) == pytest.approx(truth, rel=1e-12)
     exact = sum((F(1, prime) for prime in islice(primes(), 200)), F(0))

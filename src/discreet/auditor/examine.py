@@ -26,7 +26,7 @@ from discreet.auditor.memory import Memory
 from discreet.auditor.replays import Replays
 from discreet.auditor.report import Report
 from discreet.errors import ParameterError
-from discreet.exact import positive, probability
+from discreet.exact import positive, probability, whole
 from discreet.privacy import Privacy, approximate
 from discreet.privacy.names import name_of
 from discreet.schema.table import Schema
@@ -37,7 +37,7 @@ Function = Callable[[object], object]
 Tell = Callable[[str], None]
 Test = Callable[[Case, Fraction, float], Finding]
 
-_DRAWS = 1_000_000  # for one audit
+_DRAWS = 1_000_000  # on each side, for one audit
 _LEAST = 0.01  # seconds, for a pair when time is up already
 
 
@@ -48,6 +48,7 @@ def examine(
     epsilon: object = None,
     delta: object = 0,
     privacy: Privacy | None = None,
+    draws: int = _DRAWS,
     seconds: object = 60,
     error: object = 0.05,
     floats: object = "check",
@@ -58,6 +59,8 @@ def examine(
 ) -> Report:
     """Try to refute a claim about ``function`` on neighbours. ``schema`` is what made them, if one did: a witness is then shrunk.
 
+    It ends after ``seconds``, or when each audit has had ``draws`` on each side: then the same work is done on any machine.
+
     >>> from discreet import Laplace
     >>> from discreet.auditor.cases import listed
     >>> report = examine(lambda rows: Laplace(sensitivity=1, epsilon=1).release(sum(rows)), listed([([1, 5], [1])]), epsilon=1)
@@ -67,6 +70,7 @@ def examine(
     claim = read_claim(epsilon, delta, privacy)
     chance = probability("error", error, zero=False, hint="a small chance such as 0.05")
     started, patience = time.monotonic(), float(positive("seconds", seconds, "how long to try, such as 60"))
+    whole("draws", draws)
     if not cases:
         raise ParameterError("There is no pair to audit; write pairs = [([1, 2], [1])].")
     curve = approximate(epsilon, delta) if privacy is None else privacy
@@ -88,7 +92,7 @@ def examine(
             def test(case: Case, share: Fraction, most: float) -> Finding:
                 memory.restore()
                 claimed = {"epsilon": epsilon, "delta": delta, "privacy": privacy, "floats": floats}
-                return audit(function, case.a, case.b, **claimed, draws=_DRAWS, error=share, seconds=most)
+                return audit(function, case.a, case.b, **claimed, draws=draws, error=share, seconds=most)
 
             report = _sampled(replace(report, remarks=remarks), cases, chance, started + patience, tell, test)
             hint = report.finding.hint if report.finding is not None and schema is None else ""  # a schema knows its neighbours

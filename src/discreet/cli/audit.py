@@ -52,6 +52,9 @@ def run(
     target: Annotated[str, typer.Argument(help="A function of one input, such as count.py::noisy_count.", show_default=False)],
     claim: Annotated[str, typer.Option(help="What is claimed: epsilon=1, epsilon=1,delta=1e-6, rho=0.5 or mu=1.")],
     time: Annotated[str, typer.Option(help="How long to try, such as 60s, 5m or 1h.")] = "60s",
+    draws: Annotated[
+        int, typer.Option(help="How many draws an audit of one pair takes on each side at most: the same work on any machine.")
+    ] = 1_000_000,
     pairs: Annotated[
         str | None,
         typer.Option(
@@ -103,6 +106,7 @@ def run(
             function,
             cases,
             **terms,  # type: ignore[arg-type]
+            draws=draws,
             seconds=seconds,
             error=error,
             floats=floats.value,

@@ -1,0 +1,9 @@
+from __future__ import annotations
+
+import pytest
+from auditor.clock import Clock
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    return Clock().install(monkeypatch)

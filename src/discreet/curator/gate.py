@@ -39,6 +39,7 @@ __all__ = ["Engine", "ask"]
 class Engine(Protocol):
     """Whatever counts exactly."""
 
+    def rehearse(self, plan: Plan) -> None: ...
     def keys(self, plan: Plan, salt: str) -> Secret[Mapping[tuple[Value, ...], int]]: ...
     def count(self, plan: Plan, groups: Groups, salt: str) -> Found: ...
 
@@ -61,6 +62,8 @@ def ask(priced: Priced, ledger: Ledger, engine: Callable[[], Engine], data: Call
             for answer, plan in zip(stored, plans, strict=True)
         ]
     counting = engine()  # what cannot be opened costs nothing
+    for plan in plans:
+        counting.rehearse(plan)  # nor what cannot be counted
     number = ledger.reserve(
         question="; ".join(str(plan.query.released) for plan in plans),
         plan=digest,

@@ -35,6 +35,7 @@ COLUMNS: dict[str, Column] = {
     "any day": date("0001-01-01", "9999-12-31", missing="2000-01-01"),
     "note": text(),
     "noted": text(missing="?"),
+    "cut": text(length=3),
 }
 WRITTEN: dict[str, Column] = {
     "comma": number(-1000, 2_000_000, step=0.01, decimal=","),

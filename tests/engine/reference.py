@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import datetime
+import hashlib
 import math
 import re
 from decimal import Decimal
 from fractions import Fraction
 
-from discreet.schema.columns import Boolean, Category, Column, Date, Integer, Number
+from discreet.schema.columns import Boolean, Category, Column, Date, Integer, Number, Text
 
 __all__ = ["reference_clean", "reference_id"]
 
@@ -38,8 +39,11 @@ def reference_clean(column: Column, value: Cell) -> int | str | bool | datetime.
 
 
 def reference_id(value: Cell) -> str | None:
-    """An id's text: what two rows of one person share."""
-    return _text(value) or None
+    """An id's text: what two rows of one person share; a long one by its hash."""
+    text = _text(value) or None
+    if text is None or len(text.encode()) <= 64:
+        return text
+    return "#" + hashlib.sha256(text.encode()).hexdigest()
 
 
 def _spelled(text: str, decimal: str) -> str:
@@ -76,7 +80,8 @@ def _cleaned(column: Column, value: Cell) -> int | str | bool | datetime.date | 
         return _truth(value)
     if isinstance(column, Date):
         return _written_day(value, column) if column.format and isinstance(value, str) else _day(value, column)
-    return _text(value)
+    text = _text(value)
+    return text[: column.length] if text is not None and isinstance(column, Text) else text
 
 
 def _number(value: Cell) -> float | None:

@@ -58,7 +58,7 @@ def test_objects_become_the_texts_of_their_typed_likeness() -> None:
         (datetime.datetime(2020, 1, 1, 10), "2020-01-01 10:00:00"),
         (stamp, "2020-01-02 04:00:00"),
         (np.datetime64("2020-01-01T10:00:00"), "2020-01-01 10:00:00"),
-        (datetime.datetime.max.replace(tzinfo=datetime.timezone(datetime.timedelta(hours=-5))), None),
+        (datetime.datetime.max.replace(tzinfo=datetime.timezone(datetime.timedelta(hours=-5))), "10000-01-01 04:59:59.999999"),
         (datetime.time(10), None),
         (datetime.timedelta(hours=2), None),
         (3 + 0j, "3"),

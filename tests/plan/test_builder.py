@@ -62,7 +62,7 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     "a mean of words": (lambda: DRAFT.agg(m=mean("sex")), "avg(sex) needs numbers, and sex is a text; write mode(sex)"),
     "a median of days": (lambda: DRAFT.agg(m=median("seen")), "write median(days(seen, DATE '2020-01-01'))"),
     "a sum of truths": (lambda: DRAFT.agg(m=total("flag")), "write count(*) FILTER (WHERE flag)"),
-    "no bounds": (lambda: DRAFT.agg(m=total("length(city)")), "Nothing bounds length(city)"),
+    "no bounds": (lambda: DRAFT.agg(m=total("1 / (age / 7)")), "Nothing bounds (1 / (age / 7))"),
     "no list": (lambda: DRAFT.agg(m=most_common("city")), "mode(city) needs a declared list"),
     "an aggregate in having": (lambda: DRAFT.agg(n=count()).having("count(*) > 5"), "use the name in HAVING"),
     "an order with a direction": (lambda: DRAFT.agg(n=count()).order_by("n DESC"), 'write order_by("n", descending=True)'),

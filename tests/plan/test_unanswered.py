@@ -37,7 +37,7 @@ FUNCTIONS = [
     ("count_if(a > 5)", "count_if", "write count(*) FILTER (WHERE (a > 5))"),
     ("countif(b)", "countif", "write count(*) FILTER (WHERE b)"),
     ("histogram(a)", "histogram", "GROUP BY bin(a, 0, 5, 10)"),
-    ("histogram(length(s))", "histogram", "GROUP BY bin(length(s), 0, 10, 100)"),
+    ("histogram(length(s))", "histogram", "GROUP BY bin(length(s), 0, 500, 1000)"),
     ("histogram(sex)", "histogram", "GROUP BY sex with count(*)"),
     ("string_agg(s, ',')", "string_agg", "values of single persons are not shown; write mode(x)"),
     ("listagg(s)", "listagg", "GROUP BY"),

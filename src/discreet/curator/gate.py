@@ -44,6 +44,7 @@ _TORN = "The table changed while this was counted, so it is of neither state; as
 class Engine(Protocol):
     """Whatever counts exactly."""
 
+    def rehearse(self, plan: Plan) -> None: ...
     def keys(self, plan: Plan, salt: str) -> Secret[Mapping[tuple[Value, ...], int]]: ...
     def count(self, plan: Plan, groups: Groups, salt: str) -> Found: ...
 
@@ -76,6 +77,8 @@ def ask(priced: Priced, ledger: Ledger, held: Held) -> list[Answer]:
             for answer, plan in zip(stored, plans, strict=True)
         ]
     counting = held.engine(fingerprint)  # what cannot be opened costs nothing
+    for plan in plans:
+        counting.rehearse(plan)  # nor what cannot be counted
     number = ledger.reserve(
         question="; ".join(str(plan.query.released) for plan in plans),
         plan=digest,

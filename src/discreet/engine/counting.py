@@ -147,7 +147,12 @@ class Counting:
         new = self._statement()
         keys = [f"k{j}" for j in range(len(self.plan.keys.keys))]
         text = self._lines(new, {})
-        some, listed = " AND ".join(f"{key} IS NOT NULL" for key in keys), ", ".join(keys)
+        tests = [f"{key} IS NOT NULL" for key in keys]
+        kinds = facts_of(self.plan.schema)
+        for key, asked in zip(keys, self.plan.keys.keys, strict=True):
+            if asked.values is not None:  # of keys that are open together with others, still only those that were listed
+                tests.append(f"{key} IN (SELECT unnest({new.listed(infer(asked.of, kinds).kind, asked.values)}))")
+        some, listed = " AND ".join(tests), ", ".join(keys)
         if isinstance(self.plan.schema.unit, Person):
             texts = [f"CAST({key} AS {self.dialect.types['text']})" for key in keys]
             group = " || '/' || ".join(f"length({text}) || ':' || {text}" for text in texts)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 from discreet.plan.expressions import Value
@@ -111,8 +112,8 @@ def _extreme(pick: Callable[..., Fraction], lowest: bool) -> Callable[[Sequence[
         one = pick(enough) if enough else None
         other = pick(needed) if len(needed) == len(arguments) else None
         lower, upper = (other, one) if lowest else (one, other)
-        values = union(arguments, False).values
-        return Facts(arguments[0].kind, False, lower, upper, common_step(arguments), values)
+        either = union(arguments, False)
+        return replace(either, lower=lower, upper=upper)
 
     return rule
 
@@ -152,14 +153,14 @@ ARITHMETIC = (
     Operation("+", 2, 2, _TWO, lambda a, b: a + b, _plus),
     Operation("-", 2, 2, _TWO, lambda a, b: a - b, _minus),
     Operation("*", 2, 2, _TWO, lambda a, b: a * b + 0.0, _times),
-    Operation("/", 2, 2, _TWO, divide, _over),
-    Operation("//", 2, 2, _TWO, _floor_divide, lambda arguments: _floored(_over(arguments))),
-    Operation("%", 2, 2, _TWO, _remainder, _modulo),
+    Operation("/", 2, 2, _TWO, divide, _over, written=2),
+    Operation("//", 2, 2, _TWO, _floor_divide, lambda arguments: _floored(_over(arguments)), written=2),
+    Operation("%", 2, 2, _TWO, _remainder, _modulo, written=8),
     Operation("neg", 1, 1, ("number",), lambda a: 0.0 - a, _negated),
     Operation("abs", 1, 1, ("number",), abs, _size),
     Operation("floor", 1, 1, ("number",), _toward(math.floor), _whole(math.floor)),
     Operation("ceil", 1, 1, ("number",), _toward(math.ceil), _whole(math.ceil)),
     Operation("round", 1, 1, ("number",), _toward(nearest), _whole(nearest)),
-    Operation("least", 2, None, _ORDERED, lambda *values: min(values, key=_order), _extreme(min, True)),
-    Operation("greatest", 2, None, _ORDERED, lambda *values: max(values, key=_order), _extreme(max, False)),
+    Operation("least", 2, None, _ORDERED, lambda *values: min(values, key=_order), _extreme(min, True), written=2),
+    Operation("greatest", 2, None, _ORDERED, lambda *values: max(values, key=_order), _extreme(max, False), written=2),
 )

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
@@ -78,29 +79,38 @@ def mean(count: Reals, centred: Reals, of_count: Spread, of_sum: Spread, measure
 def variance(
     sums: tuple[Reals, Reals, Reals], spreads: tuple[Spread, Spread, Spread], square: Measure, *, root: bool
 ) -> Estimate:
-    """A population variance, or its root, from the count, the sum and the sum of squares around a middle."""
-    (count, first, second), lift = sums, float(square.lift * square.step**2)
-    most = float((square.high + square.lift) * square.step**2)
-    halves = [spread.half(1 - _MISS / 3) for spread in spreads]
+    """A population variance, or its root, from the count, the sum and the sum of squares around a middle.
+
+    Calculated in units of the largest distance from the middle, so that no square of a large number overflows.
+    """
+    most = (square.high + square.lift) * square.step**2
+    reach = float(most) ** 0.5
+    count, first, second = sums[0], sums[1] / reach, sums[2] / reach / reach
+    deviations = (spreads[0].deviation, spreads[1].deviation / reach, spreads[2].deviation / reach / reach)
+    half = [spread.half(1 - _MISS / 3) for spread in spreads]
+    halves = [half[0], half[1] / reach, half[2] / reach / reach]
+    lift = float(Fraction(square.lift, square.high + square.lift))
     fewest, largest = np.maximum(count - halves[0], 1e-300), np.maximum(count + halves[0], 1e-300)
     enough = count > max(halves[0], 0.5)
     size = np.where(enough, count, 1.0)
-    best = np.clip(lift + second / size - (first / size) ** 2, 0.0, most)
+    best = np.clip(lift + second / size - (first / size) ** 2, 0.0, 1.0)
     top, bottom = second + halves[2], second - halves[2]
     inner, outer = np.maximum(np.abs(first) - halves[1], 0.0), np.abs(first) + halves[1]
     with np.errstate(over="ignore"):
         upper = lift + np.maximum(top / fewest, top / largest) - (inner / largest) ** 2
         lower = lift + np.minimum(bottom / fewest, bottom / largest) - (outer / fewest) ** 2
     slope = second / size - 2 * (first / size) ** 2
-    parts = (spreads[2].deviation, 2 * np.abs(first / size) * spreads[1].deviation, np.abs(slope) * spreads[0].deviation)
+    parts = (deviations[2], 2 * np.abs(first / size) * deviations[1], np.abs(slope) * deviations[0])
     error = np.sqrt(sum((np.asarray(part) ** 2 for part in parts), np.zeros_like(size))) / size
-    best, error = np.where(enough, best, most / 2), np.where(enough, error, most / 2)
-    lower, upper = np.where(enough, np.clip(lower, 0, most), 0.0), np.where(enough, np.clip(upper, 0, most), most)
+    best, error = np.where(enough, best, 0.5), np.where(enough, error, 0.5)
+    lower, upper = np.where(enough, np.clip(lower, 0, 1), 0.0), np.where(enough, np.clip(upper, 0, 1), 1.0)
     if not root:
-        return Estimate(best, error, lower, upper)
+        whole = float(most)
+        return Estimate(best * whole, error * whole, lower * whole, upper * whole)
     deviation = np.sqrt(best)
     steep = np.sqrt(error)  # near 0 the root is steeper than any line: its error is that of the root itself
-    return Estimate(deviation, error / np.maximum(2 * deviation, np.maximum(steep, 1e-300)), np.sqrt(lower), np.sqrt(upper))
+    error = error / np.maximum(2 * deviation, np.maximum(steep, 1e-300))
+    return Estimate(deviation * reach, error * reach, np.sqrt(lower) * reach, np.sqrt(upper) * reach)
 
 
 def quantile(chosen: Mapping[int, Reals], cells: Cells, upper_bound: float) -> Estimate:

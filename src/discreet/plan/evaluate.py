@@ -116,7 +116,7 @@ def _facts_of(value: Value) -> Facts:
     if isinstance(value, bool):
         return Facts("boolean", False, values=(value,))
     if isinstance(value, str):
-        return Facts("text", False, values=(value,))
+        return Facts("text", False, values=(value,), length=len(value))
     if isinstance(value, datetime.date):
         day = Fraction(value.toordinal())
         return Facts("date", False, day, day, Fraction(1), (value,))

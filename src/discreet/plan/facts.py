@@ -20,6 +20,7 @@ class Facts:
 
     ``lower``, ``upper`` and ``step`` are of numbers, and of dates as ordinals: every value lies between the bounds and, where a
     step is known, is a multiple of it. ``values`` lists all values there can be (except missing), where such a list is known.
+    ``length`` is of texts: the most characters that one can have.
     """
 
     kind: Kind
@@ -28,6 +29,7 @@ class Facts:
     upper: Fraction | None = None
     step: Fraction | None = None
     values: tuple[Value, ...] | None = None
+    length: int | None = None
 
     @property
     def size(self) -> int | None:
@@ -57,7 +59,7 @@ def facts_of_column(column: Column) -> Facts:
         return Facts("number", nullable, Fraction(column.lower), Fraction(column.upper), column.step)
     if isinstance(column, Category):
         if column.kind == "text":
-            return Facts("text", nullable, values=column.values)
+            return Facts("text", nullable, values=column.values, length=column.length)
         numbers = [Fraction(value) for value in column.values]
         return Facts("number", nullable, min(numbers), max(numbers), Fraction(1), column.values)
     if isinstance(column, Boolean):
@@ -65,4 +67,4 @@ def facts_of_column(column: Column) -> Facts:
     if isinstance(column, Date):
         first, last = (Fraction(day.toordinal()) for day in (column.lower, column.upper))
         return Facts("date", nullable, first, last, Fraction(1))
-    return Facts("text", nullable)
+    return Facts("text", nullable, length=column.length)

@@ -67,6 +67,8 @@ def keys_of(query: Query, facts: Mapping[str, Facts]) -> Keys:
                     f"for example by bin({key.of}, 0, 10, 100) or {key.of} // 10 * 10."
                 )
             is_open = True
+        elif not listed:
+            raise ParameterError(f"{key.of} is missing in every row, so that there are no groups; group by something else.")
         else:
             listings.append(_apart(_possible(key.of, listed, query.where, facts)))
     if is_open:

@@ -43,6 +43,7 @@ MOST_CELLS = 2**16  # of one histogram in which a quantile is sought
 MOST_WORK = 2**23  # cells of all groups together
 _HALVES = 2**52  # up to here a double and a half are a double, so that rounding carries nothing over a bound
 _LARGEST_ROOT = 2**31  # its square is a 64-bit integer
+_LARGEST_VALUE = 10**140  # sums of many of its squares are doubles
 
 
 @dataclass(frozen=True)
@@ -170,6 +171,8 @@ def needs(aggregate: Aggregate, facts: FactsOf) -> tuple[Statistic, ...]:
             return (_present(of, facts(of)), _value(of, facts(of), centred=True))
         case Variance(of, _):
             value = _value(of, facts(of), centred=True, largest=_LARGEST_ROOT)
+            if value.bound * value.step > _LARGEST_VALUE:
+                raise ParameterError(f"{of} can grow beyond 1e140, and its squares beyond all doubles; write it in larger units.")
             top = value.bound**2
             square = Measure("square", -(top // 2), top - top // 2, of, value.nullable, value.step, value.shift, top // 2)
             return (_present(of, facts(of)), value, square)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
 
@@ -21,7 +21,7 @@ __all__ = ["LARGE", "NOTHING", "TINY", "TRUTH", "Operation", "Takes", "common_st
 
 LARGE = Fraction(10) ** 150  # no number may grow beyond this
 TINY = 1e-150  # a divisor below this in size counts as zero, so that no quotient overflows
-NOTHING = Facts("text", True, values=())  # of NULL: it has any type
+NOTHING = Facts("text", True, values=(), length=0)  # of NULL: it has any type
 TRUTH = Facts("boolean", False, values=(False, True))
 
 Takes = tuple[Kind | Literal["same", "any"], ...]
@@ -35,7 +35,7 @@ class Operation:
 
     ``takes``: the type of every argument, the last for all further ones; "same" is any type, but one for all. A ``strict``
     operation is missing where an argument is, and its meaning sees no missing value. ``constant``: arguments from
-    this one on are literals.
+    this one on are literals. ``written``: how often an engine may have to write an argument.
     """
 
     name: str
@@ -46,6 +46,7 @@ class Operation:
     rule: Callable[[Sequence[Facts]], Facts]
     strict: bool = True
     constant: int | None = None
+    written: int = 1
 
     def facts(self, arguments: Sequence[Facts]) -> Facts:
         """What holds of the result, or a refusal where the arguments have wrong types or a wrong number."""
@@ -54,9 +55,10 @@ class Operation:
             raise ParameterError(f"{self.name} takes {count} arguments, not {len(arguments)}.")
         self._check(arguments)
         found = self.rule(arguments)
+        assert found.kind != "text" or found.length is not None  # else a row could make a text as long as it likes
         if not self.strict or found.nullable or not any(argument.nullable for argument in arguments):
             return found
-        return Facts(found.kind, True, found.lower, found.upper, found.step, found.values)
+        return replace(found, nullable=True)
 
     def _check(self, arguments: Sequence[Facts]) -> None:
         same = {fact.kind for i, fact in enumerate(arguments) if self._wanted(i) == "same" and fact.values != ()}
@@ -112,4 +114,5 @@ def union(arguments: Sequence[Facts], nullable: bool) -> Facts:
         values = tuple(dict.fromkeys(value for fact in known for value in fact.values or ()))
         if known[0].kind != "text":  # words keep the order in which they were written
             values = tuple(sorted(values))  # type: ignore[type-var]
-    return Facts(known[0].kind, nullable, lower, upper, common_step(known), values)
+    length = max((fact.length or 0 for fact in known), default=0) if known[0].kind == "text" else None
+    return Facts(known[0].kind, nullable, lower, upper, common_step(known), values, length)

@@ -52,11 +52,13 @@ class Part:
 
 @dataclass(frozen=True)
 class Share:
-    """What something may cost: a pure epsilon or else a rho, and a delta for open keys."""
+    """What something may cost: a pure epsilon or else a rho, and a delta for open keys; ``named``: what a ledger knows that
+    delta by, which is one name for all that were not told."""
 
     epsilon: Fraction | None
     rho: Fraction | None
     delta: Fraction = Fraction(0)
+    named: Fraction = Fraction(0)
 
     def part(self, share: Fraction) -> Share:
         """That much of it; the delta is for one purpose, and stays."""

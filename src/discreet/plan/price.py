@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from math import ceil
 
 from discreet.errors import ParameterError
 from discreet.exact import positive
@@ -17,7 +18,7 @@ from discreet.plan.check import check
 from discreet.plan.evaluate import infer
 from discreet.plan.facts import Facts, facts_of_column
 from discreet.plan.keys import Keys, keys_of
-from discreet.plan.measures import Statistic, statistics
+from discreet.plan.measures import MOST_WORK, Statistic, statistics
 from discreet.plan.parts import Frame, Part, Share, key_part, parts_of, public
 from discreet.plan.query import Query
 from discreet.privacy import Privacy
@@ -48,7 +49,7 @@ class Plan:
     def digest(self) -> str:
         """What makes two questions the same: the part that touches data, and the facts it is asked under; not what is paid."""
         schema = self.schema
-        leak = self.share.delta if self.keys.size is None else 0
+        leak = self.share.named if self.keys.size is None else 0
         text = f"{self.query.released}\n{sorted(schema.columns.items())}\n{schema.unit}\n{sorted(schema.public)}\n{leak}"
         return hashlib.sha256(text.encode()).hexdigest()
 
@@ -65,12 +66,12 @@ def facts_of(schema: Schema) -> dict[str, Facts]:
     return facts
 
 
-def share_of(budget: Budget, *, epsilon: object = None, rho: object = None, delta: object = None) -> Share:
-    """What a question may cost, in the budget's own currency."""
+def share_of(budget: Budget, *, epsilon: object = None, rho: object = None, delta: object = None, questions: int = 1) -> Share:
+    """What some questions may cost together, in the budget's own currency; the delta is each one's."""
     if budget.kind == "concentrated":
         if epsilon is not None or rho is None:
             raise ParameterError("This budget is a rho (zero-concentrated privacy); ask with a rho, for example rho=0.01.")
-        return Share(None, positive("rho", rho, "a number such as 0.01"), _delta(budget, delta))
+        return _with_delta(budget, positive("rho", rho, "a number such as 0.01"), delta, questions)
     if rho is not None:
         raise ParameterError("This budget is an epsilon, not a rho; ask with an epsilon, for example epsilon=0.5.")
     if epsilon is None:
@@ -80,7 +81,7 @@ def share_of(budget: Budget, *, epsilon: object = None, rho: object = None, delt
         if delta is not None:
             raise ParameterError("This budget has no delta; leave delta= out, or open a Budget(epsilon=..., delta=...).")
         return Share(amount, None)
-    return Share(None, budget.rho_of(amount), _delta(budget, delta))
+    return _with_delta(budget, budget.rho_of(amount), delta, questions)
 
 
 def price(query: Query, schema: Schema, share: Share) -> Plan:
@@ -91,6 +92,10 @@ def price(query: Query, schema: Schema, share: Share) -> Plan:
     frame = _frame(query, schema, keys)
     behind = statistics(query.outputs, lambda of: infer(of, facts), keys.size or 2**10)
     needed = list(dict.fromkeys(statistic for each in behind.values() for statistic in each))
+    if (keys.size or 1) * len(needed) > MOST_WORK:
+        raise ParameterError(
+            f"{keys.size:,} groups times {len(needed)} statistics are more than {MOST_WORK:,} numbers; ask for less at a time."
+        )
     paying = sum(not public(statistic, frame) for statistic in needed) + (keys.size is None)
     each = share.part(Fraction(1, max(paying, 1)))
     parts = [part for statistic in needed for part in parts_of(statistic, frame, each)]
@@ -111,6 +116,11 @@ def _frame(query: Query, schema: Schema, keys: Keys) -> Frame:
     return Frame(schema.unit, keys.size, whole_table)
 
 
-def _delta(budget: Budget, delta: object) -> Fraction:
-    """A quarter of what the budget has for keys, unless told."""
-    return budget.leaks / 4 if delta is None else positive("delta", delta, "a small chance such as 1e-7")
+def _with_delta(budget: Budget, rho: Fraction, delta: object, questions: int) -> Share:
+    """A rho with a delta for open keys: unless told, the same share of what the budget has for keys as of its rho, and at most a
+    quarter, so that as many questions fit by deltas as by rhos. Asked again for less, a question stays the same one."""
+    if delta is not None:
+        told = positive("delta", delta, "a small chance such as 1e-7")
+        return Share(None, rho, told, told)
+    assert budget.most_rho is not None
+    return Share(None, rho, budget.leaks / max(4, ceil(questions * budget.most_rho / rho)), budget.leaks / 4)

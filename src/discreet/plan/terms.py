@@ -40,13 +40,14 @@ class Terms:
         currency = "rho" if budget.kind == "concentrated" else "epsilon"
 
         def plans_at(cost: object) -> tuple[Plan, ...]:
-            share = share_of(budget, **{currency: cost}, delta=self.delta).part(Fraction(1, len(queries)))
-            return tuple(price(query, schema, share) for query in queries)
+            share = share_of(budget, **{currency: cost}, delta=self.delta, questions=len(queries))
+            return tuple(price(query, schema, share.part(Fraction(1, len(queries)))) for query in queries)
 
         if self.accuracy is None:
             share_of(budget, epsilon=self.epsilon, rho=self.rho, delta=self.delta)
             cost = self.rho if currency == "rho" else self.epsilon
-            return Priced(plans_at(cost), f"{currency}={cost}", positive(currency, cost))
+            # !s: a number of numpy says its shortest decimal, by which it is charged, in str() and not in format().
+            return Priced(plans_at(cost), f"{currency}={cost!s}", positive(currency, cost))
         if self.epsilon is not None or self.rho is not None:
             raise ParameterError("Give a cost or an accuracy, not both: the one follows from the other.")
         found = cost_for(self.accuracy, plans_at)

@@ -18,15 +18,24 @@ from discreet.plan.operation import TRUTH, Operation, Takes, number_facts
 
 __all__ = ["WORDS", "labels"]
 
-_TEXT = Facts("text", False)
 _MOST = 10**6  # characters that a literal position may name
 
 
-def _text(_: Sequence[Facts]) -> Facts:
-    return _TEXT
+def _made(length: int) -> Facts:
+    return Facts("text", False, length=length)
+
+
+def _changed(times: int) -> Callable[[Sequence[Facts]], Facts]:
+    """A text that is so many times as long at most: one letter may become three in another case, as in some engines."""
+    return lambda arguments: _made(times * (arguments[0].length or 0))
+
+
+def _joined(arguments: Sequence[Facts]) -> Facts:
+    return _made(sum(argument.length or 0 for argument in arguments))
 
 
 def _positions(arguments: Sequence[Facts]) -> Facts:
+    value: object = 0
     for i, fact in enumerate(arguments[1:]):
         least = 1 if i == 0 and len(arguments) == 3 else 0
         value = fact.values[0] if fact.values else None
@@ -34,7 +43,8 @@ def _positions(arguments: Sequence[Facts]) -> Facts:
             raise ParameterError(
                 f"A position in a text is a whole number from {least} to a million; write substring(name, 1, 3)."
             )
-    return _TEXT
+    assert isinstance(value, int)
+    return _made(min(arguments[0].length or 0, value))  # the last position is how many characters are kept
 
 
 def _substring(text: str, start: float, length: float) -> str:
@@ -46,9 +56,7 @@ def _right(text: str, length: float) -> str:
 
 
 def _length(arguments: Sequence[Facts]) -> Facts:
-    values = arguments[0].values
-    longest = None if values is None else Fraction(max(len(value) for value in values if isinstance(value, str)))
-    return number_facts(Fraction(0), longest, Fraction(1))
+    return number_facts(Fraction(0), Fraction(arguments[0].length or 0), Fraction(1))
 
 
 def _concat_skipping(*texts: str | None) -> str:
@@ -97,21 +105,22 @@ def _bin_facts(arguments: Sequence[Facts]) -> Facts:
     if any(not a < b for a, b in pairwise(doubles)):
         raise ParameterError("The edges of bins must increase; write bin(age, 0, 18, 65, 120).")
     inside = value.lower is not None and value.upper is not None and edges[0] <= value.lower and value.upper <= edges[-1]
-    return Facts("text", not inside, values=labels(doubles))
+    names = labels(doubles)
+    return Facts("text", not inside, values=names, length=max(map(len, names)))
 
 
 _DAY: Takes = ("date",)
 
 WORDS = (
-    Operation("lower", 1, 1, ("text",), str.lower, _text),
-    Operation("upper", 1, 1, ("text",), str.upper, _text),
-    Operation("trim", 1, 1, ("text",), lambda text: text.strip(" "), _text),
+    Operation("lower", 1, 1, ("text",), str.lower, _changed(2)),
+    Operation("upper", 1, 1, ("text",), str.upper, _changed(3)),
+    Operation("trim", 1, 1, ("text",), lambda text: text.strip(" "), _changed(1)),
     Operation("length", 1, 1, ("text",), lambda text: float(len(text)), _length),
     Operation("substring", 3, 3, ("text", "number"), _substring, _positions, constant=1),
     Operation("left", 2, 2, ("text", "number"), lambda text, length: text[: int(length)], _positions, constant=1),
     Operation("right", 2, 2, ("text", "number"), _right, _positions, constant=1),
-    Operation("concat", 2, None, ("text",), _concat_skipping, _text, strict=False),
-    Operation("||", 2, 2, ("text",), lambda a, b: a + b, _text),
+    Operation("concat", 2, None, ("text",), _concat_skipping, _joined, strict=False),
+    Operation("||", 2, 2, ("text",), lambda a, b: a + b, _joined),
     Operation("starts_with", 2, 2, ("text",), str.startswith, lambda _: TRUTH),
     Operation("contains", 2, 2, ("text",), lambda text, part: part in text, lambda _: TRUTH),
     Operation("year", 1, 1, _DAY, lambda day: float(day.year), _year),

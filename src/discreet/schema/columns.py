@@ -14,11 +14,12 @@ import datetime
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import ClassVar, Literal
 
 from discreet.calls import called_as
 from discreet.errors import ParameterError
-from discreet.exact import positive, rational, shown
+from discreet.exact import positive, rational, shown, whole
 from discreet.schema.formats import day_parts
 
 __all__ = ["Boolean", "Category", "Column", "Date", "Integer", "Kind", "Number", "Text"]
@@ -28,6 +29,8 @@ Kind = Literal["number", "text", "boolean", "date"]
 
 _EXACT = 2**53  # a grid's numbers are whole doubles, so that no engine rounds them
 _LONG = 2**63
+_LENGTH = 1000  # characters of a text, unless declared
+_LONGEST = 2**14
 
 
 @dataclass(frozen=True)
@@ -103,6 +106,11 @@ class Category:
     def kind(self) -> Kind:
         return "text" if isinstance(self.values[0], str) else "number"
 
+    @cached_property
+    def length(self) -> int:
+        """The characters of the longest word; 0 for numbers."""
+        return max(len(value) if isinstance(value, str) else 0 for value in self.values)
+
 
 @dataclass(frozen=True)
 class Boolean:
@@ -134,16 +142,31 @@ class Date:
             raise ParameterError(f"missing={self.missing} must lie within the bounds.")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Text:
-    """Any text: may be compared and searched, and grouped by through private key selection only."""
+    """Any text, cut off after ``length`` characters: may be compared and searched, and grouped by through private key selection.
+
+    The length is public, so that what is made of a text is of bounded size, and no row can make a question fail by its length.
+    """
 
     missing: str | None = None
+    length: int = _LENGTH
     kind: ClassVar[Kind] = "text"
 
     def __post_init__(self) -> None:
+        if whole("length", self.length) > _LONGEST:
+            raise ParameterError(
+                f"length={shown(self.length)} is more than {_LONGEST:,} characters, the longest that a text is read; "
+                "write text(length=1000)."
+            )
         if self.missing is not None and not isinstance(self.missing, str):
             raise ParameterError('What a missing text becomes must be a text; write text(missing="unknown").')
+        if self.missing is not None and len(self.missing) > self.length:
+            raise ParameterError(f"missing= is longer than the {self.length} characters of a text; write a longer length=.")
+
+    def __repr__(self) -> str:
+        more = "" if self.length == _LENGTH else f", length={self.length}"  # what ledgers of older versions keep means the same
+        return f"Text(missing={self.missing!r}{more})"
 
 
 Column = Integer | Number | Category | Boolean | Date | Text
@@ -209,9 +232,13 @@ def date(lower: object, upper: object, *, missing: object | None = None, format:
 
 
 @called_as("")
-def text(*, missing: str | None = None) -> Text:
-    """Any text."""
-    return Text(missing)
+def text(*, missing: str | None = None, length: int = _LENGTH) -> Text:
+    """Any text; what is longer than ``length`` characters is cut off there.
+
+    >>> text(length=80)
+    Text(missing=None, length=80)
+    """
+    return Text(missing, length)
 
 
 def _ordered(lower: object, upper: object) -> None:

@@ -27,18 +27,20 @@ from discreet.engine.duckdb.spelling import (
     halves,
     instant,
     is_text,
+    moment,
     numerals,
     text_literal,
     written_day,
 )
 from discreet.errors import ParameterError
-from discreet.schema.columns import Boolean, Category, Column, Date, Integer, Number
+from discreet.schema.columns import Boolean, Category, Column, Date, Integer, Number, Text
 
 __all__ = ["WHOLE", "clean", "clean_id", "clean_key", "text_literal"]
 
 _EXACT = 2**53  # whole numbers below this are doubles
 _HALVES = 2**52  # below this, adding a half to a double is exact enough: above it, doubles are whole already
 _LONGEST = 10**38 - 1
+_LONG_ID = 64  # bytes of an id that is compared as it is
 _SIGNED = frozenset({"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER"})
 _WIDE = frozenset({"HUGEINT", "UBIGINT", "UHUGEINT"})
 WHOLE = _SIGNED | _WIDE
@@ -81,17 +83,30 @@ def clean_key(column: Column, raw: str, raw_type: str) -> str:
     if isinstance(column, Date):
         day, low, high = _day(raw, raw_type, column.format), _literal(column.lower), _literal(column.upper)
         return f"CASE WHEN {day} < {low} THEN {low} WHEN {day} > {high} THEN {high} ELSE {day} END"
-    return as_text(raw, raw_type)
+    text = as_text(raw, raw_type)
+    if isinstance(column, Text):
+        return f"CASE WHEN strlen({text}) <= {column.length} THEN {text} ELSE left({text}, {column.length}) END"
+    # A text longer than all words is none of them, and is not carried along: four bytes are the most a character has.
+    return f"CASE WHEN strlen({text}) <= {4 * column.length} THEN {text} END" if _endless(raw_type) else text
 
 
 def clean_id(raw: str, raw_type: str) -> str:
-    """SQL of a person's id: compared as it is, never parsed and never clamped; an empty text and NaN are missing.
+    """SQL of a person's id: compared as it is, never parsed, clamped or cut; an empty text and NaN are missing.
 
-    Whatever type holds an id, ``CAST(id AS VARCHAR)`` is the same text: hash that, because one row may decide the type.
+    Whatever type holds an id, ``CAST(id AS VARCHAR)`` is the same text: hash that, because one row may decide the type. Instead
+    of a long text stands its SHA-256, so that an id takes up a bounded place; with a sign before it, no short id is equal to it.
     """
-    if raw_type in ("VARCHAR", MIXED):
-        return f"NULLIF({as_text(raw, raw_type)}, '')"
-    return as_text(raw, raw_type) if raw_type in ("FLOAT", "DOUBLE", "TIMESTAMP_S", "TIMESTAMP_MS") else raw
+    if raw_type in ("BOOLEAN", "DATE", "UUID") or (raw_type in WHOLE and raw_type != "UHUGEINT"):
+        return raw
+    text = as_text(raw, raw_type)
+    if not _endless(raw_type):
+        return text
+    return f"CASE WHEN strlen({text}) > {_LONG_ID} THEN '#' || sha256({text}) ELSE NULLIF({text}, '') END"
+
+
+def _endless(raw_type: str) -> bool:
+    """Whether a type holds texts of any length."""
+    return is_text(raw_type) or raw_type == "BIT"
 
 
 def _literal(value: object) -> str:
@@ -220,10 +235,8 @@ def _truth(raw: str, raw_type: str) -> str:
 def _day(raw: str, raw_type: str, format: str | None) -> str:
     if raw_type == "DATE":
         return raw
-    if raw_type in STAMPS:
-        return f"TRY_CAST({raw} AS DATE)"
-    if raw_type in ZONED:
-        return f"TRY_CAST({instant(raw, raw_type)} AS DATE)"
+    if raw_type in STAMPS or raw_type in ZONED:
+        return f"TRY_CAST({moment(raw, raw_type)} AS DATE)"
     if raw_type in WHOLE or raw_type in ("FLOAT", "DOUBLE", "BOOLEAN") or raw_type.startswith("DECIMAL"):
         return "CAST(NULL AS DATE)"
     if format is not None and raw_type == MIXED:

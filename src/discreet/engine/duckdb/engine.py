@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 
 from discreet.engine.counting import Counting, Groups
 from discreet.engine.duckdb.dialect import DUCKDB
-from discreet.engine.duckdb.session import RELATION, Session, exact_integers
+from discreet.engine.duckdb.session import NOTHING, RELATION, Session, exact_integers
 from discreet.engine.duckdb.sources import Source
 from discreet.engine.statement import Raw, Statement
+from discreet.errors import EngineError, ParameterError
 from discreet.mechanisms.histograms import Histograms, Table
 from discreet.mechanisms.secret import Secret
 from discreet.plan.evaluate import infer
@@ -54,8 +55,30 @@ class DuckDBEngine:
         """``sources`` says which column of the table a declared name means, where that is not the one of the same name."""
         wanted = [*schema.columns, *([schema.unit.id] if isinstance(schema.unit, Person) else [])]
         names = {name: source.find((sources or {}).get(name, name)) for name in wanted}
+        if isinstance(schema.unit, Person) and names[schema.unit.id] in source.no_ids:
+            raise ParameterError(
+                f"The column {schema.unit.id} is of a type that cannot tell persons apart (bytes, times, lists or nothing); make "
+                "texts or whole numbers of it first."
+            )
         self._raw = Raw(RELATION, {name: (found, source.raw[found]) for name, found in names.items()})
         self._session = Session(source, public, memory=memory)
+
+    def rehearse(self, plan: Plan) -> None:
+        """Count the same of a table without rows, before anything is paid: what the engine cannot do is refused here.
+
+        Neither rows nor keys that were chosen have a part in it, so that a refusal says nothing about the data.
+        """
+        counting = Counting(plan, Raw(NOTHING, self._raw.columns), DUCKDB, "")
+        listed = plan.keys.listings or tuple((None,) for _ in plan.keys.keys)
+        some = Groups(tuple(list(values[:1]) for values in listed), True, plan.keys.size or 2**20)
+        try:
+            if plan.keys.size is None:
+                self._run(counting.open_keys())
+            self._count(counting, some)
+        except EngineError:
+            raise ParameterError(
+                "The engine cannot do this question, whatever the data; ask a simpler one. Nothing was paid."
+            ) from None
 
     def keys(self, plan: Plan, salt: str) -> Secret[Mapping[tuple[Value, ...], int]]:
         """How many units share every key that there is: for a private choice among them."""
@@ -66,7 +89,10 @@ class DuckDBEngine:
 
     def count(self, plan: Plan, groups: Groups, salt: str) -> Found:
         """Every statistic of a plan, over these groups."""
-        counting = self._counting(plan, salt)
+        return self._count(self._counting(plan, salt), groups)
+
+    def _count(self, counting: Counting, groups: Groups) -> Found:
+        plan = counting.plan
         found: dict[Statistic, Secret[NDArray[np.generic]] | Secret[Table]] = {}
         sums = {part.statistic: part.bits for part in plan.parts if isinstance(part.statistic, Measure) and part.mechanism}
         scores = {part.statistic: part.bits for part in plan.parts if isinstance(part.statistic, Scores)}

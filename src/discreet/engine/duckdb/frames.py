@@ -12,12 +12,15 @@ import datetime
 import math
 import sys
 import uuid
+from collections.abc import Iterable, Iterator
 from decimal import Decimal
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
-from discreet.engine.duckdb.mixed import marked, mixed_type
+from discreet.engine.duckdb.mixed import marked
 from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -27,11 +30,15 @@ if TYPE_CHECKING:
 
     _Array: TypeAlias = pyarrow.Array | pyarrow.ChunkedArray
 
-__all__ = ["arrow_of", "names_of"]
+__all__ = ["Batches", "arrow_of", "names_of", "untold"]
 
 _LEVELS = 40  # decimals are spelled out up to so many digits
 _LONG = 2**63 - 1
 _FIRST = -9_223_372_022_400_000_000  # microseconds: the first moment of the engine's calendar
+_EPOCH = datetime.datetime(1970, 1, 1)
+_UNITS = {"W": 604_800 * 10**18, "D": 86_400 * 10**18, "h": 3600 * 10**18, "m": 60 * 10**18, "s": 10**18, "ms": 10**15}
+_UNITS |= {"us": 10**12, "ns": 10**9, "ps": 10**6, "fs": 10**3, "as": 1}  # of numpy, in attoseconds
+_MONTHS = 12 * 10**6  # beyond every calendar
 
 
 def names_of(source: object) -> tuple[str, ...] | None:
@@ -57,11 +64,64 @@ def arrow_of(source: object, columns: tuple[str, ...]) -> pyarrow.Table:
         arrays = [_from_pandas(held[name]) for name in columns]
     elif frame == "polars":
         chosen = cast("polars.LazyFrame", source).lazy().select(columns).collect()
-        arrays = [chosen[name].to_arrow() for name in columns]
+        arrays = [_from_polars(chosen[name]) for name in columns]
     else:
-        arrays = [cast("pyarrow.Table", source).column(name) for name in columns]
-    # What marked made is safe, and of a type that no frame can bring along by itself.
-    return pyarrow.table([a if frame == "pandas" and a.type == mixed_type() else _safe(a) for a in arrays], names=list(columns))
+        arrays = [_safe(cast("pyarrow.Table", source).column(name)) for name in columns]
+    return pyarrow.table(arrays, names=list(columns))
+
+
+def untold(source: object, columns: tuple[str, ...]) -> frozenset[str]:
+    """Columns whose type cannot tell persons apart, whatever the rows: bytes, durations, times of day, things made of parts."""
+    from pyarrow import types
+
+    if _known(source) == "pandas":  # whose type may hang on one row
+        return frozenset()
+    schema = source.schema if _known(source) == "arrow" else None  # type: ignore[attr-defined]
+    if schema is None:
+        schema = cast("polars.LazyFrame", source).lazy().select(columns).limit(0).collect().to_arrow().schema
+    kinds = {name: _plain_type(schema.field(name).type) for name in columns}
+    return frozenset(name for name, kind in kinds.items() if _missing(kind) or _is_bytes(kind) or types.is_null(kind))
+
+
+class Batches:
+    """Parquet files that go through Arrow, so that every cell is made safe before the engine sees it; no rows are kept."""
+
+    def __init__(self, files: Iterable[Path], columns: tuple[str, ...]) -> None:
+        self._files, self._columns = tuple(files), columns
+
+    def __arrow_c_schema__(self) -> object:
+        return self._schema().__arrow_c_schema__()
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        import pyarrow
+
+        schema = self._schema()
+        return pyarrow.RecordBatchReader.from_batches(schema, self._batches(schema)).__arrow_c_stream__(requested_schema)
+
+    def _schema(self) -> pyarrow.Schema:
+        """What the engine is given, whatever the rows: the types of no rows at all."""
+        import pyarrow
+        from pyarrow import parquet
+
+        empty = parquet.read_schema(self._files[0]).empty_table()
+        return pyarrow.schema([(name, _safe(empty.column(name)).type) for name in self._columns])
+
+    def _batches(self, schema: pyarrow.Schema) -> Iterator[pyarrow.RecordBatch]:
+        import pyarrow
+        from pyarrow import parquet
+
+        for file in self._files:
+            with parquet.ParquetFile(file) as opened:
+                for batch in opened.iter_batches(columns=list(self._columns)):
+                    safe = [_safe(batch.column(name)).cast(schema.field(name).type) for name in self._columns]
+                    yield pyarrow.record_batch([_whole(one) for one in safe], schema=schema)
+
+
+def _whole(array: _Array) -> pyarrow.Array:
+    """One array instead of parts."""
+    import pyarrow
+
+    return array.combine_chunks() if isinstance(array, pyarrow.ChunkedArray) else array
 
 
 def _known(source: object) -> str | None:
@@ -78,38 +138,59 @@ def _from_pandas(series: pandas.Series) -> _Array:
 
     if hasattr(series, "cat"):  # its categories one by one: Arrow would find one type for all of them
         codes = series.cat.codes.to_numpy()
-        listed = _from_pandas(series.cat.categories.to_series())
-        listed = listed if listed.type == mixed_type() else _safe(listed)
-        return listed.take(pyarrow.array(codes, mask=codes < 0))
+        return _from_pandas(series.cat.categories.to_series()).take(pyarrow.array(codes, mask=codes < 0))
     if series.dtype != object:
         try:
-            return pyarrow.array(series.copy(), from_pandas=True)  # Arrow would share the memory that the caller can write to
+            return _safe(pyarrow.array(series.copy(), from_pandas=True))  # Arrow would share memory that the caller can write to
         except Exception:
             pass  # a type that Arrow does not know: object by object
-    values = np.asarray(series, dtype=object)
+    return _from_objects(np.asarray(series, dtype=object))
+
+
+def _from_polars(series: polars.Series) -> _Array:
+    if str(series.dtype) == "Object":
+        values = np.empty(len(series), dtype=object)
+        values[:] = series.to_list()
+        return _from_objects(values)
+    return _safe(series.to_arrow())
+
+
+def _from_objects(values: NDArray[np.object_]) -> _Array:
+    import pyarrow
+
     try:
         return pyarrow.array(values, type=pyarrow.large_string(), from_pandas=True)  # texts only, and nothing else
     except (pyarrow.ArrowException, TypeError, ValueError):
-        held = values.tolist()
+        held = list(values)
         texts = pyarrow.array([_as_text(value) for value in held], type=pyarrow.large_string())
         return marked(texts, np.fromiter((isinstance(value, str | bytes | bytearray) for value in held), bool, len(held)))
 
 
 def _as_text(value: object) -> str | None:
-    """One Python object as the text that ``cleaning`` gives its typed likeness; an object that is no plain value is missing."""
+    """One Python object as the text that ``cleaning`` gives its typed likeness; an object that is no plain value is missing.
+
+    A type means one thing wherever its values are found. Subclasses, as enumerations of numbers are, mean what they are made of.
+    """
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        return _stamp(_micros_of(value)) if isinstance(value, np.datetime64) else None
+    if isinstance(value, np.floating | np.complexfloating):  # also long doubles, as the nearest double
+        with np.errstate(over="ignore"):
+            value = float(value) if isinstance(value, np.floating) else complex(value)
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, str):
-        return value if value.isascii() or _encodes(value) else None
+        return str.__str__(value) if value.isascii() or _encodes(value) else None
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int):
-        return str(value) if abs(value) < 10**4000 else "inf" if value > 0 else "-inf"
+        whole = int.__int__(value)
+        return str(whole) if abs(whole) < 10**4000 else "inf" if whole > 0 else "-inf"
     if isinstance(value, complex):  # one of them makes all numbers of its column such
         value = value.real if value.imag == 0 else math.nan
     if isinstance(value, float):
-        whole = value.is_integer() and abs(value) < 2**63
-        return None if value != value else str(int(value)) if whole else repr(value)
+        real = float.__float__(value)
+        short = real.is_integer() and abs(real) < 2**63
+        return None if real != real else str(int(real)) if short else repr(real)
     if isinstance(value, Decimal):
         return _decimal(value)
     if isinstance(value, datetime.date):
@@ -144,14 +225,62 @@ def _moment(value: datetime.date) -> str | None:
     if value != value:  # pandas' missing moment
         return None
     if not isinstance(value, datetime.datetime):
-        return value.isoformat()
-    if value.tzinfo is not None:
-        try:
-            value = value.astimezone(datetime.UTC).replace(tzinfo=None)
-        except OverflowError:
-            return None
-    text = value.isoformat(sep=" ", timespec="microseconds")
-    return text.rstrip("0").rstrip(".") if "." in text else text
+        return datetime.date.isoformat(value)
+    if hasattr(value, "asm8"):  # pandas' own, whose calendar is longer than Python's
+        return _stamp(_micros_of(value.asm8))
+    try:
+        ahead = value.utcoffset() or datetime.timedelta()
+    except Exception:  # somebody's own time zone
+        return None
+    return _stamp((value.replace(tzinfo=None) - _EPOCH - ahead) // datetime.timedelta(microseconds=1))
+
+
+def _micros_of(value: np.datetime64) -> int | None:
+    """Microseconds since 1970, rounded down; None where there is no such moment."""
+    unit, count = np.datetime_data(value.dtype)
+    number = int(value.astype(np.int64)) * count
+    if np.isnat(value) or unit == "generic" or (unit in ("Y", "M") and abs(number) > _MONTHS):
+        return None
+    if unit in ("Y", "M"):  # of no fixed length
+        number, unit = int(value.astype("datetime64[D]").astype(np.int64)), "D"
+    return number * _UNITS[unit] // 10**12
+
+
+def _stamp(micros: int | None) -> str | None:
+    """A moment as the engine writes it; missing where it is beyond the engine's calendar."""
+    if micros is None or not _FIRST <= micros < _LONG:
+        return None
+    days, rest = divmod(micros, 86_400 * 10**6)
+    year, month, day = str(np.datetime64(days, "D")).rsplit("-", 2)
+    past = f"{1 - int(year):04}-{month}-{day} (BC)" if int(year) <= 0 else f"{int(year):04}-{month}-{day}"
+    seconds, part = divmod(rest, 10**6)
+    text = f"{past} {seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+    return f"{text}.{part:06}".rstrip("0") if part else text
+
+
+def _plain_type(kind: pyarrow.DataType) -> pyarrow.DataType:
+    """What is left of a type when it is spelled out."""
+    import pyarrow
+    from pyarrow import types
+
+    if isinstance(kind, pyarrow.BaseExtensionType):
+        return pyarrow.large_string() if kind.extension_name == "arrow.uuid" else _plain_type(kind.storage_type)
+    inside = types.is_dictionary(kind) or types.is_run_end_encoded(kind)
+    return _plain_type(kind.value_type) if inside else kind
+
+
+def _missing(kind: pyarrow.DataType) -> bool:
+    """Whether cells of a type are missing, whatever they are."""
+    from pyarrow import types
+
+    return bool(types.is_nested(kind) or types.is_duration(kind) or types.is_time(kind) or types.is_interval(kind))
+
+
+def _is_bytes(kind: pyarrow.DataType) -> bool:
+    from pyarrow import types
+
+    some = types.is_binary(kind) or types.is_large_binary(kind) or types.is_binary_view(kind)
+    return bool(some or types.is_fixed_size_binary(kind))
 
 
 def _safe(array: _Array) -> _Array:
@@ -161,7 +290,9 @@ def _safe(array: _Array) -> _Array:
 
     kind = array.type
     if isinstance(kind, pyarrow.BaseExtensionType):
-        return _safe(array.cast(kind.storage_type))
+        if kind.extension_name == "pandas.period":  # a stretch of time, and no number
+            return pyarrow.nulls(len(array), pyarrow.large_string())
+        return _decoded(array) if kind.extension_name == "arrow.uuid" else _safe(array.cast(kind.storage_type))
     if types.is_dictionary(kind):
         chunks = array.chunks if isinstance(array, pyarrow.ChunkedArray) else [array]
         return _safe(pyarrow.chunked_array([chunk.dictionary.take(chunk.indices) for chunk in chunks], kind.value_type))
@@ -178,19 +309,18 @@ def _safe(array: _Array) -> _Array:
         return marked(text, np.zeros(len(text), bool))
     if types.is_timestamp(kind):
         return _microseconds(array, kind)
-    if types.is_nested(kind) or types.is_duration(kind) or types.is_time(kind) or types.is_interval(kind):
+    if _missing(kind):
         return pyarrow.nulls(len(array), pyarrow.large_string())
     if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
         try:
             array.validate(full=True)
         except pyarrow.ArrowInvalid:
             return _decoded(array.cast(pyarrow.large_binary()))
-    is_bytes = types.is_binary(kind) or types.is_large_binary(kind) or types.is_binary_view(kind)
-    return _decoded(array) if is_bytes or types.is_fixed_size_binary(kind) else array
+    return _decoded(array) if _is_bytes(kind) else array
 
 
 def _decoded(array: _Array) -> pyarrow.Array:
-    """Bytes as the text they spell; where they are no UTF-8, the cell is missing."""
+    """Bytes as the text they spell (where they are no UTF-8, the cell is missing), and other objects as theirs."""
     import pyarrow
 
     return pyarrow.array([_as_text(value) for value in array.to_pylist()], type=pyarrow.large_string())
@@ -208,7 +338,7 @@ def _microseconds(array: _Array, kind: pyarrow.TimestampType) -> _Array:
         micros = compute.subtract(toward_zero, above.cast(pyarrow.int64()))
     else:
         times = {"s": 10**6, "ms": 10**3, "us": 1}[kind.unit]
-        near = compute.and_(compute.less(units, _LONG // times), compute.greater_equal(units, -(-_FIRST // times)))
+        near = compute.and_(compute.less_equal(units, (_LONG - 1) // times), compute.greater_equal(units, -(-_FIRST // times)))
         if kind.unit == "us" and compute.all(near, min_count=0).as_py():
             return array
         micros = compute.multiply(compute.if_else(near, units, pyarrow.scalar(None, pyarrow.int64())), times)

@@ -5,6 +5,7 @@ They are read once: what was found unique is what rows are joined with, whatever
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
@@ -23,6 +24,8 @@ __all__ = ["facts_of_public", "is_unique", "read_public"]
 
 _WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
 _MOST = 2**20
+_CALENDAR = "DATE '0001-01-01' AND DATE '9999-12-31'"  # Python's ends before the engine's
+_DAY = datetime.timedelta(days=1)
 
 
 def read_public(source: object) -> Source:
@@ -63,18 +66,31 @@ def _facts(source: Source, name: str, kind: str) -> Column:
     low, high, distinct = _ask(source, f"SELECT min({column}), max({column}), count(DISTINCT {column}) FROM given")[0]
     if low is None:
         return Text()
-    if kind == "DATE" and low < high:
-        return Date(low, high)
+    if kind == "DATE":
+        if _ask(source, f"SELECT count(*) FROM given WHERE NOT {column} BETWEEN {_CALENDAR}")[0][0]:  # infinity, too
+            raise ParameterError(f"The public column {name} has days outside of the years 1 to 9999; leave it out.")
+        return Date(low, high) if low < high else Date(first := min(low, datetime.date.max - _DAY), first + _DAY)
     if kind in _WHOLE or kind == "VARCHAR":
         if distinct > _MOST:
-            return Integer(low, max(high, low + 1)) if kind in _WHOLE else Text()
+            return Integer(low, max(high, low + 1)) if kind in _WHOLE else _text(source, name)
         values = [row[0] for row in _ask(source, f"SELECT DISTINCT {column} FROM given WHERE {column} IS NOT NULL ORDER BY 1")]
         return Category(tuple(values))
     if kind in ("FLOAT", "DOUBLE") or kind.startswith("DECIMAL"):
         if not (abs(float(low)) < 1e15 and abs(float(high)) < 1e15):
             raise ParameterError(f"The public column {name} has numbers beyond 10^15, or that are not finite; leave it out.")
         return Number(Fraction(floor(low)), Fraction(max(ceil(high), floor(low) + 1)), _step(floor(low), ceil(high)))
-    return Text()
+    return _text(source, name)
+
+
+def _text(source: Source, name: str) -> Text:
+    """Texts that are too many to list, or other types as texts: as long as the longest."""
+    longest = _ask(source, f"SELECT max(length(CAST({quoted(name)} AS VARCHAR))) FROM given")[0][0]
+    try:
+        return Text(length=max(longest or 1, 1))
+    except ParameterError:
+        raise ParameterError(
+            f"The public column {name} has texts of {longest:,} characters; cut them, or leave it out."
+        ) from None
 
 
 def _step(low: int, high: int) -> Fraction:
@@ -85,8 +101,13 @@ def _step(low: int, high: int) -> Fraction:
 
 
 def _ask(source: Source, sql: str) -> list[tuple[Any, ...]]:
-    with _database(source) as database:
-        return database.execute(sql).fetchall()
+    import duckdb
+
+    try:
+        with _database(source) as database:
+            return database.execute(sql).fetchall()
+    except duckdb.Error:
+        raise ParameterError("A public table has values that cannot be read; give a whole and undamaged table.") from None
 
 
 @contextmanager
@@ -94,8 +115,8 @@ def _database(source: Source) -> Iterator[duckdb.DuckDBPyConnection]:
     import duckdb
 
     with duckdb.connect(config={"autoload_known_extensions": "false", "autoinstall_known_extensions": "false"}) as database:
-        if source.frame is not None:
-            database.register("given", source.frame)
+        if source.held is not None:
+            database.register("given", source.held)
         for statement in source.statements("given"):
             database.execute(statement)
         yield database

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["quoted", "raw_type", "read_sql"]
+__all__ = ["quoted", "raw_type", "read_sql", "tells_apart"]
 
 # Types whose cells mean something to a declaration.
 _PLAIN = re.compile(
@@ -12,6 +12,11 @@ _PLAIN = re.compile(
     r"|TIMESTAMP(_S|_MS|_NS)?|TIMESTAMP WITH TIME ZONE|TIMESTAMPTZ_NS",
     re.DOTALL,
 )
+
+
+def tells_apart(kind: str) -> bool:
+    """Whether cells of this type can be ids: those that carry nothing cannot, nor bytes, of which only some spell a text."""
+    return _PLAIN.fullmatch(kind) is not None and kind != "BLOB"
 
 
 def quoted(name: str) -> str:

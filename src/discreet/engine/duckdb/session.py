@@ -29,9 +29,10 @@ from discreet.errors import EngineError
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["RELATION", "Session", "exact_integers"]
+__all__ = ["NOTHING", "RELATION", "Session", "exact_integers"]
 
 RELATION = '"discreet raw"'  # no identifier, so that no public table can have this name
+NOTHING = '"discreet nothing"'  # a table with the same columns, and no rows
 _CURSORS = 2  # made before the configuration is locked, which is when progress can be asked for
 _FORKED = "This process was forked from the one that opened the table; open the table again here."
 _BATCH = 2**20
@@ -90,10 +91,11 @@ class Session:
             view = f"discreet public {number}"
             _attach(self._database, table, view)
             run(f"CREATE TABLE {quoted(name)} AS SELECT * FROM {quoted(view)}")
-            if table.frame is not None:
+            if table.held is not None:
                 self._database.unregister(view)
-        if source.frame is None:
+        if source.held is None:
             _attach(self._database, source, RELATION.strip('"'))
+        run(f"CREATE TABLE {NOTHING} ({', '.join(f'{quoted(name)} {kind}' for name, kind in source.raw.items())})")
         run(f"SET allowed_paths = [{', '.join(text_literal(str(file)) for file in source.files)}]")
         run("SET enable_external_access = false")
         for _ in range(_CURSORS):
@@ -188,8 +190,8 @@ class Session:
 
     def _cursor(self) -> duckdb.DuckDBPyConnection:
         cursor = self._database.cursor()
-        if self._source.frame is not None:  # what is registered is known to one cursor only
-            cursor.register(RELATION.strip('"'), self._source.frame)
+        if self._source.held is not None:  # what is registered is known to one cursor only
+            cursor.register(RELATION.strip('"'), self._source.held)
         return cursor
 
 
@@ -211,8 +213,8 @@ def exact_integers(column: pyarrow.ChunkedArray) -> list[int | None]:
 
 
 def _attach(database: duckdb.DuckDBPyConnection, source: Source, view: str) -> None:
-    if source.frame is not None:
-        database.register(view, source.frame)
+    if source.held is not None:
+        database.register(view, source.held)
     for statement in source.statements(view):
         database.execute(statement)
 

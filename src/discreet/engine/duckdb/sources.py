@@ -16,11 +16,13 @@ from typing import TYPE_CHECKING
 
 from discreet.engine.duckdb.cleaning import text_literal
 from discreet.engine.duckdb.contents import Known, of_files, of_frame
-from discreet.engine.duckdb.raw_columns import quoted, raw_type, read_sql
+from discreet.engine.duckdb.raw_columns import quoted, raw_type, read_sql, tells_apart
 from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
     import pyarrow
+
+    from discreet.engine.duckdb.frames import Batches
 
 __all__ = ["NoFile", "Source", "open_source"]
 
@@ -37,7 +39,7 @@ class Source:
     """A table that can be attached to a session.
 
     ``names`` are all its columns; ``raw`` has the DuckDB type of those that were asked for. ``query`` is SQL that reads a file,
-    and ``frame`` an Arrow table that is registered instead.
+    ``frame`` an Arrow table that is registered instead, and ``stream`` a file that goes through Arrow batch by batch.
     """
 
     names: tuple[str, ...]
@@ -48,11 +50,18 @@ class Source:
     table: str = ""  # of the database, as SQL
     lines: bool = False  # whether it is text, of which lines that cannot be read are left out
     frame: pyarrow.Table | None = field(default=None, repr=False)  # its text would show cells
+    stream: Batches | None = field(default=None, repr=False)
+    no_ids: frozenset[str] = frozenset()  # columns whose type says nothing by which persons could be told apart
     _prints: dict[bytes, str] = field(default_factory=dict, repr=False, compare=False)
 
     def find(self, name: str) -> str:
         """The name of a column as the table writes it: the same letters, or else the same letters in another case."""
         return _find(name, self.names)
+
+    @property
+    def held(self) -> object | None:
+        """What is registered under a name, where SQL reads no file."""
+        return self.stream if self.frame is None else self.frame
 
     def statements(self, view: str) -> Iterator[str]:
         """SQL that makes a view of this name; a frame is registered under the name instead."""
@@ -88,7 +97,7 @@ def open_source(source: object, *, table: str | None = None, columns: Iterable[s
         return _open_files(os.fspath(source), table, wanted)
     if table is not None:
         raise ParameterError("table= names a table of a DuckDB file, and this source is no file; leave it out.")
-    from discreet.engine.duckdb.frames import arrow_of, names_of
+    from discreet.engine.duckdb.frames import arrow_of, names_of, untold
 
     names = names_of(source)
     if names is None:
@@ -96,7 +105,7 @@ def open_source(source: object, *, table: str | None = None, columns: Iterable[s
     _distinct(names)
     chosen = _chosen(wanted, names)
     frame = arrow_of(source, chosen)
-    return Source(names, _types(["SELECT * FROM given"], frame)[0], frame=frame)
+    return Source(names, _types(["SELECT * FROM given"], frame)[0], frame=frame, no_ids=untold(source, chosen))
 
 
 def _open_files(path: object, table: str | None, wanted: tuple[str, ...] | None) -> Source:
@@ -128,8 +137,25 @@ def _open_parquet(files: tuple[Path, ...], wanted: tuple[str, ...] | None) -> So
     if not set(names) <= set(_written(files[0])):  # DuckDB renames columns that differ in case only
         raise ParameterError("Two columns of the table differ in the case of their letters only; rename one.")
     chosen = _chosen(wanted, names)
+    no_ids = frozenset(name for name in chosen if not tells_apart(first[name]))
+    if any(_overflows(file, chosen) for file in files):
+        from discreet.engine.duckdb.frames import Batches
+
+        stream = Batches(files, chosen)
+        return Source(names, _types(["SELECT * FROM given"], stream)[0], files, stream=stream, no_ids=no_ids)
     query = f"SELECT {', '.join(read_sql(name, first[name]) for name in chosen)} FROM {_parquet(files)}"
-    return Source(names, {name: raw_type(first[name]) for name in chosen}, files, query)
+    return Source(names, {name: raw_type(first[name]) for name in chosen}, files, query, no_ids=no_ids)
+
+
+def _overflows(file: Path, chosen: tuple[str, ...]) -> bool:
+    """Whether a column has moments in milliseconds: one beyond DuckDB's calendar would fail its every reading of the file."""
+    from pyarrow import parquet, types
+
+    return any(
+        types.is_timestamp(field.type) and field.type.unit in ("s", "ms")
+        for field in parquet.read_schema(file)
+        if field.name in chosen
+    )
 
 
 def _parquet(files: Iterable[Path]) -> str:
@@ -155,7 +181,8 @@ def _open_database(files: tuple[Path, ...], table: str | None, wanted: tuple[str
         raise ParameterError(f"{files[0]} cannot be opened as a DuckDB database; close programs that write to it.") from None
     chosen = _chosen(wanted, tuple(raw))
     query = f"SELECT {', '.join(read_sql(name, raw[name]) for name in chosen)} FROM {_FILE}.{place}"
-    return Source(tuple(raw), {column: raw_type(raw[column]) for column in chosen}, files, query, files[0], place)
+    types, no_ids = {column: raw_type(raw[column]) for column in chosen}, [name for name in chosen if not tells_apart(raw[name])]
+    return Source(tuple(raw), types, files, query, files[0], place, no_ids=frozenset(no_ids))
 
 
 def _files(path: object) -> tuple[Path, ...]:
@@ -179,7 +206,7 @@ def _kind(file: Path) -> str | None:
     return kinds.get(Path(name).suffix)
 
 
-def _types(queries: Iterable[str], given: pyarrow.Table | None = None) -> list[dict[str, str]]:
+def _types(queries: Iterable[str], given: object | None = None) -> list[dict[str, str]]:
     """The names and DuckDB types that queries would give, from schemas alone."""
     import duckdb
 

@@ -12,13 +12,26 @@ from __future__ import annotations
 
 from discreet.schema.formats import day_parts
 
-__all__ = ["MIXED", "STAMPS", "ZONED", "as_text", "halves", "instant", "is_text", "numerals", "text_literal", "written_day"]
+__all__ = [
+    "MIXED",
+    "STAMPS",
+    "ZONED",
+    "as_text",
+    "halves",
+    "instant",
+    "is_text",
+    "moment",
+    "numerals",
+    "text_literal",
+    "written_day",
+]
 
 MIXED = 'STRUCT("given text" VARCHAR, "given value" VARCHAR)'
 
 STAMPS = frozenset({"TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"})
 ZONED = frozenset({"TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ_NS"})
 
+_FIRST = "TIMESTAMP '290309-12-22 (BC) 00:00:00'"
 _LARGEST = 2**63 - 2**10  # the largest double that is a 64-bit integer
 _MONTHS: tuple[str, ...] = ("January", "February", "March", "April", "May", "June", "July")
 _MONTHS += ("August", "September", "October", "November", "December")
@@ -42,6 +55,12 @@ def instant(raw: str, raw_type: str) -> str:
     return f"CASE WHEN isinf({cell}) THEN {far} ELSE make_timestamp(epoch_us({cell})) END"
 
 
+def moment(raw: str, raw_type: str) -> str:
+    """A moment as TIMESTAMP, in UTC where it has a zone; one before the first of the engine's calendar is missing."""
+    cell = instant(raw, raw_type) if raw_type in ZONED else f"TRY_CAST({raw} AS TIMESTAMP)"
+    return f"CASE WHEN {cell} >= {_FIRST} OR isinf({cell}) THEN {cell} END"
+
+
 def as_text(raw: str, raw_type: str) -> str:
     """A cell as text: a whole number without a point, whatever type held it; NaN is missing, as frames mean it."""
     if raw_type == "VARCHAR":
@@ -53,10 +72,8 @@ def as_text(raw: str, raw_type: str) -> str:
         return f"CASE WHEN {short} THEN {plain} WHEN isnan({cell}) THEN NULL ELSE CAST({cell} AS VARCHAR) END"
     if raw_type.startswith("DECIMAL") and not raw_type.endswith(",0)"):
         return f"rtrim(rtrim(CAST({raw} AS VARCHAR), '0'), '.')"
-    if raw_type in STAMPS:
-        return f"CAST(TRY_CAST({raw} AS TIMESTAMP) AS VARCHAR)"
-    if raw_type in ZONED:
-        return f"CAST({instant(raw, raw_type)} AS VARCHAR)"
+    if raw_type in STAMPS or raw_type in ZONED:
+        return f"CAST({moment(raw, raw_type)} AS VARCHAR)"
     if raw_type == MIXED:
         return f"COALESCE({', '.join(halves(raw))})"
     return f"TRY_CAST({raw} AS VARCHAR)"

@@ -126,7 +126,12 @@ def test_cells_of_modes() -> None:
 
 @pytest.mark.parametrize(
     "aggregate",
-    [Mode(Name("note")), Quantile(Name("word"), Fraction(1, 2)), Sum(Call("/", (Name("age"), Call("/", (Name("age"), Literal(7)))))), Sum(Name("word"))],
+    [
+        Mode(Name("note")),
+        Quantile(Name("word"), Fraction(1, 2)),
+        Sum(Call("/", (Name("age"), Call("/", (Name("age"), Literal(7)))))),
+        Sum(Name("word")),
+    ],
     ids=str,
 )
 def test_what_has_no_public_bounds_is_refused(aggregate: Aggregate) -> None:

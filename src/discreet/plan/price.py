@@ -66,9 +66,7 @@ def facts_of(schema: Schema) -> dict[str, Facts]:
     return facts
 
 
-def share_of(
-    budget: Budget, *, epsilon: object = None, rho: object = None, delta: object = None, questions: int = 1
-) -> Share:
+def share_of(budget: Budget, *, epsilon: object = None, rho: object = None, delta: object = None, questions: int = 1) -> Share:
     """What some questions may cost together, in the budget's own currency; the delta is each one's."""
     if budget.kind == "concentrated":
         if epsilon is not None or rho is None:
@@ -120,7 +118,8 @@ def _frame(query: Query, schema: Schema, keys: Keys) -> Frame:
 
 def _with_delta(budget: Budget, rho: Fraction, delta: object, questions: int) -> Share:
     """A rho with a delta for open keys: unless told, the same share of what the budget has for keys as of its rho, and at most a
-    quarter, so that as many questions fit by their deltas as by their rhos. Asked again for less, a question stays the same one."""
+    quarter, so that as many questions fit by their deltas as by their rhos. Asked again for less, a question stays the same.
+    """
     if delta is not None:
         told = positive("delta", delta, "a small chance such as 1e-7")
         return Share(None, rho, told, told)

@@ -71,7 +71,8 @@ class BudgetExceeded(DiscreetError):
             f"{name} {text(self.requested[name])} requested, {text(self.spent[name])} spent, {text(self.left[name])} left"
             for name in over[:3]
         )
-        return f"This would exceed the budget: {'; '.join(said)}. Ask for less, or stop here."
+        less = "with a smaller delta=, or list the keys" if over == ["delta"] else "for less"
+        return f"This would exceed the budget: {'; '.join(said)}. Ask {less}, or stop here."
 
 
 class LedgerRefused(DiscreetError):

@@ -6,7 +6,9 @@ import gc
 import os
 import signal
 import stat
+import subprocess
 import sys
+import tempfile
 import threading
 import traceback
 from collections.abc import Iterator
@@ -20,6 +22,7 @@ import pytest
 
 from discreet.engine.duckdb.session import RELATION, Session, exact_integers
 from discreet.engine.duckdb.sources import open_source
+from discreet.engine.duckdb.spill import Spill
 from discreet.errors import EngineError
 
 SECRET = "Zorblax-4711"
@@ -178,6 +181,34 @@ def test_the_spill_folder_is_private_and_removed(file: Path) -> None:
         del session
         gc.collect()
         assert not os.path.exists(folder)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="no locks that die with their process")
+def test_a_killed_process_leaves_no_spill_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two processes open a folder each and one is killed: the next to come removes that one's, and nothing else."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    code = "import sys; from discreet.engine.duckdb.spill import Spill; s = Spill(); print(s.path, flush=True); sys.stdin.read()"
+    opened = [
+        subprocess.Popen(
+            [sys.executable, "-c", code],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "TMPDIR": str(tmp_path)},
+        )
+        for _ in range(2)
+    ]
+    killed, living = [process.stdout.readline().strip() for process in opened if process.stdout]
+    (Path(killed) / "duckdb_temp_storage.tmp").write_text("rows")
+    stranger = tmp_path / "discreet-notes"
+    stranger.mkdir(mode=0o700)
+    opened[0].kill()
+    opened[0].communicate()
+    mine = Spill()
+    assert {path.name for path in tmp_path.iterdir()} == {Path(living).name, Path(mine.path).name, "discreet-notes"}
+    mine.remove()
+    opened[1].communicate("")
+    assert {path.name for path in tmp_path.iterdir()} == {"discreet-notes"}
 
 
 def test_a_closed_session_answers_nothing(file: Path) -> None:

@@ -46,7 +46,7 @@ _TYPES: dict[str, tuple[Callable[..., Column], tuple[str, ...], tuple[str, ...]]
     "category": (kinds.category, ("values",), ("missing",)),
     "boolean": (kinds.boolean, (), ("missing",)),
     "date": (kinds.date, ("lower", "upper"), ("missing", "format")),
-    "text": (kinds.text, (), ("missing",)),
+    "text": (kinds.text, (), ("missing", "length")),
 }
 
 _Table = Mapping[str, object]

@@ -46,7 +46,7 @@ source = {source}
 #   {{ type = "category", values = ["yes", "no"] }}                       others are missing
 #   {{ type = "boolean" }}
 #   {{ type = "date", lower = 2020-01-01, upper = 2026-12-31 }}
-#   {{ type = "text" }}                                                   groups of texts are chosen privately
+#   {{ type = "text", length = 100 }}                                     longer ones are cut; groups are chosen privately
 # and may say what a missing value becomes: missing = 0.
 # In texts, as in CSV, numbers are read as 1100.5 or 1,100.5 and days as 2026-01-31, and everything else is missing; unless a
 # declaration says how they are written: decimal = "," for 1.100,5 and format = "%d.%m.%Y" for 31.01.2026.

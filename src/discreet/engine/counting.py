@@ -115,7 +115,7 @@ class Counting:
         """``placed``: for every row its group i and its cell x."""
         number, join = ("keys.i", f" JOIN keys ON {keyed(len(groups.listed))}") if groups.listed else ("0", "")
         if cells.values is None:
-            away = f"(({new.value(cells.of)} - {_double(cells.first)}) / {_double(cells.width)})"
+            away = f"(({new.once(cells.of)} - {_double(cells.first)}) / {_double(cells.width)})"
             text = self._with(new, {"x": new.rounded(away, 0, cells.count - 1)}, groups)
             x, end = "x", " WHERE x IS NOT NULL"
         else:

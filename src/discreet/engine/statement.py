@@ -31,6 +31,7 @@ from discreet.schema.units import Person
 __all__ = ["Raw", "Statement", "quoted"]
 
 _CLEANED = '"cleaned rows"'
+_ONCE = "discreet value "
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,7 @@ class Statement:
     parameters: dict[str, object] = field(default_factory=dict)
     _cleaned: dict[str, str] = field(default_factory=dict)  # alias -> SQL, in the table of cleaned columns
     _values: dict[str, str] = field(default_factory=dict)  # a name in the question -> SQL of its value, numbers as doubles
+    _once: dict[str, str] = field(default_factory=dict)  # SQL -> its alias, of what is calculated before the lines are
 
     def bind(self, value: object) -> str:
         """A placeholder for a constant."""
@@ -71,6 +73,10 @@ class Statement:
             if name not in self._values:
                 self._values[name] = self._column(name)
         return write(expression, self._values, self.bind, self.dialect)
+
+    def once(self, expression: Expression) -> str:
+        """A name for the value of an expression that is needed several times over: engines look at every copy of a text anew."""
+        return self._once.setdefault(self.value(expression), f'"{_ONCE}{len(self._once)}"')
 
     def _column(self, name: str) -> str:
         column = self.schema.column(name)
@@ -112,9 +118,9 @@ class Statement:
                 return self._alias(expression.name, listed=listed is None or not {*listed} <= {*column.values})
             return self.value(expression)
         facts = infer(expression, facts_of(self.schema))
-        value = self.value(expression)
         if facts.kind != "number":
-            return value
+            return self.value(expression)
+        value = self.once(expression)
         if facts.step is not None:
             value = _scaled(f"floor({_scaled(value, 1 / facts.step)} + 0.5e0)", facts.step)
         return f"CASE WHEN {self.dialect.is_finite.format(number=value)} THEN {value} END"
@@ -152,7 +158,7 @@ class Statement:
             column = self.schema.columns[of.name]
             if (column.step if isinstance(column, Number) else 1) == measure.step:
                 return self._alias(of.name)
-        return self.rounded(f"{_scaled(self.value(of), 1 / measure.step)}", low, high)
+        return self.rounded(_scaled(self.once(of), 1 / measure.step), low, high)
 
     def rounded(self, number: str, low: int, high: int) -> str:
         """A double rounded to a whole number between two others, which no row can make fail; NaN is missing."""
@@ -172,13 +178,15 @@ class Statement:
             self._cleaned["person"] = self.dialect.clean_id(quoted(source), kind)
             wanted = {"person": f"{_CLEANED}.person", **wanted}
             tests.append(f"{_CLEANED}.person IS NOT NULL")
-        cleaned = ", ".join(f"{sql} AS {alias}" for alias, sql in self._cleaned.items()) or "1 AS nothing"
-        listed = ", ".join(f"{sql} AS {alias}" for alias, sql in wanted.items()) or "1 AS nothing"
         where = f" WHERE {' AND '.join(tests)}" if tests else ""
-        return (
-            f"WITH {_CLEANED} AS (SELECT {cleaned} FROM {self.raw.relation}),\n"
-            f"lines AS (SELECT {listed} FROM {_CLEANED}{joins}{where})"
-        )
+        text = f"WITH {_CLEANED} AS (SELECT {_listed(self._cleaned)} FROM {self.raw.relation}),\n"
+        if not self._once:
+            return f"{text}lines AS (SELECT {_listed(wanted)} FROM {_CLEANED}{joins}{where})"
+        later = {alias: sql for alias, sql in wanted.items() if f'"{_ONCE}' in sql}  # no name of a column is in there
+        first = {alias: sql for alias, sql in wanted.items() if alias not in later}
+        inner = _listed(first | {alias: sql for sql, alias in self._once.items()})
+        outer = _listed({alias: later.get(alias, alias) for alias in wanted})
+        return f"{text}lines AS (SELECT {outer} FROM (SELECT {inner} FROM {_CLEANED}{joins}{where}))"
 
     def _join(self, i: int) -> str:
         join = self.query.joins[i]
@@ -204,6 +212,11 @@ class Statement:
         )
         columns = ", ".join(f"t{j}.k AS key{j}" for j in range(len(tables)))
         return f"keys AS (SELECT {columns}, {number} AS i FROM {', '.join(tables)}{together})"
+
+
+def _listed(columns: Mapping[str, str]) -> str:
+    """A SELECT list of SQL by alias."""
+    return ", ".join(f"{sql} AS {alias}" for alias, sql in columns.items()) or "1 AS nothing"
 
 
 def _scaled(number: str, step: Fraction) -> str:

@@ -15,7 +15,7 @@ from discreet.plan.evaluate import infer
 from discreet.plan.expressions import Call, Expression, Literal, columns_of, substitute
 from discreet.plan.facts import Facts
 from discreet.plan.operations import OPERATIONS
-from discreet.plan.query import Best, Count, Distinct, Mode, Query, Variance
+from discreet.plan.query import Best, Count, Distinct, Mode, Query
 from discreet.plan.values import kind_of
 from discreet.schema.table import Schema
 from discreet.schema.units import Rows
@@ -76,11 +76,12 @@ def terms(expression: Expression) -> int:
 
 
 def _written(query: Query) -> Iterator[tuple[Expression, int]]:
-    """The expressions of a question over rows, and how often each is written where it stands."""
+    """The expressions of a question over rows, and how often each is written: whether it is missing may be counted apart, and
+    a sum for every candidate is more work than their terms say."""
     if query.where is not None:
         yield query.where, 1
     for key in query.keys:
-        yield key.of, 4
+        yield key.of, 1
         yield from ((Literal(value), 1) for value in key.values or ())
     yield from ((mine, 1) for join in query.joins for mine, _ in join.on)
     for output in query.outputs:
@@ -88,7 +89,7 @@ def _written(query: Query) -> Iterator[tuple[Expression, int]]:
         if isinstance(made, Best):
             yield from ((substitute(made.score, "candidate", candidate), 5) for candidate in made.candidates)
         elif not isinstance(made, Distinct) and made.of is not None:
-            yield made.of, 1 if isinstance(made, Count) else 16 if isinstance(made, Variance) else 6
+            yield made.of, 1 if isinstance(made, Count) else 2
 
 
 def _check_size(query: Query, facts: Mapping[str, Facts]) -> None:

@@ -84,16 +84,16 @@ def variance(
     Calculated in units of the largest distance from the middle, so that no square of a large number overflows.
     """
     most = (square.high + square.lift) * square.step**2
-    reach = float(most) ** 0.5
+    reach = float(most) ** 0.5 or 1.0
     count, first, second = sums[0], sums[1] / reach, sums[2] / reach / reach
     deviations = (spreads[0].deviation, spreads[1].deviation / reach, spreads[2].deviation / reach / reach)
     half = [spread.half(1 - _MISS / 3) for spread in spreads]
     halves = [half[0], half[1] / reach, half[2] / reach / reach]
-    lift = float(Fraction(square.lift, square.high + square.lift))
+    lift, ceiling = float(Fraction(square.lift, square.high + square.lift or 1)), 1.0 if most else 0.0
     fewest, largest = np.maximum(count - halves[0], 1e-300), np.maximum(count + halves[0], 1e-300)
     enough = count > max(halves[0], 0.5)
     size = np.where(enough, count, 1.0)
-    best = np.clip(lift + second / size - (first / size) ** 2, 0.0, 1.0)
+    best = np.clip(lift + second / size - (first / size) ** 2, 0.0, ceiling)
     top, bottom = second + halves[2], second - halves[2]
     inner, outer = np.maximum(np.abs(first) - halves[1], 0.0), np.abs(first) + halves[1]
     with np.errstate(over="ignore"):
@@ -102,11 +102,11 @@ def variance(
     slope = second / size - 2 * (first / size) ** 2
     parts = (deviations[2], 2 * np.abs(first / size) * deviations[1], np.abs(slope) * deviations[0])
     error = np.sqrt(sum((np.asarray(part) ** 2 for part in parts), np.zeros_like(size))) / size
-    best, error = np.where(enough, best, 0.5), np.where(enough, error, 0.5)
-    lower, upper = np.where(enough, np.clip(lower, 0, 1), 0.0), np.where(enough, np.clip(upper, 0, 1), 1.0)
+    best, error = np.where(enough, best, ceiling / 2), np.where(enough, error, ceiling / 2)
+    lower, upper = np.where(enough, np.clip(lower, 0, ceiling), 0.0), np.where(enough, np.clip(upper, 0, ceiling), ceiling)
     if not root:
-        whole = float(most)
-        return Estimate(best * whole, error * whole, lower * whole, upper * whole)
+        square_reach = float(most) or 1.0
+        return Estimate(best * square_reach, error * square_reach, lower * square_reach, upper * square_reach)
     deviation = np.sqrt(best)
     steep = np.sqrt(error)  # near 0 the root is steeper than any line: its error is that of the root itself
     error = error / np.maximum(2 * deviation, np.maximum(steep, 1e-300))

@@ -118,7 +118,8 @@ def _frame(query: Query, schema: Schema, keys: Keys) -> Frame:
 
 def _with_delta(budget: Budget, rho: Fraction, delta: object, questions: int) -> Share:
     """A rho with a delta for open keys: unless told, the same share of what the budget has for keys as of its rho, and at most a
-    quarter, so that as many questions fit by deltas as by rhos. Asked again for less, a question stays the same one."""
+    quarter, so that as many questions fit by their deltas as by their rhos. Asked again for less, a question stays the same.
+    """
     if delta is not None:
         told = positive("delta", delta, "a small chance such as 1e-7")
         return Share(None, rho, told, told)

@@ -9,10 +9,7 @@ table may be larger than memory. Whatever DuckDB says when it fails may quote a 
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 import threading
-import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -24,6 +21,7 @@ from discreet.engine.duckdb.cleaning import text_literal
 from discreet.engine.duckdb.patience import interruptible
 from discreet.engine.duckdb.raw_columns import quoted
 from discreet.engine.duckdb.sources import Source
+from discreet.engine.duckdb.spill import Spill
 from discreet.errors import EngineError
 
 if TYPE_CHECKING:
@@ -67,12 +65,11 @@ class Session:
         self._lock = threading.Lock()
         self._idle: list[duckdb.DuckDBPyConnection] = []
         self._busy: list[duckdb.DuckDBPyConnection] = []
-        self._folder = tempfile.mkdtemp(prefix="discreet-")  # made with mode 0700
-        self._removal = weakref.finalize(self, _remove, self._folder, self._process)
+        self._spill = Spill()
         settings = {
             **_SETTINGS,
             "memory_limit": memory or f"{_memory() // 2**20}MiB",
-            "temp_directory": self._folder,
+            "temp_directory": self._spill.path,
             "threads": str(threads or os.cpu_count() or 1),
         }
         failure = None
@@ -180,7 +177,7 @@ class Session:
                 while self._idle:
                     self._idle.pop().close()
             self._database.close()
-        self._removal()
+        self._spill.remove()
 
     def __enter__(self) -> Session:
         return self
@@ -236,8 +233,3 @@ def _memory() -> int:
         return min(_MOST_MEMORY, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * 3 // 5)
     except (AttributeError, ValueError, OSError):
         return _MOST_MEMORY
-
-
-def _remove(folder: str, process: int) -> None:
-    if os.getpid() == process:  # a forked child does not own the folder
-        shutil.rmtree(folder, ignore_errors=True)

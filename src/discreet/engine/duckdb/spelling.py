@@ -73,7 +73,10 @@ def as_text(raw: str, raw_type: str) -> str:
     if raw_type.startswith("DECIMAL") and not raw_type.endswith(",0)"):
         return f"rtrim(rtrim(CAST({raw} AS VARCHAR), '0'), '.')"
     if raw_type in STAMPS or raw_type in ZONED:
-        return f"CAST({moment(raw, raw_type)} AS VARCHAR)"
+        cell = moment(raw, raw_type)
+        far = f"CASE WHEN {cell} > {_FIRST} THEN 'infinity' ELSE '-infinity' END"
+        # DuckDB may write down all moments of a column before it asks which of them are needed, so none may be too early.
+        return f"CASE WHEN isinf({cell}) THEN {far} WHEN {cell} >= {_FIRST} THEN CAST(greatest({cell}, {_FIRST}) AS VARCHAR) END"
     if raw_type == MIXED:
         return f"COALESCE({', '.join(halves(raw))})"
     return f"TRY_CAST({raw} AS VARCHAR)"

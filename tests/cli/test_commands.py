@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 import sys
+import tempfile
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -158,6 +159,14 @@ def test_an_unforeseen_failure_shows_no_variables() -> None:
     assert "somebody" not in done.stderr
 
 
+@pytest.fixture
+def _lasting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The folder of this test is no temporary one, where less is compared."""
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+
+
+@pytest.mark.usefixtures("_lasting")
 def test_whose_budget_it_is(discreet: Run, people: str, capsys: pytest.CaptureFixture[str]) -> None:
     """A month later, elsewhere: refused until the owner says that they are the same people, or that they are others."""
     assert discreet("query", people, WARDS, "--epsilon", "1") == 0
@@ -185,6 +194,7 @@ def test_whose_budget_it_is(discreet: Run, people: str, capsys: pytest.CaptureFi
         assert discreet("ledger", "people", *wrong) == 2
 
 
+@pytest.mark.usefixtures("_lasting")
 def test_a_ledger_of_a_folder_that_is_gone_is_forgotten(discreet: Run, people: str, capsys: pytest.CaptureFixture[str]) -> None:
     Path("old").mkdir()
     for name in ("people.csv", people):

@@ -30,7 +30,8 @@ def counted(source: object, folder: Path) -> dict[str, int]:
     found = {}
     for name, column in DECLARED.items():
         budget, place = dp.Budget(epsilon=1000), folder / f"{len(list(folder.iterdir()))}.ledger"
-        with dp.Curator(source, unit=dp.rows(), columns={"x": column}, budget=budget, ledger=place, people=place.stem) as curator:
+        facts = {"unit": dp.rows(), "columns": {"x": column}, "budget": budget, "people": f"the people of {place.name}"}
+        with dp.Curator(source, ledger=place, **facts) as curator:
             found[name] = int(curator.sql("SELECT count(x) AS n FROM data", epsilon=1000).value)  # type: ignore[arg-type]
     return found
 

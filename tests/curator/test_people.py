@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pandas as pd
@@ -19,6 +20,13 @@ COUNT = "SELECT count(*) AS n FROM data"
 COLUMNS = {"age": dp.integer(0, 120)}
 TABLE = "patient,visitor,age\n" + "".join(f"p{i},v{i},{i % 90}\n" for i in range(50))
 PERSON = dp.person("patient", rows=1, groups=1)
+
+
+@pytest.fixture(autouse=True)
+def _lasting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The folders of these tests are no temporary ones, where less is compared."""
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
 
 
 def visits(folder: Path, *names: str) -> Path:

@@ -28,6 +28,13 @@ BUDGET, UNIT = Budget(epsilon=1), "every person by patient (add-remove)"
 COLUMNS = frozenset({"age", "ward"})
 
 
+@pytest.fixture(autouse=True)
+def _lasting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The folders of these tests are no temporary ones, where less is compared."""
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+
+
 def table(folder: Path, name: str = "jan.csv", person: str | None = "patient", columns: frozenset[str] = COLUMNS) -> Table:
     return Table(person, columns, str(folder / name), str(folder))
 
@@ -237,8 +244,7 @@ def test_a_deleted_ledger_counts_until_it_is_forgotten(tmp_path: Path) -> None:
     first.unlink()
     refused(lambda: opened(tmp_path / "second", table(tmp_path)), LedgerRefused, f'"{first}"', "discreet ledger forget first")
     first.parent.rmdir()
-    if not first.is_relative_to(os.path.realpath(tempfile.gettempdir())):
-        refused(lambda: opened(tmp_path / "second", table(tmp_path)), LedgerRefused, f'"{first}"', "discreet ledger forget first")
+    refused(lambda: opened(tmp_path / "second", table(tmp_path)), LedgerRefused, f'"{first}"', "discreet ledger forget first")
     forget(first)
     refused(lambda: forget(first), LedgerRefused, "Nobody remembers")
     opened(tmp_path / "second", table(tmp_path))
@@ -247,7 +253,6 @@ def test_a_deleted_ledger_counts_until_it_is_forgotten(tmp_path: Path) -> None:
 def test_a_folder_that_is_gone_counts_unless_it_was_a_temporary_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "gone"
     folder.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "elsewhere"))
     opened(folder / "first", table(folder))
     shutil.rmtree(folder)  # a drive that is not mounted looks like this
     refused(lambda: people.check(tmp_path / "second", "", table(tmp_path)), LedgerRefused, "first is missing")
@@ -255,8 +260,22 @@ def test_a_folder_that_is_gone_counts_unless_it_was_a_temporary_one(tmp_path: Pa
     people.check(tmp_path / "second", "", table(tmp_path))
 
 
-def test_a_moved_folder_takes_its_budget_along(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "elsewhere"))
+def test_what_is_tried_out_in_temporary_folders_is_compared_within_them_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As tests of somebody's own program do, one after the other, with the same made-up table."""
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    for name, about in (("a", table(tmp_path / "a")), ("b", table(tmp_path / "b"))):
+        opened(tmp_path / name / "first", about, "patients")
+        refused(lambda name=name: opened(tmp_path / name / "second", frame(), "patients"), LedgerRefused, "budget of patients")
+        refused(lambda name=name, about=about: opened(tmp_path / f"{name}.ledger", about), LedgerRefused, "the same file")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    refused(lambda: people.check(tmp_path / "c", "", frame()), LedgerRefused, "second budget")
+
+
+def test_a_moved_folder_takes_its_budget_along(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     opened(tmp_path / "a" / "first", table(tmp_path / "a"))
     (tmp_path / "a").rename(tmp_path / "b")

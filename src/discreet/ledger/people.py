@@ -5,7 +5,8 @@ the same people, and a second one for what looks like the same people is refused
 
 What looks like the same people is decided from public facts alone, never from a cell: the same file; the same folder and person
 column; or, wherever they are, the same person column and the same declared columns. Two ledgers whose owner says whose they are,
-in different words, are others. Under ``rows()``, where nobody has an id, only the same file is the same people.
+in different words, are others. Under ``rows()``, where nobody has an id, only the same file is the same people. In the system's
+temporary folder, where things are tried out, ledgers and tables are compared within their own folder only.
 
 The facts are kept in the user's state folder, beside the witnesses. Ledgers that were begun before, or by a colleague, keep their
 place; of those, the ones beside a table are found by their own first record.
@@ -147,7 +148,7 @@ def moved(ledger: Path, id: str) -> None:
 def _compare(kept: list[_Kept], ledger: Path, people: str, table: Table | None) -> None:
     """One name is one ledger; so is one table, and all that look like it, unless both ledgers say that they are others'."""
     ours = [one for one in kept if one.ledger == ledger]
-    others = [one for one in kept if one.ledger != ledger and _counts(one.ledger)]
+    others = [one for one in kept if one.ledger != ledger and _counts(one.ledger) and _near(one, ledger, table)]
     people = people or next((one.people for one in ours), "")
     for one in others:
         if people and one.people and alike(people, one.people):
@@ -162,9 +163,23 @@ def _compare(kept: list[_Kept], ledger: Path, people: str, table: Table | None) 
 
 def _counts(ledger: Path) -> bool:
     """Whether a remembered ledger still matters: a deleted one does, unless it went with a temporary folder."""
-    if not os.path.isdir(ledger.parent) and ledger.is_relative_to(os.path.realpath(tempfile.gettempdir())):
+    if not os.path.isdir(ledger.parent) and _is_temporary(ledger):
         return False
     return os.path.exists(ledger) or os.path.exists(witness.place(ledger))
+
+
+def _near(other: _Kept, ledger: Path, table: Table | None) -> bool:
+    if not _is_temporary(ledger) and not _is_temporary(other.ledger):
+        return True
+    beside = table is not None and table.folder is not None and table.folder == other.table.folder
+    return beside or ledger.parent == other.ledger.parent
+
+
+def _is_temporary(ledger: Path) -> bool:
+    try:
+        return ledger.is_relative_to(os.path.realpath(tempfile.gettempdir()))
+    except FileNotFoundError:  # there is no such folder
+        return False
 
 
 def _beside(kept: list[_Kept], ledger: Path, table: Table) -> Iterator[_Kept]:

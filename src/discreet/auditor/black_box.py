@@ -10,7 +10,7 @@ import numpy as np
 
 from discreet.auditor.betting import Wealth, gains
 from discreet.auditor.cage import Hand
-from discreet.auditor.claims import Claim, level, read_claim
+from discreet.auditor.claims import Claim, level, low_bits, read_claim
 from discreet.auditor.events import Event, clearest
 from discreet.auditor.features import Table
 from discreet.auditor.finding import Finding
@@ -65,14 +65,12 @@ def audit(
     claim, most, limit = read_claim(epsilon, delta, privacy), whole("draws", draws), level(error)
     if not callable(function):
         raise ParameterError("An audit runs a function of one input; write audit(lambda rows: ..., a, b, epsilon=1).")
-    if not isinstance(floats, str) or floats not in ("check", "ignore"):
-        raise ParameterError('The low bits of floats are looked at or left out; write floats="check" or floats="ignore".')
     started = time.monotonic()
     patience = math.inf if seconds is None else float(positive("seconds", seconds, "how long to try, such as 60"))
     memory = Memory(function)
     with Hand() as hand:
         sampler = Sampler(function, a, b, started + patience, hand)
-        table, guesses, book = Table(low_bits=floats == "check"), Guesses(), _Book(claim, limit)
+        table, guesses, book = Table(low_bits=low_bits(floats)), Guesses(), _Book(claim, limit)
         size = _FIRST
         while table.size < 2 * most and not sampler.over and not book.refuted:
             batch = sampler.take(min(size, 2 * most - table.size))

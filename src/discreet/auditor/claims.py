@@ -9,7 +9,7 @@ from discreet.errors import ParameterError
 from discreet.exact import probability, rational, up
 from discreet.privacy import Privacy
 
-__all__ = ["Claim", "read_claim"]
+__all__ = ["Claim", "level", "low_bits", "read_claim"]
 
 _MOST = 300  # e^epsilon must stay a float
 _SHARES = (1.0, 0.6, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001)  # of delta at epsilon = 0: where a curve is tried
@@ -40,6 +40,13 @@ def read_claim(epsilon: object, delta: object, privacy: object) -> Claim:
     if epsilon is None and isinstance(privacy, Privacy):
         return Claim(str(privacy), _points(privacy), up(at))
     raise ParameterError("An audit tests one claim: write epsilon=1 (and delta=1e-6), or privacy=dp.zcdp(0.5).")
+
+
+def low_bits(floats: object) -> bool:
+    """Whether the low bits of floats are looked at: naive noise leaks there, which one may want to leave out."""
+    if not isinstance(floats, str) or floats not in ("check", "ignore"):
+        raise ParameterError('The low bits of floats are looked at or left out; write floats="check" or floats="ignore".')
+    return floats == "check"
 
 
 def _points(privacy: Privacy) -> tuple[tuple[float, float], ...]:

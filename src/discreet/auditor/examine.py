@@ -20,7 +20,7 @@ from fractions import Fraction
 from discreet.auditor.black_box import audit
 from discreet.auditor.cage import Hand
 from discreet.auditor.cases import Case
-from discreet.auditor.claims import read_claim
+from discreet.auditor.claims import low_bits, read_claim
 from discreet.auditor.finding import Finding
 from discreet.auditor.memory import Memory
 from discreet.auditor.replays import Replays
@@ -71,6 +71,7 @@ def examine(
     chance = probability("error", error, zero=False, hint="a small chance such as 0.05")
     started, patience = time.monotonic(), float(positive("seconds", seconds, "how long to try, such as 60"))
     whole("draws", draws)
+    low_bits(floats)
     if not cases:
         raise ParameterError("There is no pair to audit; write pairs = [([1, 2], [1])].")
     curve = approximate(epsilon, delta) if privacy is None else privacy

@@ -41,13 +41,6 @@ class Format(StrEnum):
     json = "json"
 
 
-class Floats(StrEnum):
-    """Whether the low bits of numbers are looked at."""
-
-    check = "check"
-    ignore = "ignore"
-
-
 def run(
     target: Annotated[str, typer.Argument(help="A function of one input, such as count.py::noisy_count.", show_default=False)],
     claim: Annotated[str, typer.Option(help="What is claimed: epsilon=1, epsilon=1,delta=1e-6, rho=0.5 or mu=1.")],
@@ -66,8 +59,8 @@ def run(
     ] = None,
     error: Annotated[float, typer.Option(help="The chance to refute a claim that is true.")] = 0.05,
     floats: Annotated[
-        Floats, typer.Option(help="Look at the low bits of floating-point numbers, in which naive noise leaks, or ignore them.")
-    ] = Floats.check,
+        str, typer.Option(help="check the low bits of floating-point numbers, in which naive noise leaks, or ignore them.")
+    ] = "check",
     format: Annotated[Format, typer.Option(help="A text to read, or JSON.")] = Format.text,
     html: Annotated[Path | None, typer.Option(help="Also write a page with the trade-off curve and a script.")] = None,
 ) -> None:
@@ -109,7 +102,7 @@ def run(
             draws=draws,
             seconds=seconds,
             error=error,
-            floats=floats.value,
+            floats=floats,
             schema=facts,
             name=target,
             source=script_for((file, name), *([] if pairs is None else [split(pairs)[0]])),

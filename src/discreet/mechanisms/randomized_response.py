@@ -26,7 +26,7 @@ from discreet.mechanisms.values import Number
 from discreet.noise.coins import Chance, bernoulli, uniform
 from discreet.noise.lazy import Integers, Reals
 from discreet.privacy import Privacy
-from discreet.privacy.losses import Box, Response
+from discreet.privacy.losses import Response
 
 __all__ = ["Estimate", "RandomizedResponse"]
 
@@ -121,8 +121,7 @@ class RandomizedResponse:
     @property
     def privacy(self) -> Privacy:
         """Pure and local: one person's answer against any other answer of the same person."""
-        options = len(self.options)
-        return Privacy.of(Box(self.epsilon) if options == 2 else Response(self.epsilon, options))
+        return Privacy.of(Response(self.epsilon, len(self.options)))
 
     def release(self, value: Hashable | Sequence[Hashable] | NDArray[np.generic]) -> Hashable | NDArray[np.generic]:
         """One randomised report for one answer, an array of reports for a list or array of answers (one a person)."""

@@ -125,7 +125,10 @@ class Privacy:
             raise ParameterError(f"A Renyi order must be above 1, not {alpha}; write a number such as 2.")
         if composition.disclosure(self.parts):
             return math.inf
-        x = float(order - 1)
+        x = up(order - 1)  # divergences grow with the order
+        if x == math.inf:
+            most = [composition.supremum(parts) for parts in composition.directions(self.parts)]
+            return max(math.inf if largest is None else up(largest) for largest in most)
         both = (composition.log_moment_bound(parts, x) for parts in composition.directions(self.parts))
         return max(0.0, *(bound / x * (1 + 2.0**-50) for bound in both)) if self.parts else 0.0
 

@@ -44,6 +44,7 @@ def _exact(facts: Facts, name: str) -> Fraction:
 
 _READERS: dict[str, Callable[[Facts], Loss]] = {
     "approximate": lambda f: kinds.Box(_exact(f, "epsilon"), _exact(f, "delta")),
+    "leak": lambda f: kinds.Leak(_exact(f, "epsilon"), _exact(f, "delta")),
     "randomized response": lambda f: kinds.Response(_exact(f, "epsilon"), int(f["options"])),
     "Laplace": lambda f: kinds.Laplace(_exact(f, "epsilon")),
     "discrete Laplace": lambda f: kinds.DiscreteLaplace(int(f["sensitivity"]), _exact(f, "scale")),

@@ -37,7 +37,7 @@ def read_loss(facts: Facts) -> Loss:
 
 def _exact(facts: Facts, name: str) -> Fraction:
     value = Fraction(facts[name])
-    if value < 0 or (name in ("delta", "rate") and value > 1):
+    if value < 0 or (name == "delta" and value > 1) or (name == "rate" and not 0 < value < 1):
         raise ParameterError(f"A stored guarantee has an impossible {name}; give what Privacy.to_json() wrote.")
     return value
 

@@ -128,7 +128,8 @@ def _rough(parts: Parts, saddle: Saddle, points: float, *, top: bool) -> list[tu
     for loss, count in parts:
         own = step if same or not loss.divisor else loss.divisor / max(1, math.ceil(2 * float(loss.divisor) / float(step)))
         atoms = loss.lattice(own, up=top)
-        assert atoms is not None
+        if atoms is None:  # too many points
+            return None
         if not same and loss.divisor:
             atoms = rounded_atoms(atoms, step, up=top)
         laws.append((atoms, count))

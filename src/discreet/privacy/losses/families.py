@@ -9,6 +9,7 @@ from itertools import pairwise
 
 from discreet.balls import arb, lower
 from discreet.errors import ParameterError
+from discreet.exact import down
 from discreet.privacy.losses.base import UNIT, Atoms, Complex, Loss, Reals
 from discreet.privacy.losses.boxes import Box
 from discreet.privacy.losses.gaussian import Gaussian
@@ -77,7 +78,7 @@ class Renyi(Moments):
 
     def log_moment(self, x: float) -> float:
         knots = [(0.0, 0.0)] + [(float(order - 1), float((order - 1) * value)) for order, value in self.divergences]
-        if x > knots[-1][0]:
+        if x > down(self.divergences[-1][0] - 1):
             return math.inf
         for (left, low), (right, high) in pairwise(knots):
             if left <= x <= right:

@@ -180,7 +180,7 @@ def _sampled_list(loss: SampledLattice, up: bool) -> Listed:
     """
     law, q, keep = loss.base.pieces(up=up), float(loss.rate), float(1 - loss.rate)
     assert law is not None
-    far = float(np.abs(law.losses).max())
+    far, largest = float(np.abs(law.losses).max(initial=0.0)), float(law.losses.max(initial=-_NO_PRIVACY))
     with np.errstate(under="ignore"):
         other = np.exp(np.log(law.mass) - law.losses)
         mixed = keep * other + q * law.mass
@@ -195,7 +195,7 @@ def _sampled_list(loss: SampledLattice, up: bool) -> Listed:
     if loss.adding:
         losses, mixed = -losses[::-1], other[::-1]
     held = mixed > 0
-    slope = 1 / (1 + keep / q * math.exp(-float(law.losses[-1])))
+    slope = 1 / (1 + keep / q * math.exp(-largest))
     return Listed(
         losses[held],
         mixed[held],

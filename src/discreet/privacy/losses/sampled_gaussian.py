@@ -140,7 +140,7 @@ class SampledGaussian(Loss):
     def divisor(self) -> Fraction:
         return Fraction(0)  # any step will do
 
-    def lattice(self, step: Fraction | None, *, up: bool) -> Atoms:
+    def lattice(self, step: Fraction | None, *, up: bool) -> Atoms | None:
         """Cells by normal distribution functions; at both ends the rest of the mass goes to the safe side.
 
         At an edge with loss o, e^o = 1 - q + q f, f = 1 + (e^o - 1) / q. So a cell's surplus is q (P - f Q), f at its left, and
@@ -153,6 +153,8 @@ class SampledGaussian(Loss):
         ends = sign * _log_shifted(np.array([-9.0, mu + 9.0]), mu, q, keep, 0.0)[0]
         first = math.floor(float(ends.min()) / width) - 1
         last = math.floor(float(self.pure or Fraction(float(ends.max()))) / width) + 1
+        if last - first > _MOST_CELLS:
+            return None
         outer = sign * np.arange(first, last + 1) * width
         f = 1 + np.expm1(outer) / q
         with np.errstate(divide="ignore"):
@@ -234,6 +236,7 @@ def _log_shifted(z: Reals, mu: float, rate: float, keep: float, angle: float) ->
 
 
 _SHARES = np.geomspace(1e-3, 1.0, 14)  # of the largest height tried in ``decay``
+_MOST_CELLS = 1 << 20
 _FARTHEST = 2000.0  # standard deviations: tilts that look farther out are of no use
 
 

@@ -161,10 +161,11 @@ def _vanishes(loss: Loss) -> bool:
 
 
 def _delta(parts: Parts, epsilon: Fraction, *, top: bool) -> float:
+    most = supremum(parts)
     parts = _worst(parts) if top else parts
     if not parts:
         return 0.0
-    sure, most = disclosure(parts, top=top), supremum(parts)
+    sure = disclosure(parts, top=top)
     if sure == 1 or (most is not None and epsilon >= most):
         return up(sure) if top else down(sure)
     e = down(epsilon) if top else up(epsilon)  # delta falls in epsilon
@@ -178,10 +179,11 @@ def _delta(parts: Parts, epsilon: Fraction, *, top: bool) -> float:
 
 
 def _epsilon(parts: Parts, delta: Fraction, near: float | None, *, top: bool) -> float:
+    largest = supremum(parts, top=top)
     parts = _worst(parts) if top else parts
     if not parts:
         return 0.0
-    sure, largest = disclosure(parts, top=top), supremum(parts, top=top)
+    sure = disclosure(parts, top=top)
     most = math.inf if largest is None else up(largest) if top else down(largest)
     if delta <= sure:
         return most if delta == sure else math.inf

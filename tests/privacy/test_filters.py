@@ -349,7 +349,12 @@ def test_guarantees_are_the_totals() -> None:
     assert PureFilter(epsilon=3).guarantee == pure(3)
     assert ApproximateFilter(epsilon=3, delta=1e-6).guarantee == approximate(3, 1e-6)
     assert ConcentratedFilter(rho=0.5).guarantee == zcdp(0.5)
-    assert ConcentratedFilter(rho=0.5, delta=1e-6).guarantee == zcdp(0.5) + approximate(0, 1e-6)
+    whole, stated = ConcentratedFilter(rho=0.5, delta=1e-6).guarantee, zcdp(0.5) + approximate(0, 1e-6)
+    assert whole.epsilon_bounds(1e-5) == stated.epsilon_bounds(1e-5)
+    assert whole.delta_bounds(2) == stated.delta_bounds(2)
+    assert Privacy.from_json(whole.to_json()) == whole
+    with pytest.raises(ParameterError, match="group law"):  # approximate zCDP has none that is proved
+        whole.group(2)
     assert RenyiFilter({2: 1, 16: 3}).guarantee == renyi({2: 1, 16: 3})
     assert GaussianFilter(mu=0.5).guarantee == gdp(0.5)
     # A leak is added on top of what remains of delta.

@@ -27,7 +27,7 @@ from discreet.mechanisms.values import Number
 from discreet.noise.coins import Chance, bernoulli, uniform
 from discreet.noise.lazy import Integers, Reals
 from discreet.privacy import Privacy
-from discreet.privacy.losses import Box, Response
+from discreet.privacy.losses import Response
 from discreet.privacy.neighbours import Neighbours, read_neighbours
 
 __all__ = ["Estimate", "RandomizedResponse"]
@@ -130,8 +130,7 @@ class RandomizedResponse:
     @property
     def privacy(self) -> Privacy:
         """Pure: one answer against any other. ``neighbours="local"`` says that it is one person's own, given at home."""
-        options = len(self.options)
-        return Privacy.of(Box(self.epsilon) if options == 2 else Response(self.epsilon, options), self.neighbours)
+        return Privacy.of(Response(self.epsilon, len(self.options)), self.neighbours)
 
     def release(self, value: Hashable | Sequence[Hashable] | NDArray[np.generic]) -> Hashable | NDArray[np.generic]:
         """One randomised report for one answer, an array of reports for a list or array of answers (one a person)."""

@@ -15,7 +15,7 @@ from functools import lru_cache
 
 from discreet.exact import down, up
 from discreet.privacy.contour import Parts, find_saddle
-from discreet.privacy.losses import BoundedRange, Concentrated, Family, Gaussian, Loss, Moments
+from discreet.privacy.losses import BoundedRange, Box, Concentrated, Family, Gaussian, Loss, Moments
 from discreet.privacy.moments import disclosure, log, log_moment_bound, moment_delta, moment_epsilon
 from discreet.privacy.roads import Bound, closed_delta, pair_bound
 
@@ -30,6 +30,8 @@ __all__ = [
     "supremum",
     "tradeoff",
 ]
+
+_NOTHING = Fraction(1, 2**400)
 
 
 def canonical(parts: Parts) -> Parts:
@@ -93,13 +95,14 @@ def epsilon_bounds(parts: Parts, delta: Fraction) -> tuple[float, float]:
     return min(low, high), high
 
 
-def supremum(parts: Parts) -> Fraction | None:
-    """The largest finite loss, not below the truth; None where there is none."""
+def supremum(parts: Parts, *, top: bool = True) -> Fraction | None:
+    """The largest finite loss, not below the truth (``top``) or not above it; None where there is none."""
     total = Fraction(0)
     for loss, count in parts:
-        if loss.pure is None:
+        largest = loss.pure if top else loss.pure_below
+        if largest is None:
             return None
-        total += count * loss.pure
+        total += count * largest
     return total
 
 
@@ -133,23 +136,37 @@ def directions(parts: Parts) -> list[Parts]:
 
 def _worst(parts: Parts) -> Parts:
     """What bounds each family from above."""
-    return canonical(tuple((loss.worst if isinstance(loss, Family) else loss, count) for loss, count in parts))
+    return canonical(tuple((_bounding(loss), count) for loss, count in parts))
+
+
+def _bounding(loss: Loss) -> Loss:
+    if isinstance(loss, Family):
+        return _bounding(loss.worst)
+    return Box(_NOTHING, max(loss.infinity, loss.reverse.infinity)) if _vanishes(loss) else loss
 
 
 def _members(parts: Parts) -> Parts:
     """What each family attains."""
-    return canonical(tuple((loss.member, count) for loss, count in parts))
+    members = [(loss.member, count) for loss, count in parts]
+    return canonical(tuple((Box(Fraction(0), loss.infinity) if _vanishes(loss) else loss, count) for loss, count in members))
+
+
+def _vanishes(loss: Loss) -> bool:
+    """Whether its losses would be lost among the doubles: then it lies between no loss at all and one that is not."""
+    both = (loss.pure, loss.reverse.pure)
+    return all(largest is not None and 0 < largest < _NOTHING for largest in both)
 
 
 # One direction, one side of the bracket.
 
 
 def _delta(parts: Parts, epsilon: Fraction, *, top: bool) -> float:
+    most = supremum(parts)
     parts = _worst(parts) if top else parts
     if not parts:
         return 0.0
-    sure, most = disclosure(parts, top=top), supremum(parts)
-    if most is not None and epsilon >= most:
+    sure = disclosure(parts, top=top)
+    if sure == 1 or (most is not None and epsilon >= most):
         return up(sure) if top else down(sure)
     e = down(epsilon) if top else up(epsilon)  # delta falls in epsilon
     answers = [1.0 if top else 0.0]
@@ -162,10 +179,11 @@ def _delta(parts: Parts, epsilon: Fraction, *, top: bool) -> float:
 
 
 def _epsilon(parts: Parts, delta: Fraction, near: float | None, *, top: bool) -> float:
+    largest = supremum(parts, top=top)
     parts = _worst(parts) if top else parts
     if not parts:
         return 0.0
-    sure, largest = disclosure(parts, top=top), supremum(parts)
+    sure = disclosure(parts, top=top)
     most = math.inf if largest is None else up(largest) if top else down(largest)
     if delta <= sure:
         return most if delta == sure else math.inf

@@ -32,7 +32,7 @@ from discreet.calls import called_as
 from discreet.errors import BudgetExceeded, ParameterError
 from discreet.exact import positive, probability, rational, root_up
 from discreet.privacy.guarantee import Privacy
-from discreet.privacy.losses import Box, Concentrated, Gaussian, Loss, Renyi
+from discreet.privacy.losses import Box, Concentrated, Gaussian, Leak, Loss, Renyi
 from discreet.privacy.neighbours import Neighbours, read_neighbours, share_neighbours
 from discreet.privacy.prices import Price, add, as_approximate, as_concentrated, as_divergence
 
@@ -204,9 +204,9 @@ class ConcentratedFilter(Filter):
 
     @property
     def guarantee(self) -> Privacy:
-        """With probability delta anything, else rho-zCDP. With a delta, not for groups: spend ``p.group(k)`` instead."""
+        """With probability delta anything, else rho-zCDP. With a delta, groups are refused: spend ``p.group(k)`` instead."""
         rho, delta = self.total.values()
-        return self._stated(Privacy(((Concentrated(rho), 1), (Box(Fraction(0), delta), int(delta > 0)))))
+        return self._stated(Privacy(((Concentrated(rho), 1), (Leak(Fraction(0), delta), int(delta > 0)))))
 
 
 @called_as("{2: 0.1, 8: 0.5}")

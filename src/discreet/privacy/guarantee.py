@@ -173,9 +173,14 @@ class Privacy:
             raise ParameterError(f"A Renyi order must be above 1, not {alpha}; write a number such as 2.")
         if composition.disclosure(self.parts):
             return math.inf
-        x = float(order - 1)
-        both = (composition.log_moment_bound(parts, x) for parts in composition.directions(self.parts))
-        return max(0.0, *(bound / x * (1 + 2.0**-50) for bound in both)) if self.parts else 0.0
+        if not self.parts:
+            return 0.0
+        x, bounds = up(order - 1), [0.0]  # divergences grow with the order, up to the largest loss
+        for parts in composition.directions(self.parts):
+            largest = composition.supremum(parts)
+            moment = composition.log_moment_bound(parts, x) / x * (1 + 2.0**-50) if x < math.inf else math.inf
+            bounds.append(moment if largest is None else min(moment, up(largest)))
+        return max(bounds)
 
     @property
     def rho(self) -> float:

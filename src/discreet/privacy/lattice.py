@@ -7,15 +7,17 @@ to all mass, is relative to the answer.
 
 **Rounding.** Every output of a radix-2^k FFT is a sum of all inputs, each multiplied by one rounded factor and added once a
 level: its error is at most 16 log2(n) units of the inputs' sum (a level costs at most 8 roundings). So |F_i| is known to r_i =
-16 log2(n) units plus the masses' own relative error, products and powers to prod (|F_i| + r_i)^k_i - prod |F_i|^k_i, and f to
-the mean of those errors plus 16 log2(n) units of the mean of |F|. Sums of n terms of one sign add n units, exponentials 64 + 8
-|x l| units.
+16 log2(n) units plus the masses' own relative error; products and powers to prod (|F_i| + r_i)^k_i - prod |F_i|^k_i and (16 +
+4 m) (k + 4) units for m logarithms and their sum (as for the contour), never more than 1 + |product|; f to the mean of those
+errors plus 16 log2(n) units of the mean of |F|. Sums of n terms of one sign add n units, exponentials 64 + 8 |x l| units; e^K
+is known to e^ the error of K.
 
 Losses are where they are said to be within ``blur``, so delta is asked for at an epsilon moved by as much, to the safe side.
 
-**Wrapping.** The window leaves out tilted mass of at most 2^-60 on either side (Chernoff, on the atoms themselves). Wrapped
-mass only adds to f inside; the lower bound subtracts 2^-59 times the largest weight. Mass above the window that should count
-is at most 2^-60 times the weight there.
+**Wrapping.** The window leaves out tilted mass of at most 2^-60 on either side (Chernoff, on the atoms themselves, what their
+moments may err by added). Wrapped mass only adds to f inside; the lower bound subtracts 2^-59 times the largest weight. Mass
+outside of the window that should count where it is, above or (for an epsilon below the window) below it, is at most 2^-59 and
+weighs at most 1.
 """
 
 from __future__ import annotations
@@ -48,6 +50,11 @@ class Convolution:
     blur: float  # how far a loss may be from where it is said to be
     whole: bool  # the window holds the whole support
 
+    def __post_init__(self) -> None:
+        numbers = (self.error, self.tilt, self.log_scale, self.scale_error, self.blur, float(self.law.sum()))
+        if not all(map(math.isfinite, (*numbers, float(self.losses[0]), float(self.losses[-1])))):
+            raise ArithmeticError("a convolution of numbers that are none")
+
     def delta(self, epsilon: float, *, up: bool) -> float:
         """A bound on the finite part of delta(epsilon), from above or below."""
         epsilon += (-1 if up else 1) * (self.blur + 4 * UNIT * abs(epsilon))  # delta falls in epsilon
@@ -58,14 +65,15 @@ class Convolution:
         weights = np.exp(-self.tilt * (losses - epsilon)) * -np.expm1(epsilon - losses)
         total = float(law @ weights)
         largest = self.tilt**self.tilt / (self.tilt + 1) ** (self.tilt + 1) if self.tilt < 100 else 1 / self.tilt
-        spill = 0.0 if self.whole else _LEFT_OUT * (1.0 if up else 2 * largest)
+        spill = 0.0 if self.whole else 2 * _LEFT_OUT * (1.0 if up else largest)
         if up and stop < self.losses.size:
             spill += math.exp(-60) * (1 + 2.0**-20)
         exponent = self.log_scale - self.tilt * epsilon
         phases = 16 * self.tilt * (abs(float(self.losses[-1])) + abs(epsilon)) + 512 * abs(self.log_scale)
         slack = (law.size + 256 + phases) * UNIT + self.scale_error
-        scale = math.exp(min(exponent, 700.0))
-        return scale * (total + spill) * (1 + slack) if up else max(0.0, scale * (total * (1 - slack) - spill))
+        if up:
+            return (total + spill) * math.exp(exponent + slack) if exponent + slack < 700 else math.inf
+        return max(0.0, total * math.exp(-slack) - spill) * math.exp(min(exponent, 700.0)) * (1 - 16 * UNIT)
 
 
 def convolve(parts: Sequence[tuple[Atoms, int]], tilt: float) -> Convolution | None:
@@ -75,6 +83,8 @@ def convolve(parts: Sequence[tuple[Atoms, int]], tilt: float) -> Convolution | N
     first = sum((count * atoms.first for atoms, count in parts), Fraction(0))
     tilted = [(_Tilted.of(atoms, tilt), count, int(atoms.step / step)) for atoms, count in parts]
     span = sum(count * (atoms.mass.size - 1) * int(atoms.step / step) for atoms, count in parts)
+    if not 0 < h < math.inf or not all(math.isfinite(law.log_scale) and law.error < 1 for law, _, _ in tilted):
+        return None
     low, high = _window(tilted, h, span)
     size = 1 << max(3, (high - low).bit_length())
     if size > _MOST_POINTS:
@@ -84,29 +94,32 @@ def convolve(parts: Sequence[tuple[Atoms, int]], tilt: float) -> Convolution | N
     level = 16 * math.log2(size) * UNIT
     log_law, log_bound = np.zeros(size // 2 + 1, dtype=np.complex128), np.zeros(size // 2 + 1)
     scale = scale_error = 0.0
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         for law, count, stride in tilted:
             folded = np.zeros(size)
-            np.add.at(folded, (np.arange(law.weights.size) * stride) % size, law.weights)
+            np.add.at(folded, (np.arange(law.weights.size) * (stride % size)) % size, law.weights)
             spectrum = np.fft.rfft(folded)
-            log_law += count * np.log(spectrum)
-            log_bound += count * np.log(np.abs(spectrum) + level + law.error)
+            log_law += float(count) * np.log(spectrum)
+            log_bound += float(count) * np.log(np.abs(spectrum) + level + law.error)
             scale += count * law.log_scale
             scale_error += count * law.error
         product = np.exp(log_law)
-    product[~np.isfinite(product)] = 0.0
-    bound = np.exp(np.minimum(log_bound, 1.0))
-    counts = sum(count for _, count, _ in tilted)
-    noise = np.maximum(bound - np.abs(product), 0.0) + 16 * (counts + 4) * UNIT * bound
+        product[~np.isfinite(product)] = 0.0
+        bound = np.exp(np.minimum(log_bound, 50.0))
+    units = (16 + 4 * len(parts)) * (float(sum(count for _, count, _ in tilted)) + 4) * UNIT
+    noise = np.minimum(np.maximum(bound - np.abs(product), 0.0) + units * bound, 1 + np.abs(product))
     both = np.full(size // 2 + 1, 2.0)
     both[0] = both[-1] = 1.0  # every other frequency stands for two
-    error = float(both @ (noise + level * bound)) / size
-    blur = sum(count * atoms.blur for atoms, count in parts) + 4 * UNIT * (abs(float(first)) + h * (abs(low) + size))
+    error = float(both @ (noise + level * np.minimum(bound, 1 + np.abs(product)))) / size
+    start = float(first + low * step)
+    blur = sum(count * atoms.blur for atoms, count in parts) + 4 * UNIT * (abs(start) + h * size)
     circle = np.fft.irfft(product, size)
-    points = low + np.arange(size)
-    losses: Reals = float(first) + h * points.astype(np.float64)
-    law_out = np.maximum(circle[points % size], 0.0)
-    return Convolution(losses, law_out, error * (1 + 2.0**-20), tilt, scale, scale_error, blur, size > span)
+    losses: Reals = start + h * np.arange(size, dtype=np.float64)
+    law_out = np.maximum(circle[(low % size + np.arange(size)) % size], 0.0)
+    try:
+        return Convolution(losses, law_out, error * (1 + 2.0**-20), tilt, scale, scale_error, blur, size > span)
+    except ArithmeticError:
+        return None
 
 
 @dataclass(frozen=True)
@@ -127,19 +140,19 @@ class _Tilted:
         index = np.arange(weights.size) * float(atoms.step)
         mean = float(weights @ index)
         spread = math.sqrt(max(float(weights @ (index - mean) ** 2), 0.0))
-        rounding = (
-            (weights.size + 64) * UNIT
-            + 8 * UNIT * float(weights @ (np.abs(exponents) - np.maximum(atoms.log_mass, -800)))
-            + 8 * UNIT * abs(top)
-        )
-        return cls(weights, top + math.log(total), atoms.error + rounding, mean, spread)
+        rounding = (weights.size + 64 + 8 * tilt * float(np.abs(atoms.losses).max()) + 8 * abs(top)) * UNIT
+        return cls(weights, top + math.log(total), atoms.doubt(weights) + rounding, mean, spread)
 
     def log_tail(self, step: float, power: float) -> float:
-        """ln E[e^(power * (position - mean))] of one draw, position counted from the first atom."""
+        """ln E[e^(power * (position - mean))] of one draw, position counted from the first atom, from above."""
         held = self.weights > 0
-        exponents = power * (np.flatnonzero(held) * step - self.mean) + np.log(self.weights[held])
+        logs, place = np.log(self.weights[held]), np.flatnonzero(held) * step
+        exponents = power * (place - self.mean) + logs
         top = float(exponents.max())
-        return top + math.log(float(np.exp(exponents - top).sum()))
+        terms = np.exp(exponents - top)
+        total = float(terms.sum())
+        lengths = float(terms @ (8 * abs(power) * (place + self.mean) - 4 * logs)) / total
+        return top + math.log(total) + self.error + (held.size + 64 + lengths + 4 * abs(top)) * UNIT
 
 
 def _window(tilted: Sequence[tuple[_Tilted, int, int]], h: float, span: int) -> tuple[int, int]:
@@ -154,7 +167,8 @@ def _window(tilted: Sequence[tuple[_Tilted, int, int]], h: float, span: int) -> 
             log_moment = sum(count * law.log_tail(h * stride, p) for law, count, stride in tilted)
             best = min(best, (log_moment + 42.0) / abs(p))
         ends.append(mean + side * best)
-    low, high = math.floor(ends[0] / h), math.ceil(ends[1] / h)
+    margin = 8 * UNIT * (mean + abs(ends[0]) + abs(ends[1]))
+    low, high = math.floor((ends[0] - margin) / h) - 1, math.ceil((ends[1] + margin) / h) + 1
     return max(low, 0), min(max(high, low + 8), span)
 
 

@@ -25,11 +25,13 @@ def disclosure(parts: Parts, *, top: bool = True) -> Fraction:
         return Fraction(0)
     if len(leaks) == 1 and leaks[0][1] == 1:
         return leaks[0][0]
+    if any(chance == 1 for chance, _ in leaks):
+        return Fraction(1)
     with precision(256):
-        kept = ball(1)
+        kept = ball(0)  # ln of the chance that nothing is disclosed
         for chance, count in leaks:
-            kept *= ball(1 - chance) ** count
-        return min(Fraction(1), max(Fraction(0), Fraction(upper(1 - kept) if top else lower(1 - kept))))
+            kept += count * (-ball(chance)).log1p()
+        return min(Fraction(1), max(Fraction(0), Fraction(upper(-kept.expm1()) if top else lower(-kept.expm1()))))
 
 
 def log_moment_bound(parts: Parts, x: float) -> float:
@@ -38,6 +40,7 @@ def log_moment_bound(parts: Parts, x: float) -> float:
     total = 0.0
     for loss, count in parts:
         k = loss.log_moment(x)
+        k += loss.rounding(x, 0.0) if math.isfinite(k) else 0.0
         if loss.rho is not None and (isinstance(loss, BoundedRange) or math.isinf(k)):
             k = min(k, float(loss.rho) * x * (x + 1))
         total += count * k
@@ -46,7 +49,8 @@ def log_moment_bound(parts: Parts, x: float) -> float:
 
 def moment_delta(parts: Parts, e: float) -> float:
     best = _lowest(lambda x: log_moment_bound(parts, x) - x * e + _chernoff(x))
-    return min(1.0, up(disclosure(parts)) + math.exp(min(0.0, best + 2.0**-40 * (1 + abs(best)))) * (1 + 2.0**-50) + 5e-324)
+    finite = math.exp(min(0.0, best + 2.0**-40 * (1 + abs(best))))
+    return min(1.0, (up(disclosure(parts)) + finite) * (1 + 2.0**-50) + 5e-324)
 
 
 def moment_epsilon(parts: Parts, delta: Fraction) -> float:
@@ -61,22 +65,31 @@ def _chernoff(x: float) -> float:
 
 
 def _lowest(height: Callable[[float], float]) -> float:
-    """The least value over x from e^-60 to e^20, by golden section of ln x."""
+    """The least value over x from e^-60 to e^20, by golden section of ln x; an order without a number says nothing."""
+
+    def at(log_x: float) -> float:
+        try:
+            value = height(math.exp(log_x))
+        except ArithmeticError:  # beyond the doubles
+            return math.inf
+        return math.inf if math.isnan(value) else value
+
     low, high, ratio = -60.0, 20.0, (math.sqrt(5) - 1) / 2
     left, right = high - ratio * (high - low), low + ratio * (high - low)
-    f_left, f_right = height(math.exp(left)), height(math.exp(right))
+    f_left, f_right = at(left), at(right)
     while high - low > 1e-4:
         if f_left <= f_right:
             high, right, f_right = right, left, f_left
             left = high - ratio * (high - low)
-            f_left = height(math.exp(left))
+            f_left = at(left)
         else:
             low, left, f_left = left, right, f_right
             right = low + ratio * (high - low)
-            f_right = height(math.exp(right))
+            f_right = at(right)
     return min(f_left, f_right)
 
 
 def log(value: Fraction) -> float:
-    """The natural logarithm of a rational of any size."""
-    return math.log(value.numerator) - math.log(value.denominator)
+    """The natural logarithm of a rational of any size, to a unit or two."""
+    with precision(128):
+        return float(ball(value).log())

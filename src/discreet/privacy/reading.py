@@ -37,13 +37,14 @@ def read_loss(facts: Facts) -> Loss:
 
 def _exact(facts: Facts, name: str) -> Fraction:
     value = Fraction(facts[name])
-    if value < 0 or (name in ("delta", "rate") and value > 1):
+    if value < 0 or (name == "delta" and value > 1) or (name == "rate" and not 0 < value < 1):
         raise ParameterError(f"A stored guarantee has an impossible {name}; give what Privacy.to_json() wrote.")
     return value
 
 
 _READERS: dict[str, Callable[[Facts], Loss]] = {
     "approximate": lambda f: kinds.Box(_exact(f, "epsilon"), _exact(f, "delta")),
+    "leak": lambda f: kinds.Leak(_exact(f, "epsilon"), _exact(f, "delta")),
     "randomized response": lambda f: kinds.Response(_exact(f, "epsilon"), int(f["options"])),
     "Laplace": lambda f: kinds.Laplace(_exact(f, "epsilon")),
     "discrete Laplace": lambda f: kinds.DiscreteLaplace(int(f["sensitivity"]), _exact(f, "scale")),

@@ -5,7 +5,9 @@
 * otherwise the contour integral, where the characteristic function provably fades (Gaussians, sampled Gaussians, many Laplaces);
 * otherwise laws rounded up and down to a lattice.
 
-Each road gives a bound on delta(e), disclosure included, that holds for every e and is good near the saddle.
+Each road gives a bound on delta(e), disclosure included, that holds for every e and is good near the saddle. All of them pass
+through ``certain``, the one gate to whatever compares or inverts bounds: what is no number says nothing, and so does a road that
+leaves the doubles.
 """
 
 from __future__ import annotations
@@ -24,18 +26,36 @@ from discreet.privacy.losses.cells import rounded_atoms
 from discreet.privacy.losses.smooth import Smooth
 from discreet.privacy.moments import disclosure, moment_delta
 
-__all__ = ["Bound", "closed_delta", "pair_bound"]
+__all__ = ["Bound", "certain", "closed_delta", "pair_bound"]
 
 Bound = Callable[[float], float]
 
 _LEAST = 5e-324  # what underflowed is not nothing
 
 
+def certain(delta: float, *, top: bool) -> float:
+    """A bound on a probability that certainly holds: 1 from above and 0 from below where there is no number."""
+    if math.isnan(delta):
+        return 1.0 if top else 0.0
+    return min(1.0, max(0.0, delta))
+
+
 def pair_bound(parts: Parts, saddle: Callable[[], Saddle], *, top: bool) -> Bound:
     """A bound on delta(e) from above or below, for any float e."""
     if closed_delta(parts, Fraction(0), top=top) is not None:
         return lambda e: cast(float, closed_delta(parts, Fraction(e), top=top))
-    return _composed_road(parts, saddle(), top=top)
+    try:
+        road = _composed_road(parts, saddle(), top=top)
+    except ArithmeticError:  # numbers beyond the doubles
+        return lambda _: certain(math.nan, top=top)
+    return lambda e: _travelled(road, e, top=top)
+
+
+def _travelled(road: Bound, e: float, *, top: bool) -> float:
+    try:
+        return certain(road(e), top=top)
+    except ArithmeticError:
+        return certain(math.nan, top=top)
 
 
 def closed_delta(parts: Parts, epsilon: Fraction, *, top: bool) -> float | None:
@@ -48,8 +68,10 @@ def closed_delta(parts: Parts, epsilon: Fraction, *, top: bool) -> float | None:
         with precision(bits):
             value = loss.hockey_stick(epsilon)
             assert value is not None
-            if value.rel_accuracy_bits() > 56 or bits > 1 << 14:
-                return min(1.0, upper(value)) if top else max(0.0, lower(value))
+            if value.is_finite() and (value.rel_accuracy_bits() > 56 or bits > 1 << 14):
+                return certain(upper(value) if top else lower(value), top=top)
+            if bits > 1 << 14:
+                return certain(math.nan, top=top)
         bits *= 2
 
 
@@ -59,9 +81,10 @@ def _composed_road(parts: Parts, saddle: Saddle, *, top: bool) -> Bound:
         laws = [(atoms, count) for loss, count in parts if (atoms := loss.lattice(None, up=top))]
         if law := convolve(laws, saddle.tilt):
             return _law_bound(law, sure + _lost(laws, top=top), top=top)
-    contour = open_contour(parts, saddle)
-    if contour:
-        return lambda e: _with_disclosure(contour.delta(e)[1 if top else 0], sure, top=top)
+    listed = tuple((loss.listed(up=top), count) for loss, count in parts)
+    if contour := open_contour(listed, saddle):
+        lost = math.fsum(count * loss.lost for loss, count in listed) if top else 0.0
+        return lambda e: _with_disclosure(contour.delta(e, up=top), sure + lost, top=top)
     points = 4.0
     while points > 2.0**-8:
         rough = _rough(parts, saddle, points, top=top)
@@ -82,7 +105,7 @@ def _law_bound(law: Convolution, sure: float, *, top: bool) -> Bound:
 
 def _with_disclosure(delta: float, sure: float, *, top: bool) -> float:
     """Both parts of delta together, their sum rounded away from the truth."""
-    return (delta + sure) * (1 + 2.0**-51) + _LEAST if top else (delta + sure) * (1 - 2.0**-51)
+    return (delta + sure) * (1 + 2.0**-50) + _LEAST if top else (delta + sure) * (1 - 2.0**-50)
 
 
 def _rough(parts: Parts, saddle: Saddle, points: float, *, top: bool) -> list[tuple[Atoms, int]] | None:
@@ -105,7 +128,8 @@ def _rough(parts: Parts, saddle: Saddle, points: float, *, top: bool) -> list[tu
     for loss, count in parts:
         own = step if same or not loss.divisor else loss.divisor / max(1, math.ceil(2 * float(loss.divisor) / float(step)))
         atoms = loss.lattice(own, up=top)
-        assert atoms is not None
+        if atoms is None:  # too many points
+            return None
         if not same and loss.divisor:
             atoms = rounded_atoms(atoms, step, up=top)
         laws.append((atoms, count))

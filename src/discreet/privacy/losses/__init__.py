@@ -3,7 +3,7 @@
 from discreet.privacy.losses.base import Atomic, Atoms, Loss
 from discreet.privacy.losses.bounded_range import BoundedRange
 from discreet.privacy.losses.boxes import Box, Response
-from discreet.privacy.losses.families import Concentrated, Family, Moments, Renyi, response
+from discreet.privacy.losses.families import Concentrated, Family, Leak, Moments, Renyi, response
 from discreet.privacy.losses.gaussian import DiscreteGaussian, Gaussian
 from discreet.privacy.losses.laplace import DiscreteLaplace, Laplace
 from discreet.privacy.losses.sampled import SampledLattice
@@ -20,6 +20,7 @@ __all__ = [
     "Family",
     "Gaussian",
     "Laplace",
+    "Leak",
     "Loss",
     "Moments",
     "Renyi",

@@ -16,14 +16,17 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import cached_property
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.balls import arb
 
-__all__ = ["UNIT", "Atomic", "Atoms", "Complex", "Loss", "Reals"]
+if TYPE_CHECKING:
+    from discreet.privacy.losses.listed import Listed
+
+__all__ = ["UNIT", "Atomic", "Atoms", "Complex", "Loss", "Reals", "transform"]
 
 Reals = NDArray[np.float64]
 Complex = NDArray[np.complex128]
@@ -34,13 +37,16 @@ UNIT = 2.0**-53
 
 @dataclass(frozen=True)
 class Atoms:
-    """A loss on the lattice first + step * (0, 1, 2, ...), with these P-masses, each within a relative ``error``."""
+    """A loss on the lattice first + step * (0, 1, 2, ...), with these P-masses.
+
+    Each mass m is right within ``error`` and 4 units for every unit of |ln m| (what an exponential loses), relatively.
+    """
 
     first: Fraction
     step: Fraction
     mass: Reals
     error: float = 64 * UNIT
-    lost: float = 0.0  # P-mass above the lattice, to be counted as disclosure
+    lost: float = 0.0  # P-mass that is not on the lattice, to be counted as disclosure by upper bounds
     blur: float = 0.0  # how far ``first`` and ``step`` may put a loss from where it is
 
     @cached_property
@@ -51,6 +57,18 @@ class Atoms:
     def log_mass(self) -> Reals:
         with np.errstate(divide="ignore"):
             return np.log(self.mass)
+
+    def doubt(self, weights: Reals) -> float:
+        """How far weights made of these masses may be off, as a share of their sum: it bounds the error of any transform."""
+        return self.error + 8 * UNIT * float(weights @ np.abs(np.maximum(self.log_mass, -800.0))) / float(weights.sum())
+
+
+def transform(losses: Reals, weights: Reals, t: Reals) -> Complex:
+    """E[e^(i t L)] of a listed law, in blocks of a million terms."""
+    result, rows = np.empty(t.size, dtype=np.complex128), max(1, (1 << 20) // losses.size)
+    for start in range(0, t.size, rows):
+        result[start : start + rows] = np.exp(1j * np.multiply.outer(t[start : start + rows], losses)) @ weights
+    return result
 
 
 class Loss(ABC):
@@ -67,6 +85,11 @@ class Loss(ABC):
     @abstractmethod
     def pure(self) -> Fraction | None:
         """The largest finite loss, not below the truth; None where there is none."""
+
+    @property
+    def pure_below(self) -> Fraction | None:
+        """The same, not above the truth: what a lower bound may say."""
+        return self.pure
 
     @property
     @abstractmethod
@@ -100,6 +123,24 @@ class Loss(ABC):
     def rounding(self, x: float, t: float) -> float:
         """An absolute bound on the error of ``characteristic`` at t, a constant plus a multiple of t."""
         return (256 + 8 * t * self.reach(x)) * UNIT
+
+    def listed(self, *, up: bool) -> Loss:  # noqa: ARG002 - most have a characteristic function themselves
+        """A loss whose ``characteristic`` is right within ``rounding``, dominating this one (``up``) or dominated by it."""
+        return self
+
+    def pieces(self, *, up: bool) -> Listed | None:  # noqa: ARG002
+        """A whole law that dominates or is dominated, as a list that can be sampled; None where it has no such form."""
+        return None
+
+    @property
+    def lost(self) -> float:
+        """P-mass that ``characteristic`` leaves out and upper bounds count as disclosure."""
+        return 0.0
+
+    @property
+    def blur(self) -> float:
+        """How far from its place ``characteristic`` may put a loss."""
+        return 0.0
 
     @abstractmethod
     def reach(self, x: float) -> float:
@@ -172,6 +213,11 @@ class Atomic(Loss):
     def lattice(self, step: Fraction | None, *, up: bool) -> Atoms:  # noqa: ARG002
         return self.atoms
 
+    def pieces(self, *, up: bool) -> Listed:  # noqa: ARG002
+        from discreet.privacy.losses.listed import listed_atoms  # which stands on this
+
+        return listed_atoms(self.atoms)
+
     @property
     def divisor(self) -> Fraction:
         return self.atoms.step
@@ -182,9 +228,7 @@ class Atomic(Loss):
 
     def characteristic(self, x: float, t: Reals) -> Complex:
         _, weights = self._weights(x)
-        weights = weights / weights.sum()
-        result: Complex = np.exp(1j * np.multiply.outer(t, self.atoms.losses)) @ weights
-        return result
+        return transform(self.atoms.losses, weights / weights.sum(), t)
 
     def cumulants(self, x: float) -> tuple[float, float, float]:
         top, weights = self._weights(x)
@@ -201,7 +245,13 @@ class Atomic(Loss):
         return self.atoms.mass.size
 
     def rounding(self, x: float, t: float) -> float:
-        return (self.atoms.mass.size + 256 + (8 * t + 8 * abs(x)) * self.reach(x)) * UNIT + self.atoms.error
+        """Twice (a sum over another one): their lengths, what losses, tilts and phases lose, and the masses' own errors."""
+        _, weights = self._weights(x)
+        return (2 * weights.size + 256 + 8 * (t + 2 * abs(x)) * self.reach(x)) * UNIT + 2 * self.atoms.doubt(weights)
+
+    @property
+    def lost(self) -> float:
+        return self.atoms.lost
 
     def reach(self, x: float) -> float:  # noqa: ARG002 - the same for every tilt
         return float(np.abs(self.atoms.losses).max())

@@ -75,10 +75,9 @@ class BoundedRange(Smooth):
         mean = e / math.tanh(e / 2) - 2
         return mean, e * e + 8 - 4 * e / math.tanh(e / 2) - mean * mean
 
-    def between(self, edges: Reals) -> tuple[Reals, Reals, float]:
-        e, width = self._number, np.diff(edges)
-        p = np.exp((edges[:-1] - e) / 2) * np.expm1(width / 2) / -math.expm1(-e)
-        return p, p * np.exp(-(edges[:-1] + edges[1:]) / 2), 0.0
+    def between(self, left: Reals, width: Reals | float) -> tuple[Reals, float]:
+        e = self._number
+        return np.exp((left - e) / 2) * np.expm1(np.asarray(width) / 2) / -math.expm1(-e), 0.0
 
     @property
     def member(self) -> Box:

@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from discreet.balls import arb, ball, precision, upper
-from discreet.privacy.losses.base import Atomic, Atoms
+from discreet.privacy.losses.base import Atomic, Atoms, Loss
 
 __all__ = ["Box", "Response", "tanh_rho"]
 
@@ -62,18 +62,34 @@ class Box(Atomic):
         gap = (1 - ball(epsilon - self.epsilon).exp()) / (1 + (-ball(self.epsilon)).exp())
         return ball(self.delta) + ball(1 - self.delta) * gap
 
-    def group(self, size: int) -> Box:
-        """k steps between neighbours: (k epsilon, (1 + e^epsilon + ... + e^((k-1) epsilon)) delta)."""
-        if self.delta == 0 or self.epsilon == 0:
-            return Box(size * self.epsilon, min(Fraction(1), size * self.delta))
+    def group(self, size: int) -> Loss:
+        """k steps between neighbours.
+
+        Pure: the trade-off curve of one step is that of the geometric mechanism moved by one (both have the two losses
+        +-epsilon), and the curve of k steps is that curve applied k times (Dong, Roth, Su 2019, theorem 2.14). It maps the
+        probabilities of tails to those of tails moved by one, linearly between, so applied k times it is the geometric mechanism
+        moved by k: that is the worst there is, and attained. With a delta: (k epsilon, (1 + e^epsilon + ... + e^((k-1) epsilon))
+        delta) from above, and from below what one record costs.
+        """
+        from discreet.privacy.losses.families import Family  # which stands on Box
+        from discreet.privacy.losses.laplace import DiscreteLaplace  # and this, too
+
+        if size == 1 or self.epsilon == 0 == self.delta:
+            return self
+        if self.delta == 0:
+            return DiscreteLaplace(size, 1 / self.epsilon)
+        if self.epsilon == 0:
+            return Family("approximate", Box(Fraction(0), min(Fraction(1), size * self.delta)), self)
         with precision(160):
             growth = ball(size * self.epsilon).expm1() / ball(self.epsilon).expm1()
-            return Box(size * self.epsilon, min(Fraction(1), Fraction(upper(growth * ball(self.delta)))))
+            leak = growth * ball(self.delta)
+            top = Fraction(upper(leak)) if leak < 1 else Fraction(1)
+        return Family("approximate", Box(size * self.epsilon, min(Fraction(1), top)), self)
 
 
 @dataclass(frozen=True)
 class Response(Atomic):
-    """Randomized response among k > 2 options: losses +-epsilon, and 0 when the report is neither truth nor its rival."""
+    """Randomized response among k options: losses +-epsilon, and 0 when the report is neither truth nor its rival."""
 
     epsilon: Fraction
     options: int
@@ -98,8 +114,11 @@ class Response(Atomic):
             return ball(0)
         return (1 - ball(epsilon - self.epsilon).exp()) / (1 + (self.options - 1) * (-ball(self.epsilon)).exp())
 
-    def group(self, size: int) -> Response:  # noqa: ARG002 - one person has one answer
-        return self
+    def group(self, size: int) -> Loss:
+        """Answers of several people: no worse than anything pure in steps; one of them attains what one attains."""
+        from discreet.privacy.losses.families import Family  # which stands on Box
+
+        return Family("randomized response", Box(self.epsilon).group(size), self)
 
 
 def tanh_rho(epsilon: Fraction) -> Fraction:

@@ -9,11 +9,12 @@ from itertools import pairwise
 
 from discreet.balls import arb, lower
 from discreet.errors import ParameterError
-from discreet.privacy.losses.base import Atoms, Complex, Loss, Reals
+from discreet.exact import down
+from discreet.privacy.losses.base import UNIT, Atoms, Complex, Loss, Reals
 from discreet.privacy.losses.boxes import Box
 from discreet.privacy.losses.gaussian import Gaussian
 
-__all__ = ["Concentrated", "Family", "Moments", "Renyi", "response"]
+__all__ = ["Concentrated", "Family", "Leak", "Moments", "Renyi", "response"]
 
 
 class Moments(Loss):
@@ -25,6 +26,10 @@ class Moments(Loss):
 
     def characteristic(self, x: float, t: Reals) -> Complex:
         raise NotImplementedError("a bound on moments has no characteristic function")
+
+    def rounding(self, x: float, t: float) -> float:  # noqa: ARG002
+        """A bound on moments is a few products; a stated order's value errs by no more than its size."""
+        return 64 * UNIT
 
     def reach(self, x: float) -> float:
         raise NotImplementedError("a bound on moments has no losses")
@@ -73,7 +78,7 @@ class Renyi(Moments):
 
     def log_moment(self, x: float) -> float:
         knots = [(0.0, 0.0)] + [(float(order - 1), float((order - 1) * value)) for order, value in self.divergences]
-        if x > knots[-1][0]:
+        if x > down(self.divergences[-1][0] - 1):
             return math.inf
         for (left, low), (right, high) in pairwise(knots):
             if left <= x <= right:
@@ -100,6 +105,21 @@ def response(wrong: arb) -> Box:
 
 
 @dataclass(frozen=True)
+class Leak(Box):
+    """With probability ``delta`` anything may happen, beside a zero-concentrated guarantee for the rest (Bun and Steinke 2016,
+    definition 8.1). It is a box at epsilon 0 for one record. Groups are refused: the steps between their members condition on
+    events of their own, and no law for chains of them is proved here."""
+
+    kind = "leak"
+
+    def group(self, size: int) -> Loss:
+        raise ParameterError(
+            f"Approximate zero-concentrated privacy has no group law here for {size} records; spend each guarantee's own "
+            f".group({size}) instead."
+        )
+
+
+@dataclass(frozen=True)
 class Family(Loss):
     """A mechanism bounded by one pair, while a simpler case of it attains another."""
 
@@ -117,12 +137,16 @@ class Family(Loss):
         return self.worst.pure
 
     @property
+    def pure_below(self) -> Fraction | None:
+        return self.attained.pure_below
+
+    @property
     def rho(self) -> Fraction | None:
         return self.worst.rho
 
     @property
     def member(self) -> Loss:
-        return self.attained
+        return self.attained.member
 
     @property
     def divisor(self) -> Fraction | None:
@@ -156,5 +180,6 @@ class Family(Loss):
     def lattice(self, step: Fraction | None, *, up: bool) -> Atoms | None:
         return self.worst.lattice(step, up=up)
 
-    def group(self, size: int) -> Loss:
-        return self.worst.group(size)
+    def group(self, size: int) -> Family:
+        """What one record attains, a group attains; of more nothing is known here."""
+        return Family(self.name, self.worst.group(size), self.attained)

@@ -61,7 +61,7 @@ class Gaussian(Loss):
 class DiscreteGaussian(Atomic):
     """Discrete Gaussian noise when one coordinate moves by 1: losses (1 - 2x) / (2 sigma^2) over the integers x.
 
-    Values of x beyond 40 sigma + 40 are left out: their mass is below 2^-1000.
+    Values of x beyond 40 sigma are left out: their mass is below 2^-1000, and under the tilts that are answered below e^-200.
     """
 
     squared_sigma: Fraction
@@ -88,16 +88,14 @@ class DiscreteGaussian(Atomic):
         reach = 40 * math.isqrt(math.ceil(self.squared_sigma)) + 40
         x = np.arange(reach, -reach - 1, -1)
         mass = np.exp(-(x.astype(np.float64) ** 2) / float(2 * self.squared_sigma))
-        # A relative error of 64 units covers exponents below 30, where all but 2^-43 of the mass is; 2^10 units cover the rest.
-        return Atoms(
-            (1 - 2 * Fraction(reach)) / (2 * self.squared_sigma), 1 / self.squared_sigma, mass / mass.sum(), 2**10 * UNIT
-        )
+        first = (1 - 2 * Fraction(reach)) / (2 * self.squared_sigma)
+        return Atoms(first, 1 / self.squared_sigma, mass / math.fsum(mass), 128 * UNIT, lost=2.0**-1000)
 
     def group(self, size: int) -> Loss:
-        """A group may move several coordinates; what is known there is the zero-concentrated cost."""
-        from discreet.privacy.losses.families import Concentrated  # which stands on Gaussian
+        """A group may move several coordinates: from above, the zero-concentrated cost; from below, what one record costs."""
+        from discreet.privacy.losses.families import Concentrated, Family  # which stand on Gaussian
 
-        return Concentrated(size * size * self.rho)
+        return Family("discrete Gaussian", Concentrated(size * size * self.rho), self)
 
 
 def normal_cdf(x: arb) -> arb:

@@ -12,7 +12,7 @@ between.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
@@ -21,7 +21,8 @@ import numpy as np
 from discreet.balls import arb, ball, precision, upper
 from discreet.privacy.losses.base import UNIT, Atomic, Atoms, Complex, Reals
 from discreet.privacy.losses.boxes import tanh_rho
-from discreet.privacy.losses.cells import round_cells
+from discreet.privacy.losses.cells import atoms_to_cells
+from discreet.privacy.losses.listed import Listed
 from discreet.privacy.losses.smooth import Smooth
 
 __all__ = ["DiscreteLaplace", "Laplace"]
@@ -85,10 +86,8 @@ class Laplace(Smooth):
         )
         return mean, max(0.0, e * e * (1 + math.exp(-e)) / 2 + inside - mean * mean)
 
-    def between(self, edges: Reals) -> tuple[Reals, Reals, float]:
-        e, width = self._number, np.diff(edges)
-        p = np.exp((edges[:-1] - e) / 2) * np.expm1(width / 2) / 2
-        return p, p * np.exp(-(edges[:-1] + edges[1:]) / 2), 0.5
+    def between(self, left: Reals, width: Reals | float) -> tuple[Reals, float]:
+        return np.exp((left - self._number) / 2) * np.expm1(np.asarray(width) / 2) / 2, 0.5
 
     def group(self, size: int) -> Laplace:
         return Laplace(size * self.epsilon)
@@ -110,8 +109,42 @@ class DiscreteLaplace(Atomic):
     def rho(self) -> Fraction:
         return tanh_rho(self.pure)
 
-    def lattice(self, step: Fraction | None, *, up: bool) -> Atoms:  # noqa: ARG002 - it has its own
-        return self.atoms if self.sensitivity <= _MOST_ATOMS else self._gathered(up=up)
+    def lattice(self, step: Fraction | None, *, up: bool) -> Atoms:
+        if self.sensitivity <= _MOST_ATOMS:
+            return self.atoms
+        law = self.pieces(up=up)
+        step = 2 * self.pure / _MOST_ATOMS
+        return atoms_to_cells(law.losses, law.mass, -self.pure, step, up=up, error=law.error, blur=law.blur)
+
+    def pieces(self, *, up: bool) -> Listed:
+        """Too many atoms to list are gathered, w - 1 values of x between two multiples of w, masses by geometric sums.
+
+        P and Q of x_0 + 1 .. x_0 + w - 1 have the ratio of their middle x_0 + w/2: *down*, they are merged there; *up*, split
+        into the atoms at x_0 and x_0 + w, both masses kept, in the ratio 1 : e^(-w / scale). Both are whole laws.
+        """
+        if self.sensitivity <= _MOST_ATOMS:
+            return super().pieces(up=up)
+        d, t = self.sensitivity, float(self.scale)
+        w = -(-d // (4 * _MOST_ATOMS))
+        cells = -(-d // w)
+        start, width = np.arange(cells) * float(w), np.full(cells, float(w))
+        width[-1] = d - (cells - 1) * w
+        total = 1 + math.exp(-1 / t)
+        inner = np.exp(-(start + 1) / t) * -np.expm1(-(width - 1) / t) / total
+        mass = np.append(np.exp(-start / t) * -math.expm1(-1 / t), math.exp(-d / t)) / total
+        mass[0] = 1 / total
+        x = np.append(start, float(d))
+        if up:
+            lower = np.exp(-width / t) / (1 + np.exp(-width / t))
+            mass[1:] += inner * lower
+            mass[:-1] += inner / (1 + np.exp(-width / t))
+        else:
+            x, mass = np.append(x, start + width / 2), np.append(mass, inner)
+        order = np.argsort(-x)
+        x, mass = x[order], mass[order]
+        held = mass > 0
+        losses = (d - 2 * x[held]) / t
+        return Listed(losses, mass[held], 64 * UNIT, 8 * UNIT * float(self.pure), mass.size * 2.0**-1070)
 
     def _transform(self, x: float, t: Reals) -> Complex:
         """M(x + it) e^(-x d / scale) with the geometric sum in closed form: fit for any sensitivity."""
@@ -135,31 +168,10 @@ class DiscreteLaplace(Atomic):
     def rounding(self, x: float, t: float) -> float:
         return super().rounding(x, t) + (256 + 8 * (t + abs(x)) * float(self.pure)) * UNIT
 
-    def _gathered(self, *, up: bool) -> Atoms:
-        """Too many atoms to list: cells of w values of x each, their masses by geometric sums, rounded up or down."""
-        d, t = self.sensitivity, float(self.scale)
-        w = -(-d // _MOST_ATOMS)
-        cells = -(-d // w)
-        # Cell i holds x in (i w, (i + 1) w], losses [(d - 2 (i + 1) w) / t, (d - 2 i w) / t); x = d stands for all above it.
-        start = np.arange(cells) * float(w)
-        stop = np.minimum(start + w, d)
-        p = np.exp(-start / t) * -np.expm1(-(stop - start) / t) * math.exp(-1 / t)
-        q = np.exp(-(d - stop) / t) * -np.expm1(-(stop - start) / t)
-        p[-1] += math.exp(-d / t) - math.exp(-d / t) * -math.expm1(-1 / t)
-        q[-1] += 1 - -math.expm1(-1 / t)
-        total = 1 + math.exp(-1 / t)
-        top = Atoms(self.pure, 2 * w / self.scale, np.array([1 / total]))
-        rest = round_cells(
-            self.pure - Fraction(2 * w * cells) / self.scale, 2 * w / self.scale, p[::-1] / total, q[::-1] / total, up=up
-        )
-        mass = rest.mass
-        mass[-1] += top.mass[0]  # x <= 0 is an atom of its own, at the lattice's highest point
-        return replace(rest, mass=mass)
-
     @cached_property
     def atoms(self) -> Atoms:
         if self.sensitivity > _MOST_ATOMS:
-            return self._gathered(up=True)
+            return self.lattice(None, up=True)
         d, q = self.sensitivity, math.exp(-1 / float(self.scale))
         rise = np.exp(-np.arange(d, -1, -1) / float(self.scale)) * -math.expm1(-1 / float(self.scale))
         rise[0] = math.exp(-d / float(self.scale))

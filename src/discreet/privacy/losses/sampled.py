@@ -10,23 +10,25 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import lru_cache
 
 import numpy as np
 
-from discreet.balls import ball, precision, upper
+from discreet.balls import arb, ball, lower, precision, upper
 from discreet.errors import ParameterError
-from discreet.privacy.losses.base import UNIT, Atomic, Atoms, Complex, Loss, Reals
+from discreet.privacy.losses.base import UNIT, Atoms, Complex, Loss, Reals
 from discreet.privacy.losses.boxes import Box
-from discreet.privacy.losses.cells import atoms_to_cells, round_cells
+from discreet.privacy.losses.cells import atoms_to_cells, round_cells, stretched
 from discreet.privacy.losses.families import Family, Moments
 from discreet.privacy.losses.gaussian import Gaussian
-from discreet.privacy.losses.sampled_gaussian import SampledGaussian
+from discreet.privacy.losses.listed import Listed
+from discreet.privacy.losses.sampled_gaussian import SampledGaussian, no_groups
 from discreet.privacy.losses.smooth import Smooth
 
 __all__ = ["SampledLattice", "sample"]
 
 _EVERYBODY = Fraction(1, 2**40)
+_NOBODY = Fraction(1, 2**200)
 _NO_PRIVACY = 600  # beyond this epsilon probabilities leave the doubles
 _NO_NOISE = Fraction(64)  # (sensitivity / sigma)^2
 
@@ -35,8 +37,8 @@ _NO_NOISE = Fraction(64)  # (sensitivity / sigma)^2
 class SampledLattice(Loss):
     """Any loss with a lattice form (pure, randomized response, Laplace, bounded range ...) on a Poisson sample.
 
-    Built from the base's own lattice law, rounded up or down: sampling keeps domination. Its losses ln(1 - q + q e^l) are
-    gathered into the cells of a lattice that starts at its least loss and contains its largest.
+    Built from the base's own law, or one that dominates it or is dominated, as a list: sampling whole laws keeps domination. Its
+    losses ln(1 - q + q e^l) are gathered into the cells of a lattice that starts at its least loss and contains its largest.
     """
 
     base: Loss
@@ -50,14 +52,22 @@ class SampledLattice(Loss):
 
     @property
     def pure(self) -> Fraction | None:
+        with precision(160):
+            return None if (largest := self._largest) is None else Fraction(upper(largest))
+
+    @property
+    def pure_below(self) -> Fraction | None:
+        with precision(160):
+            return None if (largest := self._largest) is None else max(Fraction(0), Fraction(lower(largest)))
+
+    @property
+    def _largest(self) -> arb | None:
+        sign = -1 if self.adding else 1
         if self.adding and (self.base.infinity or self.base.pure is None):
-            with precision(160):
-                return Fraction(upper(-ball(1 - self.rate).log()))
+            return -(-ball(self.rate)).log1p()
         if self.base.pure is None:
             return None
-        with precision(160):
-            sign = -1 if self.adding else 1
-            return Fraction(upper(sign * (1 + ball(self.rate) * ball(sign * self.base.pure).expm1()).log()))
+        return sign * (ball(self.rate) * ball(sign * self.base.pure).expm1()).log1p()
 
     @property
     def rho(self) -> Fraction | None:
@@ -70,108 +80,135 @@ class SampledLattice(Loss):
 
     @property
     def member(self) -> Loss:
-        return sample(self.base.member, self.rate, adding=self.adding) if self.base.member is not self.base else self
+        return self if self.base.member is self.base else sample(self.base.member, self.rate, adding=self.adding).member
 
-    def _law(self, step: Fraction | None, *, up: bool) -> tuple[Reals, Reals, Reals]:
-        """Losses, ascending, with the P- and Q-masses of the sampled pair."""
-        atoms = self.base.lattice(step, up=up)
-        assert atoms is not None
-        q = float(self.rate)
-        with np.errstate(under="ignore"):
-            other = np.exp(np.minimum(atoms.log_mass - atoms.losses, 0.0))
-        mixed = (1 - q) * other + q * atoms.mass
-        small, large = np.minimum(atoms.losses, 40.0), np.maximum(atoms.losses, 40.0)
-        far = large + math.log(q) + np.log1p((1 - q) / q * np.exp(-large))
-        losses = np.where(atoms.losses > 40, far, np.log1p(q * np.expm1(small)))
-        if self.base.infinity:  # as P has mass where Q has none, so has Q where P has none: there the ratio is 1 - q
-            empty = float(self.base.infinity)
-            losses = np.append(math.log1p(-q), losses)
-            mixed, other = np.append((1 - q) * empty, mixed), np.append(empty, other)
-        return (-losses[::-1], other[::-1], mixed[::-1]) if self.adding else (losses, mixed, other)
+    def listed(self, *, up: bool) -> Listed:
+        return _sampled_list(self, up)
 
-    @cached_property
-    def _default(self) -> tuple[Reals, Reals]:
-        losses, mass, _ = self._law(None, up=True)
-        return losses[mass > 0], mass[mass > 0]
+    @property
+    def _default(self) -> Listed:
+        """What stands for it where a bound from above will do, or only a place to work is looked for."""
+        return _sampled_list(self, True)
 
     def log_moment(self, x: float) -> float:
-        return self.cumulants(x)[0]
+        return self._default.log_moment(x)
 
     def cumulants(self, x: float) -> tuple[float, float, float]:
-        losses, mass = self._default
-        exponents = x * losses
-        top = float(exponents.max())
-        weights = mass * np.exp(exponents - top)
-        total = float(weights.sum())
-        mean = float(weights @ losses) / total
-        return top + math.log(total), mean, float(weights @ (losses - mean) ** 2) / total
+        return self._default.cumulants(x)
 
     def characteristic(self, x: float, t: Reals) -> Complex:
-        losses, mass = self._default
-        weights = mass * np.exp(x * losses - float((x * losses).max()))
-        result: Complex = np.exp(1j * np.multiply.outer(t, losses)) @ (weights / weights.sum())
-        return result
+        return self._default.characteristic(x, t)
 
     def rounding(self, x: float, t: float) -> float:
-        return math.inf if not isinstance(self.base, Atomic) else super().rounding(x, t) + 64 * UNIT
+        return self._default.rounding(x, t)
 
-    def reach(self, x: float) -> float:  # noqa: ARG002
-        return float(np.abs(self._default[0]).max())
+    def work(self, x: float) -> int:
+        return self._default.work(x)
+
+    def reach(self, x: float) -> float:
+        return self._default.reach(x)
 
     def mean_variance(self) -> tuple[float, float]:
-        losses, mass = self._default
-        mass = mass / mass.sum()
-        mean = float(mass @ losses)
-        return mean, float(mass @ (losses - mean) ** 2)
+        return self._default.mean_variance()
 
     @property
     def divisor(self) -> Fraction:
-        losses, _ = self._default
-        return Fraction(float(losses[-1] - losses[0]))
+        losses = self._default.losses
+        return Fraction(float(losses[-1])) - Fraction(float(losses[0]))
 
     @property
     def exact(self) -> bool:
         """Two losses always lie on a lattice of their own."""
-        return self.base.exact and self._default[0].size == 2
+        return self.base.exact and self._default.losses.size == 2
 
     def lattice(self, step: Fraction | None, *, up: bool) -> Atoms:
+        law = self.listed(up=up)
         if self.exact:
-            reach = self.reach(0.0)
-            return Atoms(Fraction(float(self._default[0][0])), self.divisor, self._default[1], blur=64 * UNIT * reach)
+            return Atoms(Fraction(float(law.losses[0])), self.divisor, law.mass, law.error, law.lost, law.blur)
         h = step or self.divisor / 256
         if isinstance(self.base, Smooth):
             return self._smooth(self.base, h, up=up)
-        fine = self.base.divisor
-        losses, p, q = self._law(fine and fine / 256, up=up)
-        return atoms_to_cells(losses, p, q, Fraction(float(losses[0])), h, up=up)
+        first = Fraction(float(law.losses[0]))
+        return atoms_to_cells(law.losses, law.mass, first, h, up=up, error=law.error, blur=law.blur, lost=law.lost)
 
     def _smooth(self, base: Smooth, h: Fraction, *, up: bool) -> Atoms:
-        """Cells of the sampled density, whose edges come from cells of the base's; both end atoms are on the lattice."""
-        rate, (losses, _) = float(self.rate), self._default
+        """Cells of the sampled density, whose edges come from cells of the base's; both end atoms are on the lattice.
+
+        On a cell [a, b] of the base's losses, q = p e^(-(a+b)/2), and with r the rate the sampled pair's surplus is r (p - q e^a)
+        = r p (1 - e^(-(b-a)/2)), its deficit r (q e^b - p) = r p (e^((b-a)/2) - 1). Adding, both are exchanged and divided by the
+        density ratio at the other end. Edges: 1 + (e^o - 1) / r is known to 4 units of its second term, which moves o by 4 units
+        of |1 - e^-o|; a to 4 units of itself, which moves o by that times the slope do / da <= 1.
+        """
+        rate, keep, losses = float(self.rate), float(1 - self.rate), self._default.losses
         sign = -1 if self.adding else 1
-        first = Fraction(float(losses[0]))
         cells = round(self.divisor / h)
-        edges = np.linspace(float(losses[0]), float(losses[-1]), cells + 1)
+        outer = (sign * np.linspace(float(losses[0]), float(losses[-1]), cells + 1))[::sign]
         end = float(base.epsilon)
-        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):  # at the very ends
-            inner = np.clip(np.nan_to_num(np.log1p(np.expm1(sign * edges) / rate), nan=-end), -end, end)[::sign]
-        p, q, top = base.between(inner)
-        mixed = ((1 - rate) * q + rate * p)[::sign]
-        atoms = round_cells(first, h, *((q[::sign], mixed) if self.adding else (mixed, q)), up=up)
+        with np.errstate(divide="ignore", invalid="ignore"):  # at the very ends
+            inner = np.clip(np.nan_to_num(np.log1p(np.expm1(outer) / rate), nan=-end), -end, end)
+        inner[0], inner[-1] = -end, end
+        slope = 1 / (1 + keep / rate * np.exp(-inner))
+        blur = 8 * UNIT * float((np.abs(np.expm1(-outer)) + slope * np.abs(inner) + np.abs(outer)).max())
+        width = np.diff(inner)
+        p, top = base.between(inner[:-1], width)
+        q = p * np.exp(-(inner[:-1] + inner[1:]) / 2)
+        mass, surplus, deficit = keep * q + rate * p, rate * p * -np.expm1(-width / 2), rate * p * np.expm1(width / 2)
+        if self.adding:
+            mass, surplus, deficit = q, deficit * np.exp(-outer[1:]), surplus * np.exp(-outer[:-1])
+        mass, surplus, deficit = mass[::sign], surplus[::sign], deficit[::sign]
+        error = base.error + 8 * UNIT * end
+        slack = error * (surplus + deficit) + stretched(h, mass, blur)
+        first = Fraction(float(losses[0]))
+        atoms = round_cells(first, h, mass, surplus, deficit, slack, up=up, error=error, blur=blur)
         low, high = top * math.exp(-end), top  # P's masses at -end and end; Q's are the other way round
-        atoms.mass[1] += low if self.adding else (1 - rate) * high + rate * low
-        atoms.mass[1 + cells] += high if self.adding else (1 - rate) * low + rate * high
+        atoms.mass[1] += low if self.adding else keep * high + rate * low
+        atoms.mass[1 + cells] += high if self.adding else keep * low + rate * high
         return atoms
 
     def group(self, size: int) -> Loss:
-        raise ParameterError(
-            f"A group of {size} on a sample has no closed form here; write .group({size}).sampled(rate) where its records take "
-            f"part together, and .group({size}).sampled(1 - (1 - rate)**{size}) where each is drawn by itself."
-        )
+        raise no_groups(size)
+
+
+@lru_cache(maxsize=256)
+def _sampled_list(loss: SampledLattice, up: bool) -> Listed:
+    """The base's law as a list, each loss l moved to +-ln(1 - q + q e^l).
+
+    The new loss is computed to 16 units of itself: ln(1 + q (e^l - 1)) where that sum is above 1/2, else ln((1 - q) + q e^l),
+    whose terms do not cancel; it moves by at most the largest slope times what l was off. A new mass (1 - q) Q + q P is as good
+    as both its terms, Q = P e^-l being known to 4 units of |ln P| + |l| more; |ln P| is within |ln q| or |ln(1 - q)| + |l| of
+    the new mass's. Masses that underflow are counted as lost.
+    """
+    law, q, keep = loss.base.pieces(up=up), float(loss.rate), float(1 - loss.rate)
+    assert law is not None
+    far, largest = float(np.abs(law.losses).max(initial=0.0)), float(law.losses.max(initial=-_NO_PRIVACY))
+    with np.errstate(under="ignore"):
+        other = np.exp(np.log(law.mass) - law.losses)
+        mixed = keep * other + q * law.mass
+        small, large = np.minimum(law.losses, 600.0), np.maximum(law.losses, 600.0)
+        rise = q * np.expm1(small)
+        near = np.where(rise < -0.5, np.log(keep + q * np.exp(small)), np.log1p(np.maximum(rise, -0.75)))
+        losses = np.where(law.losses > 600, large + math.log(q) + np.log1p(keep / q * np.exp(-large)), near)
+    if loss.base.infinity:  # as P has mass where Q has none, so has Q where P has none: there the ratio is 1 - q
+        empty = float(loss.base.infinity)
+        losses = np.append(math.log(keep) if q > 0.5 else math.log1p(-q), losses)
+        mixed, other = np.append(keep * empty, mixed), np.append(empty, other)
+    if loss.adding:
+        losses, mixed = -losses[::-1], other[::-1]
+    held = mixed > 0
+    slope = 1 / (1 + keep / q * math.exp(-largest))
+    return Listed(
+        losses[held],
+        mixed[held],
+        law.error + (32 + 8 * far - 8 * math.log(q) - 8 * math.log(keep)) * UNIT,
+        16 * UNIT * float(np.abs(losses).max()) + slope * law.blur,
+        law.lost + losses.size * 2.0**-1070,
+    )
 
 
 def sample(loss: Loss, rate: Fraction, *, adding: bool = False) -> Loss:
     """The loss of a mechanism on a Poisson sample."""
+    if rate < _NOBODY:  # a larger sample costs no less
+        return Family("sampled hardly anybody", sample(loss, _NOBODY, adding=adding), Box(Fraction(0)))
     if 1 - rate < _EVERYBODY:  # no less than on everybody from above, no more than on a few less from below
         return Family("nearly everybody", loss, sample(loss.member, 1 - _EVERYBODY, adding=adding))
     if isinstance(loss, Gaussian):

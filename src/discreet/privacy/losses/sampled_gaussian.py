@@ -9,10 +9,10 @@ from functools import lru_cache
 
 import numpy as np
 
-from discreet.balls import arb, ball, precision, upper
+from discreet.balls import arb, ball, lower, precision, upper
 from discreet.errors import ParameterError
 from discreet.privacy.losses.base import UNIT, Atoms, Complex, Loss, Reals
-from discreet.privacy.losses.cells import round_cells
+from discreet.privacy.losses.cells import round_cells, stretched
 from discreet.privacy.losses.gaussian import normal_cdf
 
 __all__ = ["SampledGaussian"]
@@ -44,7 +44,14 @@ class SampledGaussian(Loss):
         if not self.adding:
             return None
         with precision(160):
-            return Fraction(upper(-ball(1 - self.rate).log()))
+            return Fraction(upper(-(-ball(self.rate)).log1p()))
+
+    @property
+    def pure_below(self) -> Fraction | None:
+        if not self.adding:
+            return None
+        with precision(160):
+            return max(Fraction(0), Fraction(lower(-(-ball(self.rate)).log1p())))
 
     @property
     def rho(self) -> Fraction:
@@ -59,8 +66,13 @@ class SampledGaussian(Loss):
     def _mu(self) -> float:
         return math.sqrt(self.squared_mu)
 
+    @property
+    def _keep(self) -> float:
+        """1 - rate with all its digits."""
+        return float(1 - self.rate)
+
     def _line(self, x: float) -> _Line:
-        return _line(self._mu, float(self.rate), self.adding, x)
+        return _line(self._mu, float(self.rate), self._keep, self.adding, x)
 
     def log_moment(self, x: float) -> float:
         return self.cumulants(x)[0]
@@ -108,7 +120,7 @@ class SampledGaussian(Loss):
         power = -x if self.adding else 1 + x
         best = 1.0
         for angle in min(1.5, 1.5 * mu * line.height) * _SHARES:
-            modulus, argument = _log_shifted(line.z, mu, rate, angle)
+            modulus, argument = _log_shifted(line.z, mu, rate, self._keep, angle)
             exponent = power * modulus - line.z**2 / 2 + (angle / mu) ** 2 / 2 - line.top - t * argument
             best = min(best, float(np.exp(exponent).sum() / line.weights.sum()))
         return min(1.0, best * (1 + 2.0**-30) + 2.0**-50)
@@ -119,8 +131,8 @@ class SampledGaussian(Loss):
             edge = ((factor - 1 + q) / q).log() / mu + mu / 2
             return (1 - q - factor) * normal_cdf(-edge) + q * normal_cdf(mu - edge)
         rest = 1 / factor - 1 + q
-        if not rest > 0:
-            return ball(0)
+        if not rest > 0:  # no loss is larger; or so nearly that its sign is not known, and delta is at most e^epsilon rest
+            return ball(0) if rest <= 0 else ball(0).union((factor * rest).upper())
         edge = (rest / q).log() / mu + mu / 2
         return (1 - factor * (1 - q)) * normal_cdf(edge) - factor * q * normal_cdf(edge - mu)
 
@@ -128,25 +140,44 @@ class SampledGaussian(Loss):
     def divisor(self) -> Fraction:
         return Fraction(0)  # any step will do
 
-    def lattice(self, step: Fraction | None, *, up: bool) -> Atoms:
-        """Cells by normal distribution functions; at both ends the rest of the mass goes to the safe side."""
+    def lattice(self, step: Fraction | None, *, up: bool) -> Atoms | None:
+        """Cells by normal distribution functions; at both ends the rest of the mass goes to the safe side.
+
+        At an edge with loss o, e^o = 1 - q + q f, f = 1 + (e^o - 1) / q. So a cell's surplus is q (P - f Q), f at its left, and
+        its deficit q (f Q - P), f at its right end; adding, both are exchanged and divided by e^o there. f is known to 4 units of
+        f and f - 1, and e^(mu z - mu^2/2) at the edge that is computed, z, is f to 4 units of |ln f| + mu^2: so much for o, too.
+        """
         h = step or Fraction(1, 1024)
-        mu, q, width = self._mu, float(self.rate), float(h)
-        reach = self.pure if self.adding else None
-        ends = _log_shifted(np.array([-9.0, mu + 9.0]), mu, q, 0.0)[0] * (-1 if self.adding else 1)
+        mu, q, keep, width = self._mu, float(self.rate), self._keep, float(h)
+        sign = -1 if self.adding else 1
+        ends = sign * _log_shifted(np.array([-9.0, mu + 9.0]), mu, q, keep, 0.0)[0]
         first = math.floor(float(ends.min()) / width) - 1
-        last = math.floor(float(reach or Fraction(float(ends.max()))) / width) + 1
-        knots = np.arange(first, last + 1) * width
-        with np.errstate(divide="ignore", invalid="ignore"):
-            inside = np.exp(-knots if self.adding else knots) - 1 + q
-            z = np.where(inside > 0, np.log(np.maximum(inside, 1e-320) / q) / mu + mu / 2, -np.inf)
+        last = math.floor(float(self.pure or Fraction(float(ends.max()))) / width) + 1
+        if last - first > _MOST_CELLS:
+            return None
+        outer = sign * np.arange(first, last + 1) * width
+        f = 1 + np.expm1(outer) / q
+        with np.errstate(divide="ignore"):
+            log_f = np.log(np.maximum(f, 0.0))
+        rough = np.abs(np.maximum(log_f, -800.0)) + mu * mu + 1
+        z = sign * (log_f / mu + mu / 2)  # adding, the loss falls in z
+        (base, base_error), (moved, moved_error) = _between(z), _between(z - sign * mu)
+        slope = q * np.maximum(f, 0.0) * np.exp(-outer)
+        blur = 8 * UNIT * float((np.abs(np.expm1(-outer)) + slope * rough + np.abs(outer)).max())
+        gaps = [sign * q * (moved - f[:-1] * base), -sign * q * (moved - f[1:] * base)]
+        slack = q * np.zeros(base.size)
+        for edge in (slice(None, -1), slice(1, None)):
+            known = 16 * UNIT * (rough[edge] * np.abs(f[edge]) + np.abs(f[edge] - 1)) * base
+            slack = np.maximum(slack, q * (moved_error + np.abs(f[edge]) * base_error + known + 16 * UNIT * moved))
+        p, error = (keep * base + q * moved, keep * base_error + q * moved_error)
         if self.adding:
-            z = -z  # the loss falls in z
-        base = _between(z)
-        moved = _between(z + mu if self.adding else z - mu)
-        mixed = (1 - q) * base + q * moved
-        p, other = (base, mixed) if self.adding else (mixed, base)
-        atoms = round_cells(first * h, h, p, other, up=up)
+            p, error = base, base_error
+            gaps = [gaps[0] * np.exp(-outer[:-1]), gaps[1] * np.exp(-outer[1:])]
+            slack = slack * np.exp(-outer[1:])
+        p = p + error if up else np.maximum(p - error, 0.0)
+        surplus, deficit = (np.maximum(gap, 0.0) for gap in gaps)
+        slack = slack + stretched(h, p, blur)
+        atoms = round_cells(first * h, h, p, surplus, deficit, slack, up=up, error=32 * UNIT, blur=blur)
         if not up:
             return atoms
         if self.adding:  # what lies below the lattice is raised to its lowest point
@@ -159,22 +190,32 @@ class SampledGaussian(Loss):
         return mean, variance
 
     def group(self, size: int) -> Loss:
-        raise ParameterError(
-            f"A group of {size} on a sample has no closed form here; write .group({size}).sampled(rate) where its records take "
-            f"part together, and .group({size}).sampled(1 - (1 - rate)**{size}) where each is drawn by itself."
-        )
+        raise no_groups(size)
 
 
-def _between(z: Reals) -> Reals:
-    """Normal probabilities between neighbouring points, from whichever tail keeps their digits."""
+def no_groups(size: int) -> ParameterError:
+    return ParameterError(
+        f"A group of {size} on a sample has no closed form here; write .group({size}).sampled(rate) where its records take "
+        f"part together, and .group({size}).sampled(1 - (1 - rate)**{size}) where each is drawn by itself."
+    )
+
+
+def _between(z: Reals) -> tuple[Reals, Reals]:
+    """Normal probabilities between neighbouring points, from whichever tail keeps their digits, and their errors.
+
+    A tail at z errs by 4 units of itself (the function) and by those of z / sqrt(2), 2 units of z^2 + 1 at most.
+    """
     root = math.sqrt(2)
     below = np.array([math.erfc(-v / root) / 2 for v in z.tolist()])
     above = np.array([math.erfc(v / root) / 2 for v in z.tolist()])
-    return np.maximum(np.where(z[1:] < 0, np.diff(below), -np.diff(above)), 0.0)
+    left = z[1:] < 0
+    share = (8 + 4 * np.square(np.clip(z, -40, 40))) * UNIT
+    error = np.where(left, (share * below)[1:] + (share * below)[:-1], (share * above)[1:] + (share * above)[:-1])
+    return np.maximum(np.where(left, np.diff(below), -np.diff(above)), 0.0), error
 
 
-def _log_shifted(z: Reals, mu: float, rate: float, angle: float) -> tuple[Reals, Reals]:
-    """Real and imaginary part of ln r(z + i angle / mu), each to a relative few units: r - 1 = q (e^w - 1)."""
+def _log_shifted(z: Reals, mu: float, rate: float, keep: float, angle: float) -> tuple[Reals, Reals]:
+    """Real and imaginary part of ln r(z + i angle / mu), each to a relative few units: r - 1 = q (e^w - 1), keep = 1 - q."""
     y = mu * z - mu * mu / 2
     turn = math.sin(angle / 2)
     y_small, y_large = np.minimum(y, 40.0), np.maximum(y, 40.0)
@@ -182,17 +223,20 @@ def _log_shifted(z: Reals, mu: float, rate: float, angle: float) -> tuple[Reals,
     imaginary = rate * np.exp(y_small) * math.sin(angle)
     with np.errstate(divide="ignore"):
         modulus = np.log1p(2 * real + real * real + imaginary * imaginary) / 2
+    front = 1 + real
     if rate > 0.5:  # r may come close to 0, where 1 + (r - 1) has no digits left
-        small = np.log(np.hypot(1 - rate + rate * np.exp(y_small) * math.cos(angle), imaginary))
-        modulus = np.where(real < -0.25, small, modulus)
+        close = keep + rate * np.exp(y_small) * math.cos(angle)
+        modulus = np.where(real < -0.25, np.log(np.hypot(close, imaginary)), modulus)
+        front = np.where(real < -0.25, close, front)
     # Far out, r is q e^w up to (1 - q) e^-w / q: take the large part out.
-    rest = (1 - rate) / rate * np.exp(-y_large)
+    rest = keep / rate * np.exp(-y_large)
     far = y_large + math.log(rate) + np.log1p(2 * rest * math.cos(angle) + rest * rest) / 2
-    argument = np.where(y > 40, np.arctan2(math.sin(angle), math.cos(angle) + rest), np.arctan2(imaginary, 1 + real))
+    argument = np.where(y > 40, np.arctan2(math.sin(angle), math.cos(angle) + rest), np.arctan2(imaginary, front))
     return np.where(y > 40, far, modulus), argument
 
 
 _SHARES = np.geomspace(1e-3, 1.0, 14)  # of the largest height tried in ``decay``
+_MOST_CELLS = 1 << 20
 _FARTHEST = 2000.0  # standard deviations: tilts that look farther out are of no use
 
 
@@ -211,7 +255,7 @@ class _Line:
 
 
 @lru_cache(maxsize=128)
-def _line(mu: float, rate: float, adding: bool, x: float) -> _Line:
+def _line(mu: float, rate: float, keep: float, adding: bool, x: float) -> _Line:
     power = -x if adding else 1 + x
     height = min(1.2 / mu, 1.5)
     if adding:
@@ -219,16 +263,16 @@ def _line(mu: float, rate: float, adding: bool, x: float) -> _Line:
     growth = 2 * height * height - (x * math.log(math.cos(mu * height)) if adding else 0.0)
     step = 2 * math.pi * height / (growth + 44)
     if adding:
-        low, high = -math.sqrt(2 * (42 - x * math.log1p(-rate))), 9.5
+        low, high = -math.sqrt(2 * (42 - x * (math.log(keep) if rate > 0.5 else math.log1p(-rate)))), 9.5
     else:
         # r^c <= 1 - q + q e^(c y): a normal law centred at (1 + x) mu, weighted q e^(x (x + 1) mu^2 / 2), against M(x) >= 1
         surplus = max(0.0, math.log(rate) + x * (x + 1) * mu * mu / 2)
         low, high = -9.5, max(9.5, (1 + x) * mu + math.sqrt(2 * (42 + surplus)))
     z: Reals = np.arange(math.floor(low / step), math.ceil(high / step) + 1, dtype=np.float64) * step
-    losses, _ = _log_shifted(z, mu, rate, 0.0)
+    losses, _ = _log_shifted(z, mu, rate, keep, 0.0)
     exponent = power * losses - z * z / 2
     top = float(exponent.max())
-    modulus, argument = _log_shifted(z, mu, rate, mu * height)
+    modulus, argument = _log_shifted(z, mu, rate, keep, mu * height)
     log_ratio = (modulus + 1j * argument).astype(np.complex128)
     on_line = (power * log_ratio - (z + 1j * height) ** 2 / 2 - top).astype(np.complex128)
     scale = top + math.log(step / math.sqrt(2 * math.pi))

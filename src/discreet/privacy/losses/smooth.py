@@ -12,9 +12,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from discreet.privacy.losses.base import Atoms, Loss, Reals
+from discreet.privacy.losses.base import UNIT, Atoms, Loss, Reals
+from discreet.privacy.losses.listed import Listed, listed_atoms
 
 __all__ = ["Smooth"]
+
+_PIECES = 1 << 11  # on either side of 0
 
 
 class Smooth(Loss):
@@ -31,8 +34,15 @@ class Smooth(Loss):
         return self.epsilon
 
     @abstractmethod
-    def between(self, edges: Reals) -> tuple[Reals, Reals, float]:
-        """P- and Q-masses of the density between neighbouring edges, and P's mass on the atom at epsilon."""
+    def between(self, left: Reals, width: Reals | float) -> tuple[Reals, float]:
+        """P-masses of the density over cells that start at ``left``, and P's mass on the atom at epsilon.
+
+        Within ``error`` of themselves: exponents are known to 4 units of epsilon.
+        """
+
+    @property
+    def error(self) -> float:
+        return (64 + 8 * float(self.epsilon)) * UNIT
 
     def lattice(self, step: Fraction | None, *, up: bool) -> Atoms:
         """Cells of the density between multiples of the step.
@@ -43,14 +53,16 @@ class Smooth(Loss):
         wanted = step or self.epsilon / 64
         cells = int(2 * self.epsilon / wanted)
         h, e = float(wanted), float(self.epsilon)
-        mass, _, top = self.between(-e + h * np.arange(cells + 1, dtype=np.float64))
+        mass, top = self.between(-e + h * np.arange(cells, dtype=np.float64), h)
         masses = np.zeros(cells + 1 if up else 2 * cells + 1)
         if up:
-            share = 1 / (1 + math.exp(-h / 2))
-            masses[1:] += mass * share
-            masses[:-1] += mass * (1 - share)
+            masses[1:] += mass / (1 + math.exp(-h / 2))
+            masses[:-1] += mass / (1 + math.exp(h / 2)) if h < 1400 else 0.0
         else:
             masses[1::2] += mass
         masses[0] += top * math.exp(-e)
         masses[-1] += top
-        return Atoms(-self.epsilon, wanted if up else wanted / 2, masses)
+        return Atoms(-self.epsilon, wanted if up else wanted / 2, masses, self.error)
+
+    def pieces(self, *, up: bool) -> Listed:
+        return listed_atoms(self.lattice(self.epsilon / _PIECES, up=up))

@@ -17,7 +17,7 @@ from discreet.exact import down, up
 from discreet.privacy.contour import Parts, find_saddle
 from discreet.privacy.losses import BoundedRange, Concentrated, Family, Gaussian, Loss, Moments
 from discreet.privacy.moments import disclosure, log, log_moment_bound, moment_delta, moment_epsilon
-from discreet.privacy.roads import Bound, closed_delta, pair_bound
+from discreet.privacy.roads import Aim, Bound, closed_delta, pair_bound
 
 __all__ = [
     "Parts",
@@ -155,7 +155,7 @@ def _delta(parts: Parts, epsilon: Fraction, *, top: bool) -> float:
     answers = [1.0 if top else 0.0]
     if _has_pair(parts):
         closed = closed_delta(parts, epsilon, top=top)
-        answers.append(pair_bound(parts, lambda: find_saddle(parts, epsilon=e), top=top)(e) if closed is None else closed)
+        answers.append(pair_bound(parts, lambda: find_saddle(parts, epsilon=e), Aim(epsilon=e), top=top)(e) if closed is None else closed)
     if top and _has_moments(parts):
         answers.append(moment_delta(parts, e))
     return min(answers) if top else max(answers)
@@ -175,7 +175,7 @@ def _epsilon(parts: Parts, delta: Fraction, near: float | None, *, top: bool) ->
     target = down(delta) if top else up(delta)
     if _has_pair(parts) and target > 0:
         saddle = find_saddle(parts, log_delta=log(delta - sure))
-        bound = pair_bound(parts, lambda: saddle, top=top)
+        bound = pair_bound(parts, lambda: saddle, Aim(log_delta=log(delta - sure)), top=top)
         guess = saddle.epsilon if near is None or math.isinf(near) else near
         finest = closed_delta(parts, Fraction(0), top=top) is not None
         answers.append(_invert(bound, target, guess, most, 0.0 if finest else 1e-12, top=top))

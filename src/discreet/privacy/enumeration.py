@@ -54,7 +54,7 @@ def list_outcomes(parts: Parts) -> Outcomes | None:
     """Every outcome; None where there are too many, or where a loss is not a list of values."""
     laws, size = [], 1
     for loss, count in parts:
-        if (law := _values(loss)) is None or law[0].size - 1 > 64 or count > _MOST:
+        if (law := _values(loss)) is None or count > _MOST:
             return None
         laws.append((*law, count))
         size *= math.comb(count + law[0].size - 1, count)
@@ -73,12 +73,11 @@ def list_outcomes(parts: Parts) -> Outcomes | None:
 
 def _values(loss: Loss) -> tuple[Reals, Reals, float, float] | None:
     """Losses, masses, the relative error of masses and the absolute one of losses."""
-    if isinstance(loss, SampledLattice) and isinstance(loss.base, Atomic) and loss.base.atoms.mass.size <= 64:
+    if isinstance(loss, SampledLattice) and isinstance(loss.base, Atomic) and loss.base.lattice(None, up=True) is loss.base.atoms:
         law = list_sampled(loss, 0.0, up=True)
         losses, masses, error = law.law
         return losses, masses, error, 16 * UNIT * float(np.abs(losses).max())
-    if isinstance(loss, Atomic) and loss.atoms.mass.size <= 64:
-        atoms = loss.atoms
+    if isinstance(loss, Atomic) and (atoms := loss.lattice(None, up=True)) is loss.atoms:
         held = atoms.mass > 0
         return atoms.losses[held], atoms.mass[held], atoms.error, atoms.blur
     return None
@@ -86,15 +85,15 @@ def _values(loss: Loss) -> tuple[Reals, Reals, float, float] | None:
 
 def _repeated(values: Reals, masses: Reals, count: int) -> tuple[Reals, Reals, float]:
     """All ways in which ``count`` uses share the values: total losses, ln of their masses, and how large those logarithms are."""
+    if count == 1:
+        return values, np.log(masses), float(np.abs(np.log(masses)).max())
     losses, logs, left = np.zeros(1), np.full(1, math.lgamma(count + 1)), np.full(1, count)
-    with np.errstate(divide="ignore"):
-        log_masses = np.log(masses)
+    log_masses = np.log(masses)
     factorials = np.array([math.lgamma(n + 1) for n in range(count + 1)])
     for i, (value, log_mass) in enumerate(zip(values.tolist(), log_masses.tolist(), strict=True)):
         last = i == values.size - 1
-        times = [left] if last else None
         parent = np.arange(left.size) if last else np.repeat(np.arange(left.size), left + 1)
-        n = times[0] if times else np.concatenate([np.arange(room + 1) for room in left.tolist()])
+        n = left if last else np.concatenate([np.arange(room + 1) for room in left.tolist()])
         losses, logs, left = losses[parent] + n * value, logs[parent] + n * log_mass - factorials[n], left[parent] - n
     depth = float(math.lgamma(count + 1) + count * np.abs(log_masses).max())
     return losses, logs, depth

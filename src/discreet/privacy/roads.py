@@ -24,8 +24,9 @@ from discreet.privacy.contour import Contour, Parts, Saddle, open_contour
 from discreet.privacy.cutting import settle
 from discreet.privacy.enumeration import list_outcomes
 from discreet.privacy.lattice import Convolution, common_step, convolve
-from discreet.privacy.losses import Atoms, SampledLattice
+from discreet.privacy.losses import Atoms, SampledGaussian, SampledLattice
 from discreet.privacy.losses.cells import rounded_atoms
+from discreet.privacy.losses.listed import Listed
 from discreet.privacy.losses.smooth import Smooth
 from discreet.privacy.moments import disclosure, moment_delta
 from discreet.privacy.smoothing import open_smoothed
@@ -35,6 +36,8 @@ __all__ = ["Aim", "Bound", "closed_delta", "pair_bound"]
 Bound = Callable[[float], float]
 
 _LEAST = 5e-324  # what underflowed is not nothing
+_FEW = 10  # uses: characteristic functions of fewer fade too slowly for more than a millionth
+_WORK = 1 << 24  # terms of a smoothed contour: half a second or so
 
 
 @dataclass(frozen=True)
@@ -75,7 +78,10 @@ def _composed_road(parts: Parts, saddle: Saddle, aim: Aim, *, top: bool) -> Boun
         laws = [(atoms, count) for loss, count in parts if (atoms := loss.lattice(None, up=top))]
         if law := convolve(laws, saddle.tilt):
             return _law_bound(law, sure + _lost(laws, top=top), top=top)
-    contour = None if any(isinstance(loss, SampledLattice) for loss, _ in parts) else open_contour(parts, saddle)
+    sampled = any(isinstance(loss, (SampledGaussian, SampledLattice)) for loss, _ in parts)
+    few = sampled and sum(count for _, count in parts) < _FEW
+    listed = any(isinstance(loss, SampledLattice) for loss, _ in parts)
+    contour = None if few or listed else open_contour(parts, saddle)
     plain = (lambda e: _with_disclosure(contour.delta(e)[1 if top else 0], sure, top=top)) if contour else None
     if plain and contour and _precise(contour, saddle, aim):
         return plain
@@ -104,8 +110,13 @@ def _precise(contour: Contour, saddle: Saddle, aim: Aim) -> bool:
 
 def _smoothed_road(parts: Parts, aim: Aim, sure: float, *, top: bool) -> Bound | None:
     kept = settle(parts, top=top, epsilon=aim.epsilon, log_delta=aim.log_delta)
-    contour = kept and open_smoothed(kept.parts, kept.saddle)
-    if not (kept and contour):
+    if kept is None:
+        return None
+    listed = [loss for loss, _ in kept.parts if isinstance(loss, Listed)]
+    few = sum(count for _, count in parts) < _FEW
+    effort = _WORK >> (3 if not all(loss.exact for loss in listed) else 2 if few else 1 if listed else 0)
+    contour = open_smoothed(kept.parts, kept.saddle, effort)
+    if contour is None:
         return None
     extra = sure + kept.lost if top else sure
     return lambda e: _with_disclosure(contour.delta(e)[1 if top else 0], extra, top=top)

@@ -32,6 +32,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.privacy.contour import Parts, Saddle, decay, log_moment
 from discreet.privacy.losses.base import UNIT, Atomic, Complex, Loss, Reals
@@ -39,10 +40,11 @@ from discreet.privacy.losses.base import UNIT, Atomic, Complex, Loss, Reals
 __all__ = ["Smoothed", "open_smoothed", "window"]
 
 _GOAL = 1e-12  # of the answer, for each source of error that can be chosen
-_FINEST = 1e-10  # of epsilon, from ten uses on: no need to smooth less
+_FINEST = 8e-10  # of epsilon, from ten uses on: no need to smooth less
 _FINE = 1e-7  # with fewer
-_MOST_NODES = 1 << 20
-_MOST_WORK = 1 << 23  # terms
+_MOST_NODES = 1 << 17  # to begin with
+_MANY_NODES = 1 << 20  # where most of them are given up
+_ROW = 1024
 _FACTORS = (1.02, 1.05, 1.2, 1.5, 2.0, 3.0, 6.0)  # of the tilt, tried in Chernoff bounds
 
 
@@ -56,7 +58,8 @@ class Smoothed:
     width: float
     bump: float  # mu^2 e^(mu^2/8)
     beyond: tuple[tuple[float, float], ...]  # larger tilts y with their K(y), for Chernoff bounds
-    t: Reals
+    step: float
+    index: NDArray[np.int64]  # nodes are index * step
     first: Complex  # phi / (s (s+1)), twice for t > 0
     second: Complex  # phi, twice for t > 0
     noise: tuple[float, float]  # errors of the two sums
@@ -66,7 +69,15 @@ class Smoothed:
     def estimate(self, epsilon: float) -> float:
         """delta(epsilon), but for errors: to find where to work."""
         exponent = self.log_scale - self.tilt * epsilon
-        return math.exp(min(exponent, 600.0)) / self.width * float((self.first * np.exp(-1j * self.t * epsilon)).real.sum())
+        return math.exp(min(exponent, 600.0)) / self.width * float((self.first * self._phases(epsilon)).real.sum())
+
+    def _phases(self, epsilon: float) -> Complex:
+        """e^(-i t epsilon) at every node, a product of two of a few."""
+        turn = -1j * epsilon * self.step
+        fine = np.exp(turn * np.arange(_ROW))
+        coarse = np.exp(turn * _ROW * np.arange(int(self.index[-1]) // _ROW + 1 if self.index.size else 1))
+        found: Complex = coarse[self.index // _ROW] * fine[self.index % _ROW]
+        return found
 
     def delta(self, epsilon: float) -> tuple[float, float]:
         """Bounds on the finite part of delta(epsilon)."""
@@ -75,7 +86,7 @@ class Smoothed:
         if not exponent < 600 or slack > 0.5:
             return 0.0, 1.0
         scale = math.exp(exponent) / self.width
-        phases = np.exp(-1j * self.t * epsilon)
+        phases = self._phases(epsilon)
         total, bump = float((self.first * phases).real.sum()), float((self.second * phases).real.sum())
         errors = [noise + turn * abs(epsilon) for noise, turn in zip(self.noise, self.turning, strict=True)]
         above = max(total + errors[0], 0.0)
@@ -92,7 +103,7 @@ class Smoothed:
 
 
 @lru_cache(maxsize=64)
-def open_smoothed(parts: Parts, saddle: Saddle, effort: int = _MOST_WORK) -> Smoothed | None:
+def open_smoothed(parts: Parts, saddle: Saddle, effort: int, nodes: int = _MOST_NODES) -> Smoothed | None:
     """A smoothed contour for answers near the saddle, of about ``effort`` terms; None where its moments are out of reach."""
     x, goal = saddle.tilt, saddle.log_delta + math.log(_GOAL)
     plain, counts = log_moment(parts, x), sum(count for _, count in parts)
@@ -103,7 +114,7 @@ def open_smoothed(parts: Parts, saddle: Saddle, effort: int = _MOST_WORK) -> Smo
     if not known < 0.1:
         return None
     parts = tuple(sorted(parts, key=lambda part: (part[0].work(x), -part[1])))
-    step, most = 2 * math.pi / width, min(_MOST_NODES, effort / _work(parts, x))
+    step, most = 2 * math.pi / width, min(nodes, effort / _work(parts, x))
     surplus = plain - x * saddle.epsilon - goal  # how far moduli have to fall, in logarithms
     # Hardly any smoothing if it fades by itself; else what is wanted; else what can be had.
     wish = math.sqrt((_FINEST if counts >= 10 else _FINE) * max(saddle.epsilon, 1e-3 * saddle.spread) / (x + 1))
@@ -113,21 +124,25 @@ def open_smoothed(parts: Parts, saddle: Saddle, effort: int = _MOST_WORK) -> Smo
             break
     else:
         mu = max(mu, math.sqrt(2 * max(surplus - math.log(math.pi * end), 8.0)) / end)
+    if not (mu < 1 and abs(surplus) < 600):
+        return None  # it would smooth everything away
     t: Reals = np.arange(math.ceil(end / step) + 1, dtype=np.float64) * step
     last, s = float(t[-1]), x + 1j * t
     second = np.where(t > 0, 2.0, 1.0)
     first = second / np.abs(s * (s + 1))
     # A node may be given up when all of them together stay below the goal: in F, and in the bump, which weighs mu^2.
-    nodes = _Nodes(t, mu, x, math.exp(max(-surplus, -700.0)) * width / t.size / np.maximum(first, second * mu * mu))
+    kept = _Nodes(t, mu, x, math.exp(-surplus) * width / t.size / np.maximum(first, second * mu * mu))
     for loss, count in parts:
         if two_values(loss):
-            nodes.bound(loss, count)
+            kept.bound(loss, count)
     for loss, count in parts:
-        nodes.multiply(loss, count)
-    held, errors = nodes.held, nodes.errors()
+        kept.multiply(loss, count)
+    if mu > wish and t.size > nodes * 0.99 and kept.held.size < nodes >> 4 and nodes < _MANY_NODES:
+        return open_smoothed(parts, saddle, effort, _MANY_NODES)
+    held, errors = kept.held, kept.errors()
     tail = math.exp(-((mu * last) ** 2) / 2) * decay(parts, x, last) * width / (math.pi * last) * (1 + 2.0**-20)
     noise = float(first @ errors) + tail, float(second @ errors) + tail / (mu * mu)
-    turning = [4 * UNIT * float((weight[held] * np.abs(nodes.law)) @ t[held]) for weight in (first, second)]
+    turning = [8 * UNIT * float((weight[held] * np.abs(kept.law)) @ t[held]) for weight in (first, second)]
     return Smoothed(
         x,
         plain + mu * mu * x * (x + 1) / 2,
@@ -135,12 +150,13 @@ def open_smoothed(parts: Parts, saddle: Saddle, effort: int = _MOST_WORK) -> Smo
         width,
         mu * mu * math.exp(mu * mu / 8) * (1 + 2.0**-40),
         tuple((y, top + mu * mu * y * (y + 1) / 2) for y, top in beyond),
-        t[held],
-        nodes.law * second[held] / (s[held] * (s[held] + 1)),
-        nodes.law * second[held],
+        step,
+        held,
+        kept.law * second[held] / (s[held] * (s[held] + 1)),
+        kept.law * second[held],
         (noise[0] * (1 + 2.0**-20), noise[1] * (1 + 2.0**-20)),
         (turning[0], turning[1]),
-        nodes.work,
+        kept.work,
     )
 
 
@@ -155,7 +171,7 @@ def window(parts: Parts, saddle: Saddle) -> tuple[float, list[tuple[float, float
 def _end(parts: Parts, x: float, mu: float, end: float, most: float, surplus: float) -> float:
     """Where moduli have fallen by ``surplus``, or ``most``."""
     while end < most and math.log(max(decay(parts, x, end), 1e-300)) - (mu * end) ** 2 / 2 - math.log(math.pi * end) > -surplus:
-        end = min(1.25 * end, most)
+        end = min(1.5 * end, most)
     return end
 
 
@@ -214,7 +230,7 @@ class _Nodes:
         known = (limits < 2) & np.isfinite(self.law)
         self.law = np.where(known, self.law, 0.0)
         size = np.abs(self.law)
-        units = 16 * (self.depth + 8 + self.far) * limits + 64 * size  # sums are pairwise
+        units = 16 * (self.depth + 12 + self.far) * limits + 64 * size  # sums are pairwise
         result[self.held] = np.where(known, np.maximum(limits - size, 0.0) + units * UNIT, 1.0)
         return result
 

@@ -89,7 +89,7 @@ class CutGaussian(Loss):
 
     def rounding(self, x: float, t: float) -> float:
         line = self._drawn(x)
-        return (8 + line.still + line.turning * (1 + abs(x)) + t * line.turned) * UNIT + 2.0**-57
+        return (2 + line.still + line.turning * (1 + abs(x)) + t * line.turned) * UNIT + 2.0**-57
 
     def work(self, x: float) -> int:
         return 1 + self._drawn(x).z.size // 16  # of a matrix product
@@ -103,15 +103,10 @@ class CutGaussian(Loss):
         With w = (c + it) / 2 the modulus is phi(z) (r(z+iy)^w chi(z+iy)^(1/2)) times the mirror image of the bracket: analytic,
         and moved by b <= y at most what G bounds, since cos(a (y+b)) + cos(a (y-b)) >= 2 cos(2 a y) and e^(-t arg r) <= 1.
         """
-        line, best = self._drawn(x), 1.0
-        mu, rate = math.sqrt(self.whole.squared_mu), float(self.whole.rate)
-        power = -x if self.whole.adding else 1 + x
-        for height in line.height * _SHARES:
-            modulus, argument = log_shifted(line.z, mu, rate, mu * height)
-            exponent = power * modulus - line.z**2 / 2 + height * height / 2 - t * argument
-            exponent -= line.fading * math.cos(self.slope * height)
-            best = min(best, float(np.exp(exponent).sum()) * line.step / math.sqrt(2 * math.pi) / line.total)
-        return min(1.0, best * (1 + 2.0**-30) + 2.0**-50)
+        line = self._drawn(x)
+        exponents, arguments = _moduli(self, x)
+        least = float(np.exp(exponents - t * arguments).sum(axis=1).min()) * line.step / math.sqrt(2 * math.pi) / line.total
+        return min(1.0, least * (1 + 2.0**-30) + 2.0**-50)
 
     def mean_variance(self) -> tuple[float, float]:
         return self.whole.mean_variance()
@@ -131,6 +126,20 @@ def cut_gaussian(whole: SampledGaussian, most: float) -> CutGaussian:
         if made.lost <= max(most, 1e-320) or cut > mu + 40:
             return made
         cut += 0.125
+
+
+@lru_cache(maxsize=8)
+def _moduli(loss: CutGaussian, x: float) -> tuple[Reals, Reals]:
+    """On lines of several heights, one a row: ln of the modulus at t = 0, and the argument of r by which it falls in t."""
+    line, power = loss._drawn(x), -x if loss.whole.adding else 1 + x
+    mu, rate = math.sqrt(loss.whole.squared_mu), float(loss.whole.rate)
+    exponents, arguments = [], []
+    for height in line.height * _SHARES:
+        modulus, argument = log_shifted(line.z, mu, rate, mu * height)
+        fading = line.fading * math.cos(loss.slope * height)
+        exponents.append(power * modulus - line.z**2 / 2 + height * height / 2 - fading)
+        arguments.append(argument)
+    return np.array(exponents), np.array(arguments)
 
 
 _MOST_TILT = 1e18

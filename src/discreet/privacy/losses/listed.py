@@ -42,6 +42,10 @@ class Listed(Loss):
         return self.whole.rho
 
     @property
+    def exact(self) -> bool:
+        return isinstance(self.whole.base, Atomic)
+
+    @property
     def law(self) -> tuple[Reals, Reals, float]:
         """Losses, ascending, their masses, and the relative error of these."""
         losses, mass, error = _list(self.whole, self.up)

@@ -14,7 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
-from discreet.balls import ball, precision, upper
+from discreet.balls import arb, ball, precision, upper
 from discreet.errors import ParameterError
 from discreet.privacy.losses.base import UNIT, Atomic, Atoms, Complex, Loss, Reals
 from discreet.privacy.losses.boxes import Box
@@ -124,6 +124,25 @@ class SampledLattice(Loss):
         mean = float(mass @ losses)
         return mean, float(mass @ (losses - mean) ** 2)
 
+    def hockey_stick(self, epsilon: Fraction) -> arb | None:
+        """One use in closed form, from the base's: Balle, Barthe, Gaboardi 2018, theorem 2 (and Steinke 2022, theorem 29).
+
+        Removing, ((1 - q) Q + q P - e^x Q)+ = q (P - e^y Q)+ with e^y = 1 + (e^x - 1) / q, so delta_q(x) = q delta(y). Adding, (Q -
+        e^x ((1 - q) Q + q P))+ = w (Q - e^y P)+ with w = 1 - e^x (1 - q) and e^y = e^x q / w where w > 0, and 0 elsewhere; the
+        base is its own mirror image, so delta_q(x) = w delta(y). In both y >= 0. As delta falls, its values at both ends of a
+        ball around y enclose it.
+        """
+        if self.base.hockey_stick(Fraction(0)) is None:
+            return None
+        q, factor = ball(self.rate), ball(epsilon).exp()
+        weight = 1 - factor * (1 - q) if self.adding else q
+        if not weight > 0:
+            return ball(0).union(weight.upper()) if weight.upper() > 0 else ball(0)
+        y = (factor * q / weight).log() if self.adding else (1 + ball(epsilon).expm1() / q).log()
+        ends = [self.base.hockey_stick(max(_exact(end), Fraction(0))) for end in (y.lower(), y.upper())]
+        assert ends[0] is not None and ends[1] is not None
+        return weight * ends[0].union(ends[1])
+
     @property
     def divisor(self) -> Fraction:
         losses, _ = self._default
@@ -165,6 +184,11 @@ class SampledLattice(Loss):
 
     def group(self, size: int) -> Loss:
         raise ParameterError(f"A group of {size} on a sample has no closed form here; take .group({size}) before .sampled(...).")
+
+
+def _exact(end: arb) -> Fraction:
+    mantissa, exponent = end.man_exp()
+    return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
 
 
 def sample(loss: Loss, rate: Fraction, *, adding: bool = False) -> Loss:

@@ -32,6 +32,9 @@ __all__ = [
 ]
 
 
+_KNOWN = 1e-9  # relative: where a bracket is as narrow as that, moments cannot lower it further
+
+
 def canonical(parts: Parts) -> Parts:
     """Equal losses counted together, Gaussians and zCDP costs added up, in an order that does not depend on how they came."""
     result: list[tuple[Loss, int]] = []
@@ -80,6 +83,8 @@ def delta_bounds(parts: Parts, epsilon: Fraction) -> tuple[float, float]:
     """A lower and an upper bound on delta(epsilon)."""
     low = max(_delta(directed, epsilon, top=False) for directed in directions(_members(parts)))
     high = max(_delta(directed, epsilon, top=True) for directed in directions(parts))
+    if high > low * (1 + _KNOWN):
+        high = min(high, max(moment_delta(directed, down(epsilon)) for directed in directions(_worst(parts))))
     return min(low, high), high
 
 
@@ -90,6 +95,8 @@ def epsilon_bounds(parts: Parts, delta: Fraction) -> tuple[float, float]:
     members = _members(parts)
     near = high if members == parts else None
     low = max(_epsilon(directed, delta, near, top=False) for directed in directions(members))
+    if high > low * (1 + _KNOWN) and delta > (sure := disclosure(parts)):
+        high = min(high, max(moment_epsilon(directed, delta - sure) for directed in directions(_worst(parts))))
     return min(low, high), high
 
 

@@ -37,6 +37,7 @@ Bound = Callable[[float], float]
 
 _LEAST = 5e-324  # what underflowed is not nothing
 _FEW = 10  # uses: characteristic functions of fewer fade too slowly for more than a millionth
+_HOPELESS = 10**10  # uses: rounding of so many lattice laws leaves nothing
 _WORK = 1 << 24  # terms of a smoothed contour: half a second or so
 
 
@@ -90,7 +91,7 @@ def _composed_road(parts: Parts, saddle: Saddle, aim: Aim, *, top: bool) -> Boun
         return (lambda e: best(plain(e), smooth(e))) if plain else smooth
     if plain:
         return plain
-    points = 4.0
+    points = 4.0 if sum(count for _, count in parts) < _HOPELESS else 0.0
     while points > 2.0**-8:
         rough = _rough(parts, saddle, points, top=top)
         if rough and (law := convolve(rough, saddle.tilt)):
@@ -114,7 +115,7 @@ def _smoothed_road(parts: Parts, aim: Aim, sure: float, *, top: bool) -> Bound |
         return None
     listed = [loss for loss, _ in kept.parts if isinstance(loss, Listed)]
     few = sum(count for _, count in parts) < _FEW
-    effort = _WORK >> (3 if not all(loss.exact for loss in listed) else 2 if few else 1 if listed else 0)
+    effort = _WORK >> (3 if not all(loss.exact for loss in listed) else 2 if few or listed else 0)
     contour = open_smoothed(kept.parts, kept.saddle, effort)
     if contour is None:
         return None

@@ -19,6 +19,7 @@ __all__ = ["turned_sums", "units"]
 
 _FINE = 64  # points of the fine grid
 _TERMS = 64  # added up at a time
+_BLOCK = 1 << 18
 _ROWS = 12  # small matrices: larger ones are given to threads, which spin
 
 
@@ -30,11 +31,13 @@ def units(terms: int) -> float:
 def turned_sums(t: Reals, losses: Reals | Complex, weights: Reals | Complex) -> Complex:
     """One sum for each t; the imaginary parts of the losses must not be negative."""
     if t.size < 2 * _FINE:
-        return (_expm1(np.multiply.outer(1j * t, losses)) * weights).sum(axis=1)
+        return _direct(t, losses, weights)
     step = float(t[-1]) / round(float(t[-1]) / float(np.diff(t).min()))
     index = np.rint(t / step).astype(np.int64)
     assert np.abs(index * step - t).max() <= 4e-16 * t[-1], "nodes are multiples of one step"
     coarse, row = np.unique(index // _FINE, return_inverse=True)
+    if coarse.size * 4 > t.size:  # few nodes of each row are left
+        return _direct(t, losses, weights)
     fine = _expm1(np.multiply.outer(1j * step * np.arange(_FINE), losses)).T
     result = np.empty((coarse.size, _FINE), dtype=np.complex128)
     for start in range(0, coarse.size, _ROWS):
@@ -48,6 +51,14 @@ def turned_sums(t: Reals, losses: Reals | Complex, weights: Reals | Complex) -> 
         result[start : start + _ROWS] = block
     found: Complex = result[row, index % _FINE]
     return found
+
+
+def _direct(t: Reals, losses: Reals | Complex, weights: Reals | Complex) -> Complex:
+    rows = max(1, _BLOCK // losses.size)
+    result = np.empty(t.size, dtype=np.complex128)
+    for start in range(0, t.size, rows):
+        result[start : start + rows] = (_expm1(np.multiply.outer(1j * t[start : start + rows], losses)) * weights).sum(axis=1)
+    return result
 
 
 def _expm1(z: Complex) -> Complex:

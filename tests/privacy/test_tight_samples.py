@@ -10,6 +10,7 @@ import math
 from fractions import Fraction
 from itertools import product
 
+import numpy as np
 import pytest
 from flint import acb, arb, arb_poly, ctx
 from hypothesis import given, settings
@@ -200,19 +201,22 @@ def test_smoothing_encloses_a_product_of_polynomials() -> None:
         for epsilon in epsilons:
             n, lie = int(2 * epsilon * 1000), (-real(epsilon)).exp()
             law *= arb_poly([lie / (1 + lie), *[0] * (n - 1), 1 / (1 + lie)])
+        least, step = sum(epsilons), (-real(F(1, 1000))).exp()
         masses = law.coeffs()
 
     def truth(x: F) -> arb:
+        """x is a lattice point: losses x + j / 1000 above it."""
         with ctx.workprec(400):
-            losses = [F(j, 1000) - sum(epsilons) for j in range(len(masses))]
-            terms = zip(losses, masses, strict=True)
-            return sum((m * (1 - real(x - l).exp()) for l, m in terms if l > x), arb(0))
+            total, factor = arb(0), arb(1)
+            for mass in masses[int((x + least) * 1000) :]:
+                total, factor = total + mass * (1 - factor), factor * step
+            return total
 
     parts = sum((dp.pure(epsilon) for epsilon in epsilons), Privacy()).parts
-    for log_delta in (-3.0, -14.0, -60.0):
+    for log_delta in (-14.0, -60.0):
         aim = roads.Aim(log_delta=log_delta)
         bounds = [roads._smoothed_road(parts, aim, 0.0, top=top) for top in (False, True)]
-        for x in (F(1, 2), F(1), F(3, 2)):
+        for x in (F(1, 2), F(1)):
             low, high = (bound(float(x)) for bound in bounds if bound)
             with ctx.workprec(400):
                 assert arb(low) <= truth(x) <= arb(high)
@@ -252,16 +256,12 @@ def test_a_cut_law_is_the_kept_part(adding: bool) -> None:
         plain = moment(acb(x))
         assert abs(arb(loss.log_moment(x)) - plain.real.log()) <= arb(loss.rounding(x, 0.0))
         for t in (50.0, 1000.0):
-            import numpy as np
-
             found = complex(loss.characteristic(x, np.array([t]))[0])
             true = moment(acb(x, t)) / plain
             assert abs(acb(found.real, found.imag) - true) <= arb(loss.rounding(x, t))
 
 
 def test_turned_sums_agree_with_balls() -> None:
-    import numpy as np
-
     losses, weights = np.linspace(-0.3, 0.4, 97), np.full(97, 1 / 97)
     t = 0.37 * np.arange(1000)
     found = turned_sums(t, losses, weights)
@@ -291,7 +291,7 @@ USES = st.tuples(
 
 
 @given(st.lists(USES, min_size=1, max_size=3), st.one_of(st.floats(1e-12, 0.99), st.floats(-300, 0).map(lambda x: 10**x)))
-@settings(max_examples=20, deadline=None, derandomize=True)
+@settings(max_examples=10, deadline=None, derandomize=True)
 def test_any_composition(uses: list[tuple[Privacy, float, int]], delta: float) -> None:
     """Lower <= upper, and one more use never lowers: the lower bound of less is at most the upper bound of more."""
     each = [kind.sampled(F(str(rate))) for kind, rate, _ in uses]

@@ -137,8 +137,10 @@ def open_smoothed(parts: Parts, saddle: Saddle, effort: int, nodes: int = _MOST_
             kept.bound(loss, count)
     for loss, count in parts:
         kept.multiply(loss, count)
-    if mu > wish and t.size > nodes * 0.99 and kept.held.size < nodes >> 4 and nodes < _MANY_NODES:
-        return open_smoothed(parts, saddle, effort, _MANY_NODES)
+    if mu > wish and t.size > nodes * 0.99 and kept.held.size < nodes >> 4 and nodes == _MOST_NODES:
+        more = min(_MANY_NODES, int(nodes * effort / kept.work))
+        if more > 2 * nodes:
+            return open_smoothed(parts, saddle, effort, more)
     held, errors = kept.held, kept.errors()
     tail = math.exp(-((mu * last) ** 2) / 2) * decay(parts, x, last) * width / (math.pi * last) * (1 + 2.0**-20)
     noise = float(first @ errors) + tail, float(second @ errors) + tail / (mu * mu)
@@ -181,57 +183,82 @@ def two_values(loss: Loss) -> bool:
 
 
 class _Nodes:
-    """The nodes still held, and bounds on the modulus at those given up."""
+    """The nodes still held (``at``, their ``limits`` and ``law``), and bounds on the modulus at those given up."""
 
     def __init__(self, t: Reals, mu: float, x: float, floor: Reals) -> None:
-        self.t, self.x, self.floor, self.work = t, x, floor, 0
+        self.t, self.at, self.x, self.mu, self.floor, self.work = t, t, x, mu, floor, 0
         self.limits = np.exp(-((mu * t) ** 2) / 2) * (1 + 64 * UNIT)
+        self.given_up = np.zeros(t.size)
         self.held = np.arange(t.size)
-        self.law = np.exp(mu * mu * (-0.5 * t * t + 1j * (x + 0.5) * t))
-        self.depth = np.zeros(t.size)  # how many units the law may be off, but for those of its factors
-        self.far = mu * mu * (x + 1) * float(t[-1])  # of the phases of Z
+        self.law: Complex | None = None  # until it is needed: most nodes are given up before
+        self.depth = np.zeros(0)
+        self.shift = 0.0  # phases t * shift that the law still lacks
 
     def _limit(self, loss: Loss, count: int, modulus: Reals) -> None:
         still, fast = loss.rounding(self.x, 0.0), loss.rounding(self.x, float(self.t[-1]))
-        modulus = modulus + still + (fast - still) * (self.t[self.held] / self.t[-1])
-        self.limits[self.held] *= modulus if count == 1 else np.exp(np.minimum(count * np.log(modulus), 1.0))
-        keep = self.limits[self.held] > self.floor[self.held]
-        if not keep.all():
-            self.held, self.law, self.depth = self.held[keep], self.law[keep], self.depth[keep]
+        modulus = modulus + self.at * ((fast - still) / float(self.t[-1])) + still
+        self.limits = self.limits * (modulus if count == 1 else np.exp(np.minimum(count * np.log(modulus), 1.0)))
+        keep = self.limits > self.floor
+        if keep.mean() < 0.95:
+            self.given_up[self.held[~keep]] = self.limits[~keep]
+            self.held, self.at, self.limits, self.floor = (v[keep] for v in (self.held, self.at, self.limits, self.floor))
+            if self.law is not None:
+                self.law, self.depth = self.law[keep], self.depth[keep]
 
     def bound(self, loss: Loss, count: int) -> None:
         """|phi|^2 = 1 - 4 p (1 - p) sin^2(t gap / 2) for two values with masses p and 1 - p."""
         assert isinstance(loss, Atomic)
         _, weights = loss._weights(self.x)
         share = 4 * float(weights[0] * weights[1]) / float(weights.sum()) ** 2
-        turned = np.sin(self.t[self.held] * (float(loss.atoms.step) / 2))
-        self.work += self.held.size
+        turned = np.sin(self.at * (float(loss.atoms.step) / 2))
+        self.work += self.at.size
         # The square errs by less than 2^-48, which is added before the root is taken.
         self._limit(loss, count, np.sqrt(np.maximum(1 - share * turned * turned, 0.0) + 2.0**-48))
 
     def multiply(self, loss: Loss, count: int) -> None:
-        at = self.t[self.held]
-        phi = loss.characteristic(self.x, at)
-        self.work += at.size * loss.work(self.x)
+        """Multiply the law at the nodes held by phi^count."""
+        if self.law is None:
+            mu, x = self.mu, self.x
+            self.law, self.depth = np.exp(mu * mu * (-0.5 * self.at**2 + 1j * (x + 0.5) * self.at)), np.zeros(self.at.size)
+        if two_values(loss):
+            phi = self._turn(loss, count)
+        else:
+            phi = loss.characteristic(self.x, self.at)
+        self.work += self.at.size * loss.work(self.x)
         phi = np.where(phi == 0, 1e-300, phi)
         if count == 1:
             self.law = self.law * phi
-            self.depth += 1
+            self.depth = self.depth + 1
         else:
             power = count * _log(phi)
             self.law = self.law * np.exp(power)
-            self.depth += np.abs(power)
+            self.depth = self.depth + np.abs(power)
         if not two_values(loss):
             self._limit(loss, count, np.abs(phi))
 
+    def _turn(self, loss: Loss, count: int) -> Complex:
+        """phi of two values but for the phase of the first, which is left for the end."""
+        assert isinstance(loss, Atomic)
+        _, weights = loss._weights(self.x)
+        self.shift += count * float(loss.atoms.first)
+        phase, share = self.at * float(loss.atoms.step), float(weights[1]) / float(weights.sum())
+        phi = np.empty(self.at.size, dtype=np.complex128)
+        phi.real = 1 - share + share * np.cos(phase)
+        phi.imag = share * np.sin(phase)
+        return phi
+
     def errors(self) -> Reals:
         """Of all nodes; values that are not known at all are left out, at an error of 1."""
-        result, limits = self.limits.copy(), self.limits[self.held]
-        known = (limits < 2) & np.isfinite(self.law)
+        assert self.law is not None
+        if self.shift:
+            self.law = self.law * np.exp(1j * self.shift * self.at)
+        known = (self.limits < 2) & np.isfinite(self.law)
         self.law = np.where(known, self.law, 0.0)
         size = np.abs(self.law)
-        units = 16 * (self.depth + 12 + self.far) * limits + 64 * size  # sums are pairwise
-        result[self.held] = np.where(known, np.maximum(limits - size, 0.0) + units * UNIT, 1.0)
+        far = self.mu * self.mu * (self.x + 1) * float(self.t[-1])  # phases of Z
+        units = 16 * (self.depth + 12 + far) * self.limits + 64 * size  # sums are pairwise
+        result = self.given_up.copy()
+        result[self.held] = np.where(known, np.maximum(self.limits - size, 0.0) + units * UNIT, 1.0)
         return result
 
 

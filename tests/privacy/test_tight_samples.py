@@ -1,7 +1,7 @@
 """Promise: brackets are narrow for small sampling rates, few steps, sampled lattice noise and mixes without a lattice.
 
-1e-4 relative everywhere, 1e-9 from ten steps of sampled Gaussian noise on and for hundreds of different guarantees. Work is counted
-in terms, not in seconds. Truths are balls: integrals, lists of all outcomes, products of polynomials.
+1e-4 relative everywhere, 1e-9 from ten steps of sampled Gaussian noise on and for hundreds of different guarantees. Work is
+counted in terms, not in seconds. Truths are balls: integrals, lists of all outcomes, products of polynomials.
 """
 
 from __future__ import annotations
@@ -101,7 +101,8 @@ def test_few_outcomes_are_listed(privacy: Privacy, work: list[int]) -> None:
     assert width(privacy) <= 1e-11
     assert not work
     outcomes = list_outcomes(privacy.parts)
-    assert outcomes is not None and outcomes.losses.size <= 1000
+    assert outcomes is not None
+    assert outcomes.losses.size <= 1000
 
 
 def crosses(curve: object, privacy: Privacy, delta: F) -> None:
@@ -267,7 +268,9 @@ def test_turned_sums_agree_with_balls() -> None:
     found = turned_sums(t, losses, weights)
     with ctx.workprec(128):
         for j in (0, 1, 63, 64, 999):
-            true = sum((arb(w) * (acb(0, arb(float(t[j])) * arb(l)).exp() - 1) for l, w in zip(losses, weights, strict=True)), acb(0))
+            true = sum(
+                (arb(w) * (acb(0, arb(float(t[j])) * arb(l)).exp() - 1) for l, w in zip(losses, weights, strict=True)), acb(0)
+            )
             assert abs(acb(complex(found[j]).real, complex(found[j]).imag) - true) < 1e-13 * max(1.0, float(t[j]))
 
 

@@ -162,7 +162,9 @@ def _delta(parts: Parts, epsilon: Fraction, *, top: bool) -> float:
     answers = [1.0 if top else 0.0]
     if _has_pair(parts):
         closed = closed_delta(parts, epsilon, top=top)
-        answers.append(pair_bound(parts, lambda: find_saddle(parts, epsilon=e), Aim(epsilon=e), top=top)(e) if closed is None else closed)
+        answers.append(
+            pair_bound(parts, lambda: find_saddle(parts, epsilon=e), Aim(epsilon=e), top=top)(e) if closed is None else closed
+        )
     if top and _has_moments(parts):
         answers.append(moment_delta(parts, e))
     return min(answers) if top else max(answers)

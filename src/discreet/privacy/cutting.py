@@ -1,9 +1,10 @@
 """Where to work on a smoothed contour: losses that practically never happen are cut off, then the tilt is settled.
 
-Laws on samples are heavy-tailed: one large loss in many steps is what delta consists of, and the tilt that a saddle-point estimate
-finds may belong to losses far beyond. First each loss is cut where at most a trillionth of delta is lost (``Parts`` that are kept,
-and what is lost in all: a lower bound leaves it out, an upper bound counts it as disclosed). Then a coarse contour says roughly which
-epsilon belongs to delta, and the tilt that is best for that epsilon is used. None of this is precise, and nothing has to be.
+Laws on samples are heavy-tailed: one large loss in many steps is what delta consists of, and the tilt that a saddle-point
+estimate finds may belong to losses far beyond. First each loss is cut where at most a trillionth of delta is lost (``Parts``
+that are kept, and what is lost in all: a lower bound leaves it out, an upper bound counts it as disclosed). Then a coarse
+contour says roughly which epsilon belongs to delta, and the tilt that is best for that epsilon is used. None of this is
+precise, and nothing has to be.
 """
 
 from __future__ import annotations

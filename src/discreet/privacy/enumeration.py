@@ -5,9 +5,9 @@ outcomes together: for each loss, how often each of its values came up. Their nu
 delta(e) is then a sum of terms >= 0, sum of m (1 - e^(e - l)) over l > e.
 
 **Rounding.** A mass is a product of powers of masses, each known to its own relative error, and a multinomial coefficient: its
-logarithm errs by the sum of count * error_i + 16 units for each unit of its own size. A loss is a sum of count * loss_i, each known
-to 8 units of itself and to its ``blur``: epsilon is moved by that much to the safe side. Sums of n terms of one sign add n units; the
-values 1 - e^(e - l) come from expm1, to 4 units.
+logarithm errs by the sum of count * error_i + 16 units for each unit of its own size. A loss is a sum of count * loss_i, each
+known to 8 units of itself and to its ``blur``: epsilon is moved by that much to the safe side. Sums of n terms of one sign add
+n units; the values 1 - e^(e - l) come from expm1, to 4 units.
 """
 
 from __future__ import annotations

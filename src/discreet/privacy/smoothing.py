@@ -6,22 +6,22 @@ of L, and F(u) = E[f(u + Z)].
 
 **Upper bound.** f <= F: adding a mechanism never lowers delta (Jensen, E[e^-Z] = 1).
 
-**Lower bound.** F(u) - f(u) <= mu / sqrt(2 pi) e^(-u/2 - u^2 / (2 mu^2)). Proof: with v = |u|, F - f is the hockey-stick of Z at v
-for u < 0, and e^-u times it for u > 0 (E[(e^-Z - e^u)+] is the hockey-stick with the pair exchanged, and the pair is its own
-mirror image). Both are e^(-u/2) g(v), where g(v) = e^(-v/2) Phi(mu/2 - v/mu) - e^(v/2) Phi(-mu/2 - v/mu) = phi(v/mu) e^(-mu^2/8)
-(m(v/mu - mu/2) - m(v/mu + mu/2)), m being Mills' ratio. As m is convex the difference falls in v, so g(v) <= g(0) e^(-v^2 / (2
-mu^2)), and g(0) = 2 Phi(mu/2) - 1 <= mu / sqrt(2 pi).
+**Lower bound.** F(u) - f(u) <= mu / sqrt(2 pi) e^(-u/2 - u^2 / (2 mu^2)). Proof: with v = |u|, F - f is the hockey-stick of Z
+at v for u < 0, and e^-u times it for u > 0 (E[(e^-Z - e^u)+] is the hockey-stick with the pair exchanged, and the pair is its
+own mirror image). Both are e^(-u/2) g(v), where g(v) = e^(-v/2) Phi(mu/2 - v/mu) - e^(v/2) Phi(-mu/2 - v/mu) = phi(v/mu)
+e^(-mu^2/8) (m(v/mu - mu/2) - m(v/mu + mu/2)), m being Mills' ratio. As m is convex the difference falls in v, so g(v) <= g(0)
+e^(-v^2 / (2 mu^2)), and g(0) = 2 Phi(mu/2) - 1 <= mu / sqrt(2 pi).
 
 Their transforms over e are M(s) e^(mu^2 s (s+1) / 2) times 1 / (s (s+1)) for F, and 1 / (s (s+1)) - mu^2 e^(mu^2 / 8) for what
-lies below f. Sums over nodes are as in ``contour``: a full sum exceeds its integral by aliases that are >= 0, both for F and for
-the bump that is subtracted, so only the lower bound takes the aliases of F off. The bracket is about mu^2 (x + 1) wide in
+lies below f. Sums over nodes are as in ``contour``: a full sum exceeds its integral by aliases that are >= 0, both for F and
+for the bump that is subtracted, so only the lower bound takes the aliases of F off. The bracket is about mu^2 (x + 1) wide in
 epsilon.
 
 Beyond the last node T the modulus is at most e^(-mu^2 t^2 / 2) of that at 0: what is left out is at most 1 / (pi T) e^(-mu^2
 T^2 / 2) for F, and mu^2 e^(mu^2/8) / (pi mu^2 T) e^(-mu^2 T^2 / 2) for the bump.
 
-**Nodes fade one loss at a time.** At each node the product of moduli is bounded as the losses are multiplied in; once the bound is
-below the precision aimed at, the node is given up and the bound counts as its error (all other factors are at most 1).
+**Nodes fade one loss at a time.** At each node the product of moduli is bounded as the losses are multiplied in; once the bound
+is below the precision aimed at, the node is given up and the bound counts as its error (all other factors are at most 1).
 Rounding is bounded as in ``contour``.
 """
 
@@ -189,9 +189,9 @@ class _Nodes:
         self.t, self.at, self.x, self.mu, self.floor, self.work = t, t, x, mu, floor, 0
         self.limits = np.exp(-((mu * t) ** 2) / 2) * (1 + 64 * UNIT)
         self.given_up = np.zeros(t.size)
-        self.held = np.arange(t.size)
-        self.law: Complex | None = None  # until it is needed: most nodes are given up before
-        self.depth = np.zeros(0)
+        self.held: NDArray[np.int64] = np.arange(t.size)
+        self.law: Complex = np.empty(0, dtype=np.complex128)  # until it is needed: most nodes are given up before
+        self.depth = np.empty(0)  # units by which the law may be off, but for those of its factors
         self.shift = 0.0  # phases t * shift that the law still lacks
 
     def _limit(self, loss: Loss, count: int, modulus: Reals) -> None:
@@ -201,8 +201,9 @@ class _Nodes:
         keep = self.limits > self.floor
         if keep.mean() < 0.95:
             self.given_up[self.held[~keep]] = self.limits[~keep]
-            self.held, self.at, self.limits, self.floor = (v[keep] for v in (self.held, self.at, self.limits, self.floor))
-            if self.law is not None:
+            self.held, self.at = self.held[keep], self.at[keep]
+            self.limits, self.floor = self.limits[keep], self.floor[keep]
+            if self.law.size:
                 self.law, self.depth = self.law[keep], self.depth[keep]
 
     def bound(self, loss: Loss, count: int) -> None:
@@ -217,13 +218,10 @@ class _Nodes:
 
     def multiply(self, loss: Loss, count: int) -> None:
         """Multiply the law at the nodes held by phi^count."""
-        if self.law is None:
+        if not self.law.size:
             mu, x = self.mu, self.x
             self.law, self.depth = np.exp(mu * mu * (-0.5 * self.at**2 + 1j * (x + 0.5) * self.at)), np.zeros(self.at.size)
-        if two_values(loss):
-            phi = self._turn(loss, count)
-        else:
-            phi = loss.characteristic(self.x, self.at)
+        phi = self._turn(loss, count) if two_values(loss) else loss.characteristic(self.x, self.at)
         self.work += self.at.size * loss.work(self.x)
         phi = np.where(phi == 0, 1e-300, phi)
         if count == 1:
@@ -249,7 +247,6 @@ class _Nodes:
 
     def errors(self) -> Reals:
         """Of all nodes; values that are not known at all are left out, at an error of 1."""
-        assert self.law is not None
         if self.shift:
             self.law = self.law * np.exp(1j * self.shift * self.at)
         known = (self.limits < 2) & np.isfinite(self.law)

@@ -4,9 +4,9 @@ At a rate q the moments E[r^(1+x)] of r = 1 - q + q e^w explode as soon as q^(1+
 tilt x that a composition of many steps asks for; that part belongs to losses which practically never happen. So outcomes are
 *kept* with probability chi(z) = exp(-e^(a (z - c))), nearly 1 below the cut c and 0 above it, independently of all else.
 
-**Bounds.** With the outcomes that are not kept, delta = E[(1 - e^(e - L))+; kept] + E[...; not kept], and 0 <= (1 - e^(e -
-L))+ <= 1: leaving them out is a lower bound, counting them as disclosed an upper one. Their mass in one step is at most ``lost``
-= (1 - q) e^(a^2/2 - a c) + q e^(a^2/2 + a mu - a c), since 1 - chi <= e^(a (z - c)) and z is N(0, 1) or N(mu, 1).
+**Bounds.** With the outcomes that are not kept, delta = E[(1 - e^(e - L))+; kept] + E[...; not kept], and 0 <= (1 - e^(e - L))+
+<= 1: leaving them out is a lower bound, counting them as disclosed an upper one. Their mass in one step is at most ``lost`` =
+(1 - q) e^(a^2/2 - a c) + q e^(a^2/2 + a mu - a c), since 1 - chi <= e^(a (z - c)) and z is N(0, 1) or N(mu, 1).
 
 **Moments** are those of ``SampledGaussian`` with chi under the integral, which is entire: on the line Im z = b its modulus is
 exp(-e^(a (Re z - c)) cos(a b)), at most 1 while a b < pi/2. The trapezoid rule of step h on the line y errs by at most 2 G /
@@ -201,7 +201,10 @@ def _line(mu: float, rate: float, adding: bool, x: float, cut: float, slope: flo
     share = np.minimum(rate * np.exp(np.clip(w, 0.0, 600.0) - modulus), 1 / (1 - rate) + 2)
     turning = 16 * np.abs(log_ratio) + share * (32 + 4 * (np.abs(mu * z) + mu * mu) + np.where(w > 40, -4 * math.log(rate), 0.0))
     cutting = fading * (16 + 8 * np.abs(slope * (z - cut)) + 8 * slope * abs(cut))
-    size, small = np.abs(on_line), normal * math.exp(height * height / 2) * np.minimum(np.abs(inner) * np.exp(inner.real.clip(0)), 1 + np.exp(inner.real))
+    size, small = (
+        np.abs(on_line),
+        normal * math.exp(height * height / 2) * np.minimum(np.abs(inner) * np.exp(inner.real.clip(0)), 1 + np.exp(inner.real)),
+    )
     total, each = 1 + excess, 64 + z.size / 64 + 4 * z * z
     return _Line(
         z,

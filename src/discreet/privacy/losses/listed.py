@@ -73,7 +73,7 @@ class Listed(Loss):
         return 1 + turned_sums(t, self.law[0], weights / weights.sum())
 
     def rounding(self, x: float, t: float) -> float:
-        """Losses are known to 16 units of themselves, which powers and phases multiply; phi - 1 is as well known as the masses."""
+        """Losses are known to 16 units of themselves, which powers and phases multiply; phi - 1 as well as the masses."""
         losses, mass, error = self.law
         _, weights = self._weights(x)
         size = float(weights @ np.abs(losses)) / float(weights.sum())
@@ -111,6 +111,7 @@ def _list(whole: SampledLattice, up: bool) -> tuple[Reals, Reals, float]:
         base = whole.base
         step = None if isinstance(base, Atomic) else base.divisor and base.divisor / _CELLS
         atoms = base.lattice(step, up=up)
+        assert atoms is not None
         losses, mass, _ = whole._law(step, up=up)
         held = mass > 0
         # What the base's masses err by, and e^(ln mass - loss) on the other side.

@@ -127,10 +127,10 @@ class SampledLattice(Loss):
     def hockey_stick(self, epsilon: Fraction) -> arb | None:
         """One use in closed form, from the base's: Balle, Barthe, Gaboardi 2018, theorem 2 (and Steinke 2022, theorem 29).
 
-        Removing, ((1 - q) Q + q P - e^x Q)+ = q (P - e^y Q)+ with e^y = 1 + (e^x - 1) / q, so delta_q(x) = q delta(y). Adding, (Q -
-        e^x ((1 - q) Q + q P))+ = w (Q - e^y P)+ with w = 1 - e^x (1 - q) and e^y = e^x q / w where w > 0, and 0 elsewhere; the
-        base is its own mirror image, so delta_q(x) = w delta(y). In both y >= 0. As delta falls, its values at both ends of a
-        ball around y enclose it.
+        Removing, ((1 - q) Q + q P - e^x Q)+ = q (P - e^y Q)+ with e^y = 1 + (e^x - 1) / q, so delta_q(x) = q delta(y).
+        Adding, (Q - e^x ((1 - q) Q + q P))+ = w (Q - e^y P)+ with w = 1 - e^x (1 - q) and e^y = e^x q / w where w > 0, and
+        0 elsewhere; the base is its own mirror image, so delta_q(x) = w delta(y). In both y >= 0. As delta falls, its
+        values at both ends of a ball around y enclose it.
         """
         if self.base.hockey_stick(Fraction(0)) is None:
             return None
@@ -139,9 +139,10 @@ class SampledLattice(Loss):
         if not weight > 0:
             return ball(0).union(weight.upper()) if weight.upper() > 0 else ball(0)
         y = (factor * q / weight).log() if self.adding else (1 + ball(epsilon).expm1() / q).log()
-        ends = [self.base.hockey_stick(max(_exact(end), Fraction(0))) for end in (y.lower(), y.upper())]
-        assert ends[0] is not None and ends[1] is not None
-        return weight * ends[0].union(ends[1])
+        high, low = (self.base.hockey_stick(max(_exact(end), Fraction(0))) for end in (y.lower(), y.upper()))
+        assert high is not None
+        assert low is not None
+        return weight * low.union(high)
 
     @property
     def divisor(self) -> Fraction:

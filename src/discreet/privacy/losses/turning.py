@@ -1,12 +1,13 @@
 """Sums of turning terms, sum_z w_z (e^(i t l_z) - 1), at many multiples t of one step: what characteristic functions are made of.
 
-Subtracting 1 keeps the digits of small losses: where phi is 1 + something small, the small part is known relatively. With t = b + c,
-b from a coarse grid and c from a fine one, e^(itl) - 1 = (e^(ibl) - 1) + e^(ibl) (e^(icl) - 1): a sum for each b, and a matrix
-product for all b and c. Exponentials are needed for the two grids only.
+Subtracting 1 keeps the digits of small losses: where phi is 1 + something small, the small part is known relatively. With t = b
++ c, b from a coarse grid and c from a fine one, e^(itl) - 1 = (e^(ibl) - 1) + e^(ibl) (e^(icl) - 1): a sum for each b, and a
+matrix product for all b and c. Exponentials are needed for the two grids only.
 
-**Rounding.** With Im l >= 0, |e^(itl)| <= 1. Each e^z - 1 is computed to 16 units of itself for a given z; z = itl errs by 8 units of
-|z| (t is a multiple of the step to 4 units); sums are taken over 64 terms at a time, and those added up, so that n terms add 80 + n / 64 units of the terms' moduli. In all that
-is at most 112 + n / 64 units of sum |w| (|e^(ibl) - 1| + |e^(icl) - 1|), hence ``units(n)`` units of t sum |w| |l|.
+**Rounding.** With Im l >= 0, |e^(itl)| <= 1. Each e^z - 1 is computed to 16 units of itself for a given z; z = itl errs by 8
+units of |z| (t is a multiple of the step to 4 units); sums are taken over 64 terms at a time, and those added up, so that n
+terms add 80 + n / 64 units of the terms' moduli. In all that is at most 112 + n / 64 units of sum |w| (|e^(ibl) - 1| + |e^(icl)
+- 1|), hence ``units(n)`` units of t sum |w| |l|.
 """
 
 from __future__ import annotations

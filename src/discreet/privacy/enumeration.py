@@ -73,8 +73,7 @@ def list_outcomes(parts: Parts) -> Outcomes | None:
 
 def _values(loss: Loss) -> tuple[Reals, Reals, float, float] | None:
     """Losses, masses, the relative error of masses and the absolute one of losses."""
-    if isinstance(loss, SampledLattice) and isinstance(loss.base, Atomic) and loss.base.lattice(None, up=True) is loss.base.atoms:
-        law = list_sampled(loss, 0.0, up=True)
+    if isinstance(loss, SampledLattice) and (law := list_sampled(loss, 0.0, up=True)).exact:
         losses, masses, error = law.law
         return losses, masses, error, 16 * UNIT * float(np.abs(losses).max())
     if isinstance(loss, Atomic) and (atoms := loss.lattice(None, up=True)) is loss.atoms:

@@ -165,7 +165,10 @@ def open_smoothed(parts: Parts, saddle: Saddle, effort: int, nodes: int = _MOST_
 def window(parts: Parts, saddle: Saddle) -> tuple[float, list[tuple[float, float]]]:
     """W for which aliases are below the goal, and the Chernoff bounds that say so."""
     x, goal = saddle.tilt, saddle.log_delta + math.log(_GOAL)
-    beyond = [(x * factor, top) for factor in _FACTORS if math.isfinite(top := log_moment(parts, x * factor))]
+    beyond = []
+    for y in (x * factor for factor in _FACTORS):
+        if math.isfinite(top := log_moment(parts, y)):
+            beyond.append((y, top + math.fsum(count * loss.rounding(y, 0.0) for loss, count in parts)))
     right = min(((top - y * saddle.epsilon - goal) / (y - x) for y, top in beyond), default=math.inf)
     return max(-goal / x, 8 * saddle.spread, right), beyond
 
@@ -194,8 +197,8 @@ class _Nodes:
         self.depth = np.empty(0)  # units by which the law may be off, but for those of its factors
         self.shift = 0.0  # phases t * shift that the law still lacks
 
-    def _limit(self, loss: Loss, count: int, modulus: Reals) -> None:
-        still, fast = loss.rounding(self.x, 0.0), loss.rounding(self.x, float(self.t[-1]))
+    def _limit(self, loss: Loss, count: int, modulus: Reals, times: int = 1) -> None:
+        still, fast = times * loss.rounding(self.x, 0.0), times * loss.rounding(self.x, float(self.t[-1]))
         modulus = modulus + self.at * ((fast - still) / float(self.t[-1])) + still
         self.limits = self.limits * (modulus if count == 1 else np.exp(np.minimum(count * np.log(modulus), 1.0)))
         keep = self.limits > self.floor
@@ -214,7 +217,8 @@ class _Nodes:
         turned = np.sin(self.at * (float(loss.atoms.step) / 2))
         self.work += self.at.size
         # The square errs by less than 2^-48, which is added before the root is taken.
-        self._limit(loss, count, np.sqrt(np.maximum(1 - share * turned * turned, 0.0) + 2.0**-48))
+        # This bounds the true modulus; the computed one may be larger by its rounding, and the product's error counts that again.
+        self._limit(loss, count, np.sqrt(np.maximum(1 - share * turned * turned, 0.0) + 2.0**-48), times=2)
 
     def multiply(self, loss: Loss, count: int) -> None:
         """Multiply the law at the nodes held by phi^count."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 
@@ -43,12 +44,12 @@ class Listed(Loss):
 
     @property
     def exact(self) -> bool:
-        return isinstance(self.whole.base, Atomic)
+        return _is_listed(self.whole.base)
 
     @property
     def law(self) -> tuple[Reals, Reals, float]:
         """Losses, ascending, their masses, and the relative error of these."""
-        losses, mass, error = _list(self.whole, self.up)
+        losses, mass, error, _ = _list(self.whole, self.up)
         stop = losses.size - self.skip
         return losses[:stop], mass[:stop], error
 
@@ -75,11 +76,16 @@ class Listed(Loss):
     def rounding(self, x: float, t: float) -> float:
         """Losses are known to 16 units of themselves, which powers and phases multiply; phi - 1 as well as the masses."""
         losses, mass, error = self.law
+        blur = _list(self.whole, self.up)[3]
         _, weights = self._weights(x)
         size = float(weights @ np.abs(losses)) / float(weights.sum())
         depth = float(weights @ np.abs(np.log(mass))) / float(weights.sum())
         still = losses.size / 64 + 128 + 8 * depth
-        return (still + 24 * abs(x) * size + t * size * (units(losses.size) + 2 * still)) * UNIT + error * (1 + 2 * t * size)
+        return (
+            (still + 24 * abs(x) * size + t * size * (units(losses.size) + 2 * still)) * UNIT
+            + error * (1 + 2 * t * size)
+            + (t + abs(x)) * blur
+        )
 
     def work(self, x: float) -> int:  # noqa: ARG002
         return 1 + self.law[0].size // 16  # of a matrix product
@@ -97,27 +103,41 @@ class Listed(Loss):
 
 def list_sampled(whole: SampledLattice, most: float, *, up: bool) -> Listed:
     """The law without the largest values that together hold at most ``most``."""
-    _, mass, error = _list(whole, up)
+    up = up or _is_listed(whole.base)
+    _, mass, error, _ = _list(whole, up)
     above = np.cumsum(mass[::-1]) * (1 + error + mass.size * UNIT)
     skip = min(int(np.searchsorted(above, most, side="right")), mass.size - 1)
-    return Listed(whole, up or isinstance(whole.base, Atomic), skip, float(above[skip - 1]) if skip else 0.0)
+    return Listed(whole, up, skip, float(above[skip - 1]) if skip else 0.0)
 
 
-def _list(whole: SampledLattice, up: bool) -> tuple[Reals, Reals, float]:
-    key = (whole, up)
-    if key not in _kept:
-        while len(_kept) > 64:
-            _kept.pop(next(iter(_kept)))
-        base = whole.base
-        step = None if isinstance(base, Atomic) else base.divisor and base.divisor / _CELLS
-        atoms = base.lattice(step, up=up)
-        assert atoms is not None
-        losses, mass, _ = whole._law(step, up=up)
-        held = mass > 0
-        # What the base's masses err by, and e^(ln mass - loss) on the other side.
-        depth = 8 * UNIT * float((np.abs(np.log(mass[held])) * mass[held]).sum() + np.abs(atoms.losses).max())
-        _kept[key] = losses[held], mass[held], atoms.error + 64 * UNIT + depth
-    return _kept[key]
+def _is_listed(base: Loss) -> bool:
+    """Whether the base's atoms are all of its values."""
+    return isinstance(base, Atomic) and base.lattice(None, up=True) is base.atoms
 
 
-_kept: dict[tuple[SampledLattice, bool], tuple[Reals, Reals, float]] = {}
+@lru_cache(maxsize=64)
+def _list(whole: SampledLattice, up: bool) -> tuple[Reals, Reals, float, float]:
+    """Losses, ascending, their masses, the relative error of these, and how far the base's losses may be off.
+
+    P becomes (1 - q) Q + q P, l becomes ln(1 - q + q e^l), or minus that. 1 - q is taken from the exact rate.
+    """
+    base, q, rest = whole.base, float(whole.rate), float(1 - whole.rate)
+    atoms = base.lattice(None if _is_listed(base) else base.divisor and base.divisor / _CELLS, up=up)
+    assert atoms is not None
+    held = atoms.mass > 0
+    l, p = atoms.losses[held], atoms.mass[held]  # noqa: E741 - a loss
+    other = np.exp(np.minimum(np.log(p) - l, 0.0))
+    near, far = np.minimum(l, 40.0), np.maximum(l, 40.0)
+    grown = q * np.expm1(near)
+    losses = np.where(grown > -0.5, np.log1p(np.maximum(grown, -0.5)), np.log(rest + q * np.exp(near)))
+    losses = np.where(l > 40, far + math.log(q) + np.log1p(rest / q * np.exp(-far)), losses)
+    mixed = rest * other + q * p
+    if base.infinity:  # as P has mass where Q has none, so has Q where P has none: there the ratio is 1 - q
+        empty = float(base.infinity)
+        losses = np.append(math.log(rest), losses)
+        mixed, other = np.append(rest * empty, mixed), np.append(empty, other)
+    error = atoms.error + (64 + 4 * float(np.abs(np.log(p)).max() + np.abs(l).max())) * UNIT
+    if whole.adding:
+        losses, mixed = -losses[::-1], other[::-1]
+    kept = mixed > 0
+    return losses[kept], mixed[kept], error, atoms.blur

@@ -26,6 +26,7 @@ from discreet.privacy.enumeration import list_outcomes
 from discreet.privacy.lattice import Convolution, common_step, convolve
 from discreet.privacy.losses import Atoms, SampledGaussian, SampledLattice
 from discreet.privacy.losses.cells import rounded_atoms
+from discreet.privacy.losses.cut_gaussian import CutGaussian
 from discreet.privacy.losses.listed import Listed
 from discreet.privacy.losses.smooth import Smooth
 from discreet.privacy.moments import disclosure, moment_delta
@@ -114,9 +115,11 @@ def _smoothed_road(parts: Parts, aim: Aim, sure: float, *, top: bool) -> Bound |
     if kept is None:
         return None
     listed = [loss for loss, _ in kept.parts if isinstance(loss, Listed)]
-    few = sum(count for _, count in parts) < _FEW
-    effort = _WORK >> (3 if not all(loss.exact for loss in listed) else 2 if few or listed else 0)
-    contour = open_smoothed(kept.parts, kept.saddle, effort)
+    effort = _WORK >> (3 if not all(loss.exact for loss in listed) else 2 if listed else 0)
+    if any(isinstance(loss, CutGaussian) for loss, _ in kept.parts) and not listed and sum(count for _, count in parts) < _FEW:
+        contour = open_smoothed(kept.parts, kept.saddle, 2 * effort, 1 << 18)  # few steps fade late
+    else:
+        contour = open_smoothed(kept.parts, kept.saddle, effort)
     if contour is None:
         return None
     extra = sure + kept.lost if top else sure

@@ -39,12 +39,13 @@ from discreet.privacy.losses.base import UNIT, Atomic, Complex, Loss, Reals
 
 __all__ = ["Smoothed", "open_smoothed", "window"]
 
-_GOAL = 1e-12  # of the answer, for each source of error that can be chosen
+_GOAL = 1e-11  # of the answer, for each source of error that can be chosen
 _FINEST = 8e-10  # of epsilon, from ten uses on: no need to smooth less
-_FINE = 1e-7  # with fewer
+_FINE = 4e-8  # with fewer
 _MOST_NODES = 1 << 17  # to begin with
 _MANY_NODES = 1 << 20  # where most of them are given up
 _ROW = 1024
+_BLOCK = 1 << 16
 _FACTORS = (1.02, 1.05, 1.2, 1.5, 2.0, 3.0, 6.0)  # of the tilt, tried in Chernoff bounds
 
 
@@ -126,25 +127,31 @@ def open_smoothed(parts: Parts, saddle: Saddle, effort: int, nodes: int = _MOST_
         mu = max(mu, math.sqrt(2 * max(surplus - math.log(math.pi * end), 8.0)) / end)
     if not (mu < 1 and abs(surplus) < 600):
         return None  # it would smooth everything away
-    t: Reals = np.arange(math.ceil(end / step) + 1, dtype=np.float64) * step
-    last, s = float(t[-1]), x + 1j * t
-    second = np.where(t > 0, 2.0, 1.0)
-    first = second / np.abs(s * (s + 1))
-    # A node may be given up when all of them together stay below the goal: in F, and in the bump, which weighs mu^2.
-    kept = _Nodes(t, mu, x, math.exp(-surplus) * width / t.size / np.maximum(first, second * mu * mu))
-    for loss, count in parts:
-        if two_values(loss):
-            kept.bound(loss, count)
-    for loss, count in parts:
-        kept.multiply(loss, count)
-    if mu > wish and t.size > nodes * 0.99 and kept.held.size < nodes >> 4 and nodes == _MOST_NODES:
-        more = min(_MANY_NODES, int(nodes * effort / kept.work))
+    size = math.ceil(end / step) + 1
+    sums = np.zeros((2, 2))  # errors of the two sums, and the same for each unit of |epsilon|
+    index, laws, work = list[NDArray[np.int64]](), list[Complex](), 0
+    for start in range(0, size, _BLOCK):
+        j: NDArray[np.int64] = np.arange(start, min(start + _BLOCK, size))
+        t: Reals = j.astype(np.float64) * step
+        s, second = x + 1j * t, np.where(j > 0, 2.0, 1.0).astype(np.float64)
+        weights = np.array([second / np.abs(s * (s + 1)), second])
+        # A node may be given up when all of them together stay below the goal: in F, and in the bump, which weighs mu^2.
+        floor = math.exp(-surplus) * width / size / np.maximum(weights[0], weights[1] * mu * mu)
+        kept = _Nodes(t, mu, x, floor)
+        kept.fade(parts)
+        sums += np.array([weights @ kept.errors(), 8 * UNIT * ((weights[:, kept.held] * np.abs(kept.law)) @ kept.at)])
+        index.append(j[kept.held])
+        laws.append(kept.law)
+        work += kept.work
+    held, law = np.concatenate(index), np.concatenate(laws)
+    if mu > wish and size > nodes * 0.99 and held.size < nodes >> 4 and nodes == _MOST_NODES:
+        more = min(_MANY_NODES, int(nodes * effort / work))
         if more > 2 * nodes:
             return open_smoothed(parts, saddle, effort, more)
-    held, errors = kept.held, kept.errors()
-    tail = math.exp(-((mu * last) ** 2) / 2) * decay(parts, x, last) * width / (math.pi * last) * (1 + 2.0**-20)
-    noise = float(first @ errors) + tail, float(second @ errors) + tail / (mu * mu)
-    turning = [8 * UNIT * float((weight[held] * np.abs(kept.law)) @ t[held]) for weight in (first, second)]
+    last = (size - 1) * step
+    tail = math.exp(-((mu * last) ** 2) / 2) * decay(parts, x, last) * width / (math.pi * last)
+    errors = [(float(part) + rest) * (1 + 2.0**-20) for part, rest in zip(sums[0], (tail, tail / (mu * mu)), strict=True)]
+    s, doubled = x + 1j * step * held, law * np.where(held > 0, 2.0, 1.0)
     return Smoothed(
         x,
         plain + mu * mu * x * (x + 1) / 2,
@@ -154,21 +161,19 @@ def open_smoothed(parts: Parts, saddle: Saddle, effort: int, nodes: int = _MOST_
         tuple((y, top + mu * mu * y * (y + 1) / 2) for y, top in beyond),
         step,
         held,
-        kept.law * second[held] / (s[held] * (s[held] + 1)),
-        kept.law * second[held],
-        (noise[0] * (1 + 2.0**-20), noise[1] * (1 + 2.0**-20)),
-        (turning[0], turning[1]),
-        kept.work,
+        doubled / (s * (s + 1)),
+        doubled,
+        (errors[0], errors[1]),
+        (float(sums[1][0]), float(sums[1][1])),
+        work,
     )
 
 
 def window(parts: Parts, saddle: Saddle) -> tuple[float, list[tuple[float, float]]]:
     """W for which aliases are below the goal, and the Chernoff bounds that say so."""
     x, goal = saddle.tilt, saddle.log_delta + math.log(_GOAL)
-    beyond = []
-    for y in (x * factor for factor in _FACTORS):
-        if math.isfinite(top := log_moment(parts, y)):
-            beyond.append((y, top + math.fsum(count * loss.rounding(y, 0.0) for loss, count in parts)))
+    finite = [(y, top) for y in (x * factor for factor in _FACTORS) if math.isfinite(top := log_moment(parts, y))]
+    beyond = [(y, top + math.fsum(count * loss.rounding(y, 0.0) for loss, count in parts)) for y, top in finite]
     right = min(((top - y * saddle.epsilon - goal) / (y - x) for y, top in beyond), default=math.inf)
     return max(-goal / x, 8 * saddle.spread, right), beyond
 
@@ -195,7 +200,17 @@ class _Nodes:
         self.held: NDArray[np.int64] = np.arange(t.size)
         self.law: Complex = np.empty(0, dtype=np.complex128)  # until it is needed: most nodes are given up before
         self.depth = np.empty(0)  # units by which the law may be off, but for those of its factors
+        self.started = False
         self.shift = 0.0  # phases t * shift that the law still lacks
+
+    def fade(self, parts: Parts) -> None:
+        """Take all losses in, those first that give most nodes up for least work, until none is held."""
+        for loss, count in parts:
+            if two_values(loss) and self.at.size:
+                self.bound(loss, count)
+        for loss, count in parts:
+            if self.at.size:
+                self.multiply(loss, count)
 
     def _limit(self, loss: Loss, count: int, modulus: Reals, times: int = 1) -> None:
         still, fast = times * loss.rounding(self.x, 0.0), times * loss.rounding(self.x, float(self.t[-1]))
@@ -206,7 +221,7 @@ class _Nodes:
             self.given_up[self.held[~keep]] = self.limits[~keep]
             self.held, self.at = self.held[keep], self.at[keep]
             self.limits, self.floor = self.limits[keep], self.floor[keep]
-            if self.law.size:
+            if self.started:
                 self.law, self.depth = self.law[keep], self.depth[keep]
 
     def bound(self, loss: Loss, count: int) -> None:
@@ -222,7 +237,8 @@ class _Nodes:
 
     def multiply(self, loss: Loss, count: int) -> None:
         """Multiply the law at the nodes held by phi^count."""
-        if not self.law.size:
+        if not self.started:
+            self.started = True
             mu, x = self.mu, self.x
             self.law, self.depth = np.exp(mu * mu * (-0.5 * self.at**2 + 1j * (x + 0.5) * self.at)), np.zeros(self.at.size)
         phi = self._turn(loss, count) if two_values(loss) else loss.characteristic(self.x, self.at)

@@ -93,7 +93,7 @@ def test_nine_digits(privacy: Privacy, work: list[int]) -> None:
 @pytest.mark.parametrize("privacy", FOUR.values(), ids=FOUR.keys())
 def test_four_digits(privacy: Privacy, work: list[int]) -> None:
     assert width(privacy) <= 1e-4
-    assert sum(work) <= 1 << 25
+    assert sum(work) <= 1 << 27
 
 
 @pytest.mark.parametrize("privacy", LISTED.values(), ids=LISTED.keys())

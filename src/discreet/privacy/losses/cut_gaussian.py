@@ -143,7 +143,7 @@ def _moduli(loss: CutGaussian, x: float) -> tuple[Reals, Reals]:
 
 
 _MOST_TILT = 1e18
-_MOST_TERMS = 1 << 14
+_MOST_TERMS = 1 << 12
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,7 @@ from discreet.exact import down, up
 from discreet.privacy.contour import Parts, find_saddle
 from discreet.privacy.losses import BoundedRange, Box, Concentrated, Family, Gaussian, Loss, Moments
 from discreet.privacy.moments import disclosure, log, log_moment_bound, moment_delta, moment_epsilon
-from discreet.privacy.roads import Bound, closed_delta, pair_bound
+from discreet.privacy.roads import Aim, Bound, closed_delta, pair_bound
 
 __all__ = [
     "Parts",
@@ -32,6 +32,9 @@ __all__ = [
 ]
 
 _NOTHING = Fraction(1, 2**400)
+
+
+_KNOWN = 1e-9  # relative: where a bracket is as narrow as that, moments cannot lower it further
 
 
 def canonical(parts: Parts) -> Parts:
@@ -82,6 +85,8 @@ def delta_bounds(parts: Parts, epsilon: Fraction) -> tuple[float, float]:
     """A lower and an upper bound on delta(epsilon)."""
     low = max(_delta(directed, epsilon, top=False) for directed in directions(_members(parts)))
     high = max(_delta(directed, epsilon, top=True) for directed in directions(parts))
+    if high > low * (1 + _KNOWN):
+        high = min(high, max(moment_delta(directed, down(epsilon)) for directed in directions(_worst(parts))))
     return min(low, high), high
 
 
@@ -92,6 +97,8 @@ def epsilon_bounds(parts: Parts, delta: Fraction) -> tuple[float, float]:
     members = _members(parts)
     near = high if members == parts else None
     low = max(_epsilon(directed, delta, near, top=False) for directed in directions(members))
+    if high > low * (1 + _KNOWN) and delta > (sure := disclosure(parts)):
+        high = min(high, max(moment_epsilon(directed, delta - sure) for directed in directions(_worst(parts))))
     return min(low, high), high
 
 
@@ -172,7 +179,9 @@ def _delta(parts: Parts, epsilon: Fraction, *, top: bool) -> float:
     answers = [1.0 if top else 0.0]
     if _has_pair(parts):
         closed = closed_delta(parts, epsilon, top=top)
-        answers.append(pair_bound(parts, lambda: find_saddle(parts, epsilon=e), top=top)(e) if closed is None else closed)
+        answers.append(
+            pair_bound(parts, lambda: find_saddle(parts, epsilon=e), Aim(epsilon=e), top=top)(e) if closed is None else closed
+        )
     if top and _has_moments(parts):
         answers.append(moment_delta(parts, e))
     return min(answers) if top else max(answers)
@@ -193,7 +202,7 @@ def _epsilon(parts: Parts, delta: Fraction, near: float | None, *, top: bool) ->
     target = down(delta) if top else up(delta)
     if _has_pair(parts) and target > 0:
         saddle = find_saddle(parts, log_delta=log(delta - sure))
-        bound = pair_bound(parts, lambda: saddle, top=top)
+        bound = pair_bound(parts, lambda: saddle, Aim(log_delta=log(delta - sure)), top=top)
         guess = saddle.epsilon if near is None or math.isinf(near) else near
         finest = closed_delta(parts, Fraction(0), top=top) is not None
         answers.append(_invert(bound, target, guess, most, 0.0 if finest else 1e-12, top=top))

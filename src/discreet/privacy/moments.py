@@ -48,6 +48,8 @@ def log_moment_bound(parts: Parts, x: float) -> float:
 
 
 def moment_delta(parts: Parts, e: float) -> float:
+    if disclosure(parts) == 1:
+        return 1.0  # nothing finite is left
     best = _lowest(lambda x: log_moment_bound(parts, x) - x * e + _chernoff(x))
     finite = math.exp(min(0.0, best + 2.0**-40 * (1 + abs(best))))
     return min(1.0, (up(disclosure(parts)) + finite) * (1 + 2.0**-50) + 5e-324)

@@ -81,10 +81,10 @@ def _together(loss: Loss, count: int, other: Loss, more: int) -> tuple[Loss, int
 
 
 @lru_cache(maxsize=1024)
-def delta_bounds(parts: Parts, epsilon: Fraction) -> tuple[float, float]:
-    """A lower and an upper bound on delta(epsilon)."""
-    low = max(_delta(directed, epsilon, top=False) for directed in directions(_members(parts)))
-    high = max(_delta(directed, epsilon, top=True) for directed in directions(parts))
+def delta_bounds(parts: Parts, epsilon: Fraction, *, rough: bool = False) -> tuple[float, float]:
+    """A lower and an upper bound on delta(epsilon); ``rough`` ones, for curves of many points, are certified as well."""
+    low = max(_delta(directed, epsilon, rough=rough, top=False) for directed in directions(_members(parts)))
+    high = max(_delta(directed, epsilon, rough=rough, top=True) for directed in directions(parts))
     if high > low * (1 + _KNOWN):
         high = min(high, max(moment_delta(directed, down(epsilon)) for directed in directions(_worst(parts))))
     return min(low, high), high
@@ -119,7 +119,7 @@ def tradeoff(parts: Parts, fpr: float) -> float:
         return 1 - fpr
 
     def allowed(epsilon: float) -> float:
-        delta = delta_bounds(parts, Fraction(epsilon))[1]
+        delta = delta_bounds(parts, Fraction(epsilon), rough=True)[1]
         return max(1 - delta - math.exp(epsilon) * fpr, math.exp(-epsilon) * (1 - delta - fpr)) - 2.0**-50
 
     most = supremum(parts)
@@ -167,7 +167,7 @@ def _vanishes(loss: Loss) -> bool:
 # One direction, one side of the bracket.
 
 
-def _delta(parts: Parts, epsilon: Fraction, *, top: bool) -> float:
+def _delta(parts: Parts, epsilon: Fraction, *, rough: bool, top: bool) -> float:
     most = supremum(parts)
     parts = _worst(parts) if top else parts
     if not parts:
@@ -178,10 +178,8 @@ def _delta(parts: Parts, epsilon: Fraction, *, top: bool) -> float:
     e = down(epsilon) if top else up(epsilon)  # delta falls in epsilon
     answers = [1.0 if top else 0.0]
     if _has_pair(parts):
-        closed = closed_delta(parts, epsilon, top=top)
-        answers.append(
-            pair_bound(parts, lambda: find_saddle(parts, epsilon=e), Aim(epsilon=e), top=top)(e) if closed is None else closed
-        )
+        closed, aim = closed_delta(parts, epsilon, top=top), Aim(epsilon=e, rough=rough)
+        answers.append(pair_bound(parts, lambda: find_saddle(parts, epsilon=e), aim, top=top)(e) if closed is None else closed)
     if top and _has_moments(parts):
         answers.append(moment_delta(parts, e))
     return min(answers) if top else max(answers)

@@ -15,7 +15,7 @@ import numpy as np
 
 from discreet.calls import called_as
 from discreet.errors import ParameterError
-from discreet.exact import probability, shown, up, whole
+from discreet.exact import probability, rational, shown, up, whole
 from discreet.privacy import composition
 from discreet.privacy.canvas import BLUE, GREEN, GREY, ORANGE, check_ending, check_guarantee, finish, new_axes, save
 from discreet.privacy.guarantee import Privacy, pure, zcdp
@@ -62,16 +62,21 @@ def plot_delta(privacy: Privacy, *, ax: Axes | None = None) -> Axes:
     # Curves with a largest loss fall off a cliff at their end: look closely there.
     epsilons = np.unique([*np.linspace(0, top, _POINTS), *(top * (1 - 3.0 ** -np.arange(4, 13)) if most else ()), top])
     epsilons = np.append(epsilons, 1.15 * top) if leak > _FLOOR else epsilons
-    low, high = np.maximum([privacy.delta_bounds(epsilon) for epsilon in epsilons.tolist()], lowest / 10).T
+    low, high = np.maximum([_deltas(privacy, epsilon) for epsilon in epsilons.tolist()], lowest / 10).T
     ax.set(yscale="log", xlim=(0, epsilons[-1]), ylim=(lowest / 2, 1), xlabel="ε", ylabel="δ")
     for label, other, colour in _cruder(privacy):
-        crude = np.array([other.delta(epsilon) for epsilon in epsilons.tolist()])
+        crude = np.array([_deltas(other, epsilon)[1] for epsilon in epsilons.tolist()])
         if crude.min() < 0.5:
             ax.plot(epsilons, np.maximum(crude, lowest / 10), color=colour, linewidth=1.2, linestyle="--", label=label)
     if np.any(high > 1.02 * low):
         ax.fill_between(epsilons, low, high, color=BLUE, alpha=0.2, linewidth=0, label="where the smallest δ may lie")
     ax.plot(epsilons, high, color=BLUE, linewidth=2.2, label="discreet, certified")
     return finish(ax, f"δ(ε): {name_of(privacy.parts)}", legend="best")
+
+
+def _deltas(privacy: Privacy, epsilon: float) -> tuple[float, float]:
+    """Bounds on delta, as fine as a picture shows."""
+    return composition.delta_bounds(privacy.parts, rational("epsilon", epsilon), rough=True)
 
 
 def _cruder(privacy: Privacy) -> list[tuple[str, Privacy, str]]:
@@ -93,7 +98,7 @@ def plot_tradeoff(privacy: Privacy, *, ax: Axes | None = None) -> Axes:
     ax = new_axes(ax, square=True)
     top = privacy.epsilon(min(max(1e-6, 2 * up(composition.disclosure(privacy.parts))), 0.999))
     epsilons = min(top, 60.0) * np.linspace(0, 1, _POINTS) ** 1.5  # closer where the curve bends most
-    deltas = np.array([privacy.delta(epsilon) for epsilon in epsilons.tolist()])
+    deltas = np.array([_deltas(privacy, epsilon)[1] for epsilon in epsilons.tolist()])
     fpr = np.append(np.geomspace(1e-5, 0.02, 60), np.linspace(0.02, 1, 200))
     factors, rest = np.exp(epsilons)[:, None], 1 - deltas[:, None]
     fnr = np.maximum(rest - factors * fpr, (rest - fpr) / factors).max(axis=0).clip(0, 1)

@@ -46,10 +46,11 @@ _WORK = 1 << 24  # terms of a smoothed contour: half a second or so
 
 @dataclass(frozen=True)
 class Aim:
-    """What a bound is for: delta at this epsilon, or the epsilon of this delta."""
+    """What a bound is for: delta at this epsilon, or the epsilon of this delta; ``rough`` where a millionth will do, but soon."""
 
     epsilon: float | None = None
     log_delta: float | None = None
+    rough: bool = False
 
 
 def certain(delta: float, *, top: bool) -> float:
@@ -109,6 +110,8 @@ def _composed_road(parts: Parts, saddle: Saddle, aim: Aim, *, top: bool) -> Boun
     plain = _contour_bound(contour, parts, sure, top=top) if contour else None
     if plain and contour and _precise(contour, saddle, aim):
         return plain
+    if aim.rough and not sampled and (lattice := _lattice_road(parts, saddle, sure, top=top)):
+        return lattice
     if smooth := _smoothed_road(parts, aim, sure, top=top):
         best = min if top else max
         return (lambda e: best(plain(e), smooth(e))) if plain else smooth
@@ -116,13 +119,19 @@ def _composed_road(parts: Parts, saddle: Saddle, aim: Aim, *, top: bool) -> Boun
         return plain
     if late and (contour := _contour(parts, saddle, top=top)):
         return _contour_bound(contour, parts, sure, top=top)
+    if lattice := _lattice_road(parts, saddle, sure, top=top):
+        return lattice
+    return (lambda e: moment_delta(parts, e)) if top else lambda _: sure
+
+
+def _lattice_road(parts: Parts, saddle: Saddle, sure: float, *, top: bool) -> Bound | None:
     points = 4.0 if sum(count for _, count in parts) < _HOPELESS else 0.0
     while points > 2.0**-8:
         rough = _rough(parts, saddle, points, top=top)
         if rough and (law := convolve(rough, saddle.tilt)):
             return _law_bound(law, sure + _lost(rough, top=top), top=top)
         points /= 4
-    return (lambda e: moment_delta(parts, e)) if top else lambda _: sure
+    return None
 
 
 def _contour(parts: Parts, saddle: Saddle, *, top: bool) -> Contour | None:
@@ -144,7 +153,7 @@ def _precise(contour: Contour, saddle: Saddle, aim: Aim) -> bool:
     low, high = contour.delta(e, up=False), contour.delta(e, up=True)
     if aim.log_delta is not None and not abs(math.log(max(high, 1e-320)) - aim.log_delta) < 2:
         return False
-    return high - low <= 3e-10 * high * max(contour.tilt * e, 1.0)
+    return high - low <= (1e-6 if aim.rough else 3e-10) * high * max(contour.tilt * e, 1.0)
 
 
 def _smoothed_road(parts: Parts, aim: Aim, sure: float, *, top: bool) -> Bound | None:

@@ -66,6 +66,7 @@ def facts_of_result(query: Query, facts: Mapping[str, Facts]) -> dict[str, Facts
 def terms(expression: Expression) -> int:
     """How many columns, constants and operations an engine has to write; guards against errors repeat what they guard.
 
+    >>> from discreet.plan.expressions import Column
     >>> terms(Call("/", (Literal(1), Column("age"))))
     5
     """

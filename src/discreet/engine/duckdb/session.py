@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["NOTHING", "RELATION", "Session", "exact_integers"]
 
 RELATION = '"discreet raw"'  # no identifier, so that no public table can have this name
-NOTHING = '"discreet nothing"'  # a table with the same columns, and no rows
+NOTHING = '"discreet nothing"'  # the same columns, and no rows
 _CURSORS = 2  # made before the configuration is locked, which is when progress can be asked for
 _FORKED = "This process was forked from the one that opened the table; open the table again here."
 _BATCH = 2**20
@@ -92,7 +92,8 @@ class Session:
                 self._database.unregister(view)
         if source.held is None:
             _attach(self._database, source, RELATION.strip('"'))
-        run(f"CREATE TABLE {NOTHING} ({', '.join(f'{quoted(name)} {kind}' for name, kind in source.raw.items())})")
+        columns = ", ".join(f"CAST(NULL AS {kind}) AS {quoted(name)}" for name, kind in source.raw.items())
+        run(f"CREATE VIEW {NOTHING} AS SELECT {columns} WHERE FALSE")
         run(f"SET allowed_paths = [{', '.join(text_literal(str(file)) for file in source.files)}]")
         run("SET enable_external_access = false")
         for _ in range(_CURSORS):

@@ -94,7 +94,7 @@ def choose(epsilon: Fraction, size: int, max_bits: int) -> FrequencyProtocol:
     """The best protocol for a closed domain.
 
     >>> choose(Fraction(1), 10_000, 1024).parameters, choose(Fraction(1), 3, 1024).name
-    ({'prime': 3, 'dimension': 10}, 'k-ary')
+    ({'prime': 7, 'dimension': 5, 'weight': 2}, 'k-ary')
     """
     offers = [offer for name in _AUTOMATIC for offer in MAKERS[name](epsilon, size) if offer.bits <= max_bits]
     if not offers:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Hitters", "find", "line"]
 
-_MISS = 0.05  # the share of surveys in which any word that nobody has may be reported
+_MISS = 0.02  # the share of surveys in which any word that nobody has may be reported: 5 % are promised, crowds are estimated
 _FOLLOWED = 2.0  # standard errors above which a prefix is followed; a wrong one costs time, not truth
 _REACH = 4.0  # standard deviations of what common words bring into the buckets of others
 _ROUNDS = 4
@@ -83,7 +83,7 @@ class Hitters(Result):
 
 
 def line(protocol: Prefixes, people: int, candidates: int) -> float:
-    """The share that, of ``candidates`` words which nobody has, any is estimated to have with a chance of 5 % at most.
+    """The share that, of ``candidates`` words which nobody has, any is estimated to have with a chance of 2 % at most.
 
     Reports support a word which nobody has with probability q, over all hashes: a binomial count C, and P(C >= c) is at most
     P(C = c) / (1 - r), where r < 1 is the ratio of its probabilities at c + 1 and c, for those ratios fall.

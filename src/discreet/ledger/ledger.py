@@ -80,7 +80,6 @@ class Ledger:
         is publicly known of the table that pays: a second ledger for what looks like the same people is refused.
         """
         self = cls(writable(path))
-        table = table if table is not None and (people or table.known_again) else None
         known, begun = witness.read(self.path), register.begun(self.path)
         if not self.path.exists():
             if known is not None:

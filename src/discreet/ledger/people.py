@@ -44,11 +44,6 @@ class Table:
     source: str | None = None  # a path, or a pattern of paths
     folder: str | None = None
 
-    @property
-    def known_again(self) -> bool:
-        """Whether anything tells of its people; nothing does of a frame whose rows are all others."""
-        return self.person is not None or self.source is not None
-
     def likeness(self, other: Table) -> str:
         """Why two tables look like tables about the same people; nothing where they do not."""
         if self.source is not None and self.source == other.source:

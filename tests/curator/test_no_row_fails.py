@@ -26,8 +26,9 @@ LONG = "x" * 1_000_000
 
 
 def curator(source: object, place: Path, **more: object) -> dp.Curator:
-    ledger = place / f"{uuid.uuid4()}.ledger"
-    return dp.Curator(source, **({"unit": dp.rows(), "budget": RICH, "ledger": ledger} | more))  # type: ignore[arg-type]
+    name = str(uuid.uuid4())
+    facts = {"unit": dp.rows(), "budget": RICH, "ledger": place / f"{name}.ledger", "people": name}
+    return dp.Curator(source, **(facts | more))  # type: ignore[arg-type]
 
 
 def outcome(people: dp.Curator, question: str) -> str:

@@ -252,7 +252,7 @@ def test_bad_parameters() -> None:
         Repeated(text(), 1, permanent=2, values=1)
     with pytest.raises(ParameterError, match="above 0"):
         Repeated(["a", "b"], 1, permanent=-1, values=1)
-    with pytest.raises(TypeError, match="values"):
+    with pytest.raises(ParameterError, match="values"):
         Repeated(["a", "b"], 1, permanent=2)  # type: ignore[call-arg]
     for values in (0, -1, 1.0, True, None, "2"):
         with pytest.raises(ParameterError, match="values must be a whole number"):

@@ -167,7 +167,7 @@ def _vanishes(loss: Loss) -> bool:
 # One direction, one side of the bracket.
 
 
-def _delta(parts: Parts, epsilon: Fraction, *, rough: bool, top: bool) -> float:
+def _delta(parts: Parts, epsilon: Fraction, *, top: bool, rough: bool = False) -> float:
     most = supremum(parts)
     parts = _worst(parts) if top else parts
     if not parts:

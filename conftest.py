@@ -1,4 +1,4 @@
-"""Every test closes the pictures it drew."""
+"""Every test closes the pictures it drew; random examples are the same every time, however long each takes."""
 
 from __future__ import annotations
 
@@ -6,6 +6,10 @@ import sys
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("steady", deadline=None, derandomize=True)
+settings.load_profile("steady")
 
 
 @pytest.fixture(autouse=True)

@@ -87,7 +87,7 @@ def delta_bounds(parts: Parts, epsilon: Fraction, *, rough: bool = False) -> tup
     high = max(_delta(directed, epsilon, rough=rough, top=True) for directed in directions(parts))
     if high > low * (1 + _KNOWN):
         high = min(high, max(moment_delta(directed, down(epsilon)) for directed in directions(_worst(parts))))
-    return min(low, high), high
+    return min(low, high), max(low, high)
 
 
 @lru_cache(maxsize=1024)
@@ -97,9 +97,15 @@ def epsilon_bounds(parts: Parts, delta: Fraction) -> tuple[float, float]:
     members = _members(parts)
     near = high if members == parts else None
     low = max(_epsilon(directed, delta, near, top=False) for directed in directions(members))
-    if high > low * (1 + _KNOWN) and delta > (sure := disclosure(parts)):
-        high = min(high, max(moment_epsilon(directed, delta - sure) for directed in directions(_worst(parts))))
-    return min(low, high), high
+    if high > low * (1 + _KNOWN):
+        high = min(high, max(_moments_epsilon(directed, delta) for directed in directions(_worst(parts))))
+    return min(low, high), max(low, high)
+
+
+def _moments_epsilon(parts: Parts, delta: Fraction) -> float:
+    """From moments alone, in one direction; infinity where disclosure takes all of delta."""
+    sure = disclosure(parts)
+    return moment_epsilon(parts, delta - sure) if delta > sure else math.inf
 
 
 def supremum(parts: Parts, *, top: bool = True) -> Fraction | None:
@@ -199,11 +205,14 @@ def _epsilon(parts: Parts, delta: Fraction, near: float | None, *, top: bool) ->
     answers = [most if top else 0.0]
     target = down(delta) if top else up(delta)
     if _has_pair(parts) and target > 0:
-        saddle = find_saddle(parts, log_delta=log(delta - sure))
-        bound = pair_bound(parts, lambda: saddle, Aim(log_delta=log(delta - sure)), top=top)
-        guess = saddle.epsilon if near is None or math.isinf(near) else near
-        finest = closed_delta(parts, Fraction(0), top=top) is not None
-        answers.append(_invert(bound, target, guess, most, 0.0 if finest else 1e-12, top=top))
+        try:
+            saddle = find_saddle(parts, log_delta=log(delta - sure))
+            bound = pair_bound(parts, lambda: saddle, Aim(log_delta=log(delta - sure)), top=top)
+            guess = saddle.epsilon if near is None or math.isinf(near) else near
+            finest = closed_delta(parts, Fraction(0), top=top) is not None
+            answers.append(_invert(bound, target, guess, most, 0.0 if finest else 1e-12, top=top))
+        except OverflowError:  # more uses than doubles can count: the largest loss and the moments still hold
+            pass
     if top and _has_moments(parts):
         answers.append(moment_epsilon(parts, delta - sure))
     return min(answers) if top else max(answers)
@@ -246,7 +255,7 @@ def _invert(bound: Bound, target: float, guess: float, most: float, width: float
     for _ in range(100):
         if high - low <= width * high:
             break
-        middle = high - w_high * (high - low) / (w_high - w_low)
+        middle = high - w_high * (high - low) / (w_high - w_low) if w_high != w_low else low
         if not low < middle < high:
             middle = (low + high) / 2
         if middle in (low, high):

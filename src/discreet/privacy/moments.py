@@ -27,7 +27,7 @@ def disclosure(parts: Parts, *, top: bool = True) -> Fraction:
         return leaks[0][0]
     if any(chance == 1 for chance, _ in leaks):
         return Fraction(1)
-    with precision(256):
+    with precision(256 + max((chance.denominator.bit_length() for chance, _ in leaks), default=0)):
         kept = ball(0)  # ln of the chance that nothing is disclosed
         for chance, count in leaks:
             kept += count * (-ball(chance)).log1p()

@@ -195,7 +195,7 @@ class _Nodes:
 
     def __init__(self, t: Reals, mu: float, x: float, floor: Reals) -> None:
         self.t, self.at, self.x, self.mu, self.floor, self.work = t, t, x, mu, floor, 0
-        self.limits = np.exp(-((mu * t) ** 2) / 2) * (1 + 64 * UNIT)
+        self.logs, self.terms = -((mu * t) ** 2) / 2, 1  # of the limits: products of many factors leave the doubles
         self.given_up = np.zeros(t.size)
         self.held: NDArray[np.int64] = np.arange(t.size)
         self.law: Complex = np.empty(0, dtype=np.complex128)  # until it is needed: most nodes are given up before
@@ -212,15 +212,26 @@ class _Nodes:
             if self.at.size:
                 self.multiply(loss, count)
 
+    @property
+    def limits(self) -> Reals:
+        """Bounds on the moduli of what is multiplied so far, its errors included; beyond e^600 nothing is known anyway.
+
+        A sum of logarithms errs by a unit of itself a term, and by those of the terms.
+        """
+        logs = np.minimum(self.logs, 600.0)
+        result: Reals = np.exp(logs) * (1 + (64 + (16 + self.terms) * np.abs(logs)) * UNIT)
+        return result
+
     def _limit(self, loss: Loss, count: int, modulus: Reals, times: int = 1) -> None:
         still, fast = times * loss.rounding(self.x, 0.0), times * loss.rounding(self.x, float(self.t[-1]))
         modulus = modulus + self.at * ((fast - still) / float(self.t[-1])) + still
-        self.limits = self.limits * (modulus if count == 1 else np.exp(np.minimum(count * np.log(modulus), 1.0)))
-        keep = self.limits > self.floor
+        self.logs, self.terms = self.logs + float(count) * np.log(modulus), self.terms + 1
+        limits = self.limits
+        keep = limits > self.floor
         if keep.mean() < 0.95:
-            self.given_up[self.held[~keep]] = self.limits[~keep]
+            self.given_up[self.held[~keep]] = limits[~keep]
             self.held, self.at = self.held[keep], self.at[keep]
-            self.limits, self.floor = self.limits[keep], self.floor[keep]
+            self.logs, self.floor = self.logs[keep], self.floor[keep]
             if self.started:
                 self.law, self.depth = self.law[keep], self.depth[keep]
 
@@ -269,13 +280,14 @@ class _Nodes:
         """Of all nodes; values that are not known at all are left out, at an error of 1."""
         if self.shift:
             self.law = self.law * np.exp(1j * self.shift * self.at)
-        known = (self.limits < 2) & np.isfinite(self.law)
+        limits = self.limits
+        known = (limits < 2) & np.isfinite(self.law)
         self.law = np.where(known, self.law, 0.0)
         size = np.abs(self.law)
         far = self.mu * self.mu * (self.x + 1) * float(self.t[-1])  # phases of Z
-        units = 16 * (self.depth + 12 + far) * self.limits + 64 * size  # sums are pairwise
+        units = 16 * (self.depth + 12 + far) * limits + 64 * size  # sums are pairwise
         result = self.given_up.copy()
-        result[self.held] = np.where(known, np.maximum(self.limits - size, 0.0) + units * UNIT, 1.0)
+        result[self.held] = np.where(known, np.maximum(limits - size, 0.0) + units * UNIT, 1.0)
         return result
 
 

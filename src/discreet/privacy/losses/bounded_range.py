@@ -37,11 +37,9 @@ class BoundedRange(Smooth):
 
     def log_moment(self, x: float) -> float:
         """M(u - 1/2) = sinh(epsilon u) / (2 u sinh(epsilon / 2))."""
-        e, u = self._number, abs(x + 0.5)
+        e, u, size = self._number, abs(x + 0.5), x if x >= -0.5 else -1 - x  # u - 1/2 with all digits of small x
         return (
-            (u - 0.5) * e + math.log(-math.expm1(-2 * u * e) / (2 * u * -math.expm1(-e)))
-            if u
-            else math.log(e / 2 / math.sinh(e / 2))
+            size * e + math.log(-math.expm1(-2 * u * e) / (2 * u * -math.expm1(-e))) if u else math.log(e / 2 / math.sinh(e / 2))
         )
 
     def characteristic(self, x: float, t: Reals) -> Complex:
@@ -77,7 +75,7 @@ class BoundedRange(Smooth):
 
     def between(self, left: Reals, width: Reals | float) -> tuple[Reals, float]:
         e = self._number
-        return np.exp((left - e) / 2) * np.expm1(np.asarray(width) / 2) / -math.expm1(-e), 0.0
+        return np.exp((left + width - e) / 2) * -np.expm1(-np.asarray(width) / 2) / -math.expm1(-e), 0.0
 
     @property
     def member(self) -> Box:

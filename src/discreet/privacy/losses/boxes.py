@@ -33,7 +33,7 @@ class Box(Atomic):
 
     @cached_property
     def _kept(self) -> float:
-        return float(1 - self.delta)
+        return max(float(1 - self.delta), 5e-324) if self.delta < 1 else 0.0
 
     @property
     def pure(self) -> Fraction:
@@ -53,7 +53,7 @@ class Box(Atomic):
 
     def log_moment(self, x: float) -> float:
         e = self._number
-        size = abs(x + 0.5) - 0.5  # symmetric about -1/2
+        size = x if x >= -0.5 else -1 - x  # symmetric about -1/2; with all digits of small x, which e multiplies
         return size * e + math.log(self._kept * (1 + math.exp(-(2 * size + 1) * e)) / (1 + math.exp(-e)))
 
     def hockey_stick(self, epsilon: Fraction) -> arb:

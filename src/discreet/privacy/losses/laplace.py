@@ -49,11 +49,8 @@ class Laplace(Smooth):
             return Fraction(upper(ball(self.epsilon) + (-ball(self.epsilon)).expm1()))
 
     def log_moment(self, x: float) -> float:
-        e, u = self._number, x + 0.5
-        if u < 0:
-            u = -u  # symmetric about -1/2
-        x = u - 0.5
-        return x * e + math.log((1 + 0.5 / u + math.exp(-2 * u * e) * (1 - 0.5 / u)) / 2) if u else math.log(1 + e / 2) - e / 2
+        e, u, size = self._number, abs(x + 0.5), x if x >= -0.5 else -1 - x  # symmetric about -1/2; all digits of small x
+        return size * e + math.log((1 + 0.5 / u + math.exp(-2 * u * e) * (1 - 0.5 / u)) / 2) if u else math.log(1 + e / 2) - e / 2
 
     def characteristic(self, x: float, t: Reals) -> Complex:
         e, u = self._number, x + 0.5 + 1j * t
@@ -87,7 +84,7 @@ class Laplace(Smooth):
         return mean, max(0.0, e * e * (1 + math.exp(-e)) / 2 + inside - mean * mean)
 
     def between(self, left: Reals, width: Reals | float) -> tuple[Reals, float]:
-        return np.exp((left - self._number) / 2) * np.expm1(np.asarray(width) / 2) / 2, 0.5
+        return np.exp((left + width - self._number) / 2) * -np.expm1(-np.asarray(width) / 2) / 2, 0.5
 
     def group(self, size: int) -> Laplace:
         return Laplace(size * self.epsilon)

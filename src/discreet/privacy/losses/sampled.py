@@ -91,7 +91,8 @@ class SampledLattice(Loss):
         return _sampled_list(self, True)
 
     def log_moment(self, x: float) -> float:
-        return self._default.log_moment(x)
+        """Infinity where the base's own is out of reach: what its list leaves out matters there."""
+        return self._default.log_moment(x) if math.isfinite(self.base.log_moment(x)) else math.inf
 
     def cumulants(self, x: float) -> tuple[float, float, float]:
         return self._default.cumulants(x)

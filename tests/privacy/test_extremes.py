@@ -1,0 +1,82 @@
+"""Bounds hold where numbers are extreme: large losses at small tilts, high orders, both directions, counts beyond doubles."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction as Q
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import discreet as dp
+from discreet.privacy import Privacy
+from discreet.privacy.losses import BoundedRange, Box, DiscreteGaussian, DiscreteLaplace, Laplace
+from discreet.privacy.losses.sampled import SampledLattice
+
+
+@pytest.mark.parametrize("make", [Box, Laplace, BoundedRange], ids=lambda make: make.__name__)
+@pytest.mark.parametrize("size", [2000, 5000, 10**8, 10**50])
+@pytest.mark.parametrize("count", [2, 10**4, 10**15])
+def test_large_losses_at_small_tilts(make: type, size: int, count: int) -> None:
+    """Nearly all losses are close to the largest one, so that far below it delta is 1."""
+    privacy, largest = count * Privacy.of(make(Q(size))), size * count
+    assert privacy.delta_bounds(Q(largest, 4))[1] > 1 - 1e-6
+    low, high = privacy.epsilon_bounds(1e-6)
+    assert low <= high
+    assert high >= 0.9 * largest
+
+
+def test_a_pure_guarantee_of_large_epsilon() -> None:
+    assert (10**15 * dp.pure(5000)).epsilon_bounds(1e-6)[1] == pytest.approx(5e18)
+    assert (2 * dp.pure(10**50).sampled(0.5)).delta_bounds(5 * 10**49)[1] >= 0.75
+
+
+@pytest.mark.parametrize("rate", [Q(1, 100), Q(1, 2), Q(99, 100)])
+@pytest.mark.parametrize("order", [2, 10, 40, 101, 500])
+def test_renyi_of_a_sampled_discrete_gaussian(order: int, rate: Q) -> None:
+    """From below by a few terms of E_Q[r^a], r = 1 - q + q e^(x - 1/2) at the integers x under Q."""
+    terms = []
+    for x in range(-20, 4 * order):
+        log_ratio = x - 0.5
+        log_r = max(math.log(rate) + log_ratio, math.log(1 - rate))
+        terms.append(order * log_r - x * x / 2 - math.log(2.51))
+    least = max(terms) / (order - 1)
+    assert Privacy.of(DiscreteGaussian(Q(1)), "add-remove").sampled(rate).renyi(order) >= least - 1e-9
+
+
+def test_both_directions_leak_what_they_leak() -> None:
+    box, rest = Box(Q(1), Q(1, 100)), dp.zcdp(Q(1, 100))
+    both = [(Privacy.of(SampledLattice(box, Q(1, 2), adding)) + rest).epsilon_bounds(0.006) for adding in (True, False)]
+    assert both[0] == both[1]
+
+
+@given(st.sampled_from([1e-9, 1e-3, 0.3]), st.sampled_from([1, 3, 7]), st.floats(0.05, 20), st.floats(0.999999, 1.0))
+def test_deltas_at_the_very_end_are_inverted(rate: float, steps: int, scale: float, share: float) -> None:
+    privacy = Privacy.of(DiscreteLaplace(steps, Q(scale))).sampled(rate)
+    delta = privacy.delta_bounds(0)[1] * share
+    low, high = privacy.epsilon_bounds(delta)
+    assert 0 <= low <= high <= privacy.epsilon()
+
+
+MOST = 10**310
+BEYOND = {
+    "pure": MOST * dp.pure(1),
+    "Gaussian": MOST * dp.gdp(1),
+    "pure and zCDP": MOST * dp.pure(1) + dp.zcdp(1),
+    "sampled Laplace": MOST * dp.Laplace(sensitivity=1.0, epsilon=1).privacy.sampled(0.1),
+    "sampled Gaussian": MOST * dp.gdp(1).sampled(0.1),
+    "hardly anything kept": dp.approximate(1, 1 - Q(1, 10**400)),
+    "twice": 2 * dp.approximate(1, 1 - Q(1, 10**400)),
+    "beside zCDP": dp.approximate(1, 1 - Q(1, 10**400)) + dp.zcdp(0.1),
+}
+
+
+@pytest.mark.parametrize("privacy", BEYOND.values(), ids=BEYOND)
+def test_what_no_double_counts_has_an_answer(privacy: Privacy) -> None:
+    for delta in (Q(0), Q(1, 10**6), 1 - Q(1, 10**401)):
+        low, high = privacy.epsilon_bounds(delta)
+        assert 0 <= low <= high
+    for epsilon in (0, 1, 10**6):
+        low, high = privacy.delta_bounds(epsilon)
+        assert 0 <= low <= high <= 1

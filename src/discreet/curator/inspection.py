@@ -37,6 +37,7 @@ from discreet.schema.units import Person, Rows, Unit
 
 __all__ = ["Look", "Reading", "as_table", "bounding", "changed", "declarations", "look", "shares"]
 
+_LETTERS = 100  # of a cell, to tell whether there is any, and spaces around a declared value: many columns fit into one question
 _TOGETHER = 10  # columns in one scan
 _MOST_NAMED = 10  # declared values that a line names
 _MOST_VALUES = 1000  # of a category, to be looked for one by one
@@ -69,7 +70,7 @@ class Reading:
             return _quoted(new)
 
         for name, column in list(columns.items()):
-            value, text = _quoted(name), also(name, "as text", Text())
+            value, text = _quoted(name), also(name, "as text", Text(length=_LETTERS + _longest(column)))
             empty = f"({text} IS NULL OR trim({text}) = '')"
             states[name, "missing"] = empty if isinstance(column, Text) else f"{value} IS NULL AND {empty}"
             if not isinstance(column, Text):
@@ -104,7 +105,10 @@ def as_table(answer: Answer, asked: Sequence[tuple[str, str]]) -> Answer:
         found[0].mechanism,
     )
     keys: dict[str, tuple[Value, ...]] = {"column": tuple(name for name, _ in asked), "state": tuple(state for _, state in asked)}
-    parts = ((f"count(*) and {len(asked)} sums", answer.parts[-1][1]),)  # all alike: a row adds 0 or 1
+    (rows, noise), (_, last) = answer.parts[0], answer.parts[-1]
+    sums = "1 sum" if len(asked) == 1 else f"{len(asked)} sums"
+    # All sums are alike: a row adds 0 or 1. So is the count, unless it is public.
+    parts = ((f"{rows} and {sums}", last),) if noise == last else ((rows, noise), (sums, last))
     kinds: dict[str, Kind] = {"column": "text", "state": "text", "share": "number"}
     return replace(answer, keys=keys, outputs={"share": share}, parts=parts, kinds=kinds)
 
@@ -209,9 +213,12 @@ def declarations(schema: Schema) -> dict[str, str]:
     return {name: hashlib.sha256(fact.encode(errors="surrogatepass")).hexdigest()[:16] for name, fact in facts.items()}
 
 
-def changed(schema: Schema, looks: Iterable[Mapping[str, str]]) -> tuple[str, ...]:
-    """What an answer says where a declaration is not the one under which somebody looked."""
-    now, before = declarations(schema), list(looks)
+def changed(schema: Schema, table: str | None, looks: Iterable[tuple[str | None, Mapping[str, str]]]) -> tuple[str, ...]:
+    """What an answer says where a declaration is not the one under which somebody looked at the same table.
+
+    Frames have no name, so those that pay from one ledger count as one table.
+    """
+    now, before = declarations(schema), [declared for looked_at, declared in looks if looked_at == table]
     other = [name for name in now if any(name in look and look[name] != now[name] for look in before)]
     if not other:
         return ()
@@ -223,8 +230,9 @@ def bounding(unit: Unit) -> tuple[str, ...]:
     """What an answer says where persons count for a part of their rows only."""
     if not isinstance(unit, Person):
         return ()
-    rows, groups = (f"{n} {word}{'s' if n > 1 else ''}" for n, word in ((unit.rows, "row"), (unit.groups, "group")))
-    return (f"Persons are bounded: each counts for at most {rows} in a group and {groups}' worth in all.",)
+    rows = "1 row" if unit.rows == 1 else f"{unit.rows} rows"
+    groups = "1 group's" if unit.groups == 1 else f"{unit.groups} groups'"
+    return (f"Persons are bounded: each counts for at most {rows} in a group and {groups} worth in all.",)
 
 
 def _counts(engine: DuckDBEngine, schema: Schema, unit: Unit, conditions: Mapping[str, str]) -> dict[str, float]:
@@ -274,6 +282,11 @@ def _wider(column: Column) -> Column | None:
             upper=column.upper if column.upper == date.max else column.upper + day,
         )
     return None
+
+
+def _longest(column: Column) -> int:
+    """The most letters of a declared value."""
+    return max(len(str(value)) for value in column.values) if isinstance(column, Category) else 0
 
 
 def _otherwise(column: Column) -> list[tuple[str, Column]]:

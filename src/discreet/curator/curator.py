@@ -206,13 +206,14 @@ class Curator:
             ledger.note_look(declarations(self._holding.schema), self._holding.called(ledger.salt))
             return look(self._holding.schema, self._holding.apart)
         reading = Reading.of(self._holding.schema)
-        text, asked = shares(reading)
-        priced = Terms(epsilon, rho).priced([parse_query(text, reading.schema)], reading.schema, self._budget)
+        texts, asked = shares(reading)
+        queries = [parse_query(text, reading.schema) for text in texts]
+        priced = Terms(epsilon, rho).priced(queries, reading.schema, self._budget)
         self._holding.source()
         with self._asking[0], ExitStack() as held:
             engine = partial(held.enter_context, self._holding.apart(reading.schema, reading.sources))
-            (answer,) = ask(priced, self._ledger(), Apart(self._holding, engine))
-        return self._noted(as_table(answer, asked))
+            answers = ask(priced, self._ledger(), Apart(self._holding, engine))
+        return self._noted(as_table(answers, asked))
 
     # The budget.
 

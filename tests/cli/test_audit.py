@@ -198,6 +198,8 @@ def test_a_bar_on_a_terminal_only(
         (["count.py::good", "--claim", "epsilon=1", "--draws", "0"], "draws must"),
         (["count.py::good", "--claim", "epsilon=1", "--floats", "no"], "ignore"),
         (["count.py::good", "--claim", "epsilon=1", "--html", "nowhere/page.html"], "choose another place"),
+        (["count.py::good", "--claim", "epsilon=1", "--html", "count.py"], "belongs to what is read"),
+        (["count.py::good", "--claim", "epsilon=1", "--html", "-"], "name a file"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

@@ -215,3 +215,11 @@ def test_python_m_discreet_is_the_command(people: str) -> None:
     refused = subprocess.run([sys.executable, "-m", "discreet", "budget", "no.toml"], capture_output=True, text=True, check=False)
     assert refused.returncode == 2
     assert "Traceback" not in refused.stderr
+
+
+def test_no_ledger_is_named_that_is_not_there(discreet: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    assert discreet("ledger", "people", "nope.ledger", "patients") == 2
+    said = capsys.readouterr().err
+    assert "There is no ledger at" in said
+    assert "budget" not in said
+    assert not Path("nope.ledger").exists()

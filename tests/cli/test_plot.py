@@ -80,6 +80,13 @@ def test_refusals(command: str, sentence: str, monkeypatch: pytest.MonkeyPatch, 
     assert not [*Path().glob("*.png"), *Path().glob("*.svg")]
 
 
+def test_a_guarantee_is_not_drawn_over(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("guarantee.svg").write_text(dp.pure(1).to_json())
+    assert run(monkeypatch, "delta --json guarantee.svg -o ./guarantee.svg") == 2
+    assert "would be overwritten" in capsys.readouterr().err
+    assert Path("guarantee.svg").read_text() == dp.pure(1).to_json()
+
+
 def test_an_unknown_picture(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(monkeypatch, "pie --pure 1") == 2
     assert "loss" in capsys.readouterr().err

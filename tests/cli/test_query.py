@@ -175,3 +175,75 @@ def test_several_questions_write_a_file_each(discreet: Run, people: str, capsys:
     assert len(Path("both.json").read_text().splitlines()) == 2
     assert discreet(*ask, "--title", "People") == 2
     assert "--plot" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("-o", "people.csv"),
+        ("-o", "./people.csv", "--format", "json"),
+        ("-o", "link.csv"),
+        ("-o", "wards.csv"),
+        ("-o", "people.toml", "--format", "csv"),
+        ("-o", "people-by-id.ledger", "--format", "csv"),
+        ("-o", "people-by-id.ledger-wal", "--format", "csv"),
+        ("-o", "people-by-id.ledger-shm", "--format", "table"),
+        ("-o", "question.sql", "--format", "csv"),
+        ("--plot", "picture.svg"),
+    ],
+    ids=" ".join,
+)
+def test_nothing_that_is_read_is_written_over(
+    words: tuple[str, ...], discreet: Run, people: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("question.sql").write_text(WARDS)
+    Path("wards.csv").write_text("ward,floor\neye,1\near,2\n")
+    Path("link.csv").symlink_to("people.csv")
+    os.link("people.csv", "picture.svg")
+    with Path(people).open("a") as facts:
+        facts.write('[public.wards]\nsource = "wards.csv"\n')
+    before = {file.name: file.read_bytes() for file in Path().iterdir()}
+    assert discreet("query", people, "@question.sql", "--epsilon", "1", *words) == 2
+    assert "choose another place" in capsys.readouterr().err
+    assert {file.name: file.read_bytes() for file in Path().iterdir()} == before  # not even a ledger was made
+    assert discreet("query", people, "@question.sql", "--epsilon", "1", "-o", "answer.csv") == 0
+    ledger = Path("people-by-id.ledger").read_bytes()
+    assert discreet("query", people, "@question.sql", "--epsilon", "0.5", *words) == 2
+    assert Path("people-by-id.ledger").read_bytes() == ledger
+
+
+@pytest.mark.parametrize("place", ["tables/a.csv", "tables/new.csv", "elsewhere/new.csv"])
+def test_a_pattern_stands_for_all_its_files(place: str, discreet: Run, people: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Also for those that would be new: the next question would read an answer as rows."""
+    Path("tables").mkdir()
+    Path("elsewhere").symlink_to("tables")
+    table = Path("people.csv").rename("tables/a.csv").read_text()
+    for pattern in ("tables/*.csv", "**/*.csv"):
+        Path(people).write_text(Path(people).read_text().replace("people.csv", pattern).replace("tables/*.csv", pattern))
+        assert discreet("query", people, WARDS, "--epsilon", "1", "-o", place) == 2
+        assert "choose another place" in capsys.readouterr().err
+    assert [file.read_text() for file in Path("tables").iterdir()] == [table]
+
+
+@pytest.mark.parametrize("option", [("-o", "people.csv"), ("--plot", "people.svg", "--format", "json")])
+def test_numbered_files_are_not_what_is_read_either(option: tuple[str, ...], discreet: Run, people: str) -> None:
+    table = Path("people.csv").rename(f"people-2{Path(option[1]).suffix}")
+    if table.suffix == ".csv":
+        Path(people).write_text(Path(people).read_text().replace("people.csv", "people-2.csv"))
+    else:
+        Path("people.csv").write_bytes(table.read_bytes())
+        table.unlink()
+        os.link("people.csv", table)
+    before = table.read_bytes()
+    assert discreet("query", people, WARDS, "SELECT count(*) AS n FROM data", "--epsilon", "1", *option) == 2
+    assert table.read_bytes() == before
+
+
+def test_a_dash_is_standard_output(discreet: Run, people: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert discreet("query", people, WARDS, "--epsilon", "1", "-o", "-", "--format", "csv") == 0
+    assert capsys.readouterr().out.startswith("ward,n,")
+    assert discreet("query", people, WARDS, "--epsilon", "1", "-o", "-", "--format", "parquet") == 2
+    assert "Parquet needs a file" in capsys.readouterr().err
+    assert discreet("init", "people.csv", "-o", "-") == 2
+    assert "name a file" in capsys.readouterr().err
+    assert not Path("-").exists()

@@ -71,7 +71,7 @@ def test_more_arguments_than_there_are(name: str) -> None:
 @settings(max_examples=25, deadline=None)
 def test_arguments_of_any_kind(name: str, data: st.DataObject) -> None:
     """They are taken, or refused by discreet; nothing else is raised."""
-    if name in ("discreet.audit", "discreet.Privacy"):  # runs its function in processes of its own; is made of losses by pure()
+    if name == "discreet.audit":  # runs its function in processes of its own
         return
     parameters = inspect.signature(PUBLIC[name]).parameters.values()
     named = {p.name: data.draw(st.sampled_from(JUNK)) for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
@@ -112,3 +112,52 @@ def test_questions_without_a_question(verb: str, tmp_path: Path) -> None:
         refused(
             lambda: getattr(hospital, verb)("SELECT count(*) AS n FROM data", 0.5), ParameterError, "name them", "epsilon=0.5"
         )
+
+
+def hospital(tmp_path: Path, **more: Any) -> dp.Curator:
+    columns, place = {"age": dp.integer(0, 120)}, tmp_path / "l.ledger"
+    return dp.Curator(pa.table({"age": [1]}), unit=dp.rows(), columns=columns, budget=dp.Budget(epsilon=1), ledger=place, **more)
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda curator: curator.check(0.5), "write check(epsilon=0.1)"),
+        (lambda curator: curator.check(epsilon=1, delta=1e-6), "check() knows no delta"),
+        (lambda curator: curator.history(5), "write history()"),
+        (lambda curator: curator.agg(n=dp.count()).release(0.5), "write release(epsilon=0.5)"),
+        (lambda curator: curator.agg(n=dp.count()).preview(0.5), "write preview(epsilon=0.5)"),
+        (lambda curator: curator.agg(n=dp.count()).having(), "having() needs condition"),
+        (lambda curator: curator.agg(n=dp.count()).limit(), "limit() needs rows"),
+        (lambda curator: curator.agg(n=dp.count()).order_by(), "order_by() needs of"),
+        (lambda curator: curator.batch(5, epsilon=1), "A batch is a list"),
+        (lambda curator: curator.batch(iter([]), epsilon=1), "A batch is a list"),
+        (lambda curator: curator.preview_batch(None, epsilon=1), "A batch is a list"),
+        (lambda curator: curator.batch([5], epsilon=1), "SELECT"),
+    ],
+)
+def test_wrong_calls_of_a_curator(call: Callable[[dp.Curator], object], sentence: str, tmp_path: Path) -> None:
+    curator = hospital(tmp_path)
+    refused(lambda: call(curator), ParameterError, sentence)
+    assert not curator.ledger.exists()
+
+
+@pytest.mark.parametrize("public", [[1], 5, "regions.csv", {1: pa.table({"a": [1]})}])
+def test_public_tables_have_names(public: object, tmp_path: Path) -> None:
+    refused(lambda: hospital(tmp_path, public=public), ParameterError, "public={")
+
+
+@pytest.mark.parametrize("memory", [5, "lots", "", "2", "0GB", "-1", "80%", "2GB; DROP", b"2GB", "٢GB"])
+def test_memory_is_a_size(memory: object, tmp_path: Path) -> None:
+    refused(lambda: hospital(tmp_path, memory=memory), ParameterError, 'memory="2GB"')
+
+
+@pytest.mark.parametrize("memory", ["2GB", "500MB", "1.5 GiB", "0.5gb", "300000KB", "1TB"])
+def test_sizes_that_the_engine_knows(memory: str, tmp_path: Path) -> None:
+    assert len(hospital(tmp_path, memory=memory).sql("SELECT count(*) AS n FROM data", epsilon=0.1)) == 1
+
+
+@pytest.mark.parametrize("parts", [1, "x", [1], [(1, 2)], [(dp.pure(1), 1)], ((dp.pure(1).parts[0][0], "1"),), {1: 2}])
+def test_a_guarantee_is_made_of_losses(parts: Any) -> None:
+    refused(lambda: dp.Privacy(parts=parts), ParameterError, "write pure(1)")
+    assert dp.Privacy(parts=list(dp.pure(1).parts)) == dp.pure(1)

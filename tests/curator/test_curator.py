@@ -171,6 +171,8 @@ def test_choose_takes_candidates_from_the_asker(tmp_path: Path) -> None:
     best = hospital.choose([30, 60, 90], score="CASE WHEN age >= candidate THEN candidate ELSE 0 END")
     assert best.release(epsilon=50).value in (30, 60)
     assert "at most" in best.preview(epsilon=50).lines[0].meaning
+    text = "SELECT choose([30, 60, 90], CASE WHEN age >= candidate THEN candidate ELSE 0 END) AS best FROM data"
+    assert hospital.sql(text, epsilon=50).repeated  # the same question
 
 
 def test_batches_are_one_entry_and_one_cost(tmp_path: Path) -> None:

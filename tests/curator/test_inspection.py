@@ -283,3 +283,79 @@ def test_bounds_at_the_edge_of_their_type(opened: Open) -> None:
 
 def lines_of(look: object, columns: Any) -> dict[str, list[str]]:
     return {cells[0]: cells[1:] for line in str(look).splitlines() if (cells := line.split()) and cells[0] in columns}
+
+
+# Wide tables, and several that share a ledger.
+
+
+def test_tables_with_hundreds_of_columns(opened: Open) -> None:
+    """They are asked about in several questions that are paid for together; noise moves a share by 0.01 less often than 1e-9."""
+    names = [f"a column with the rather long name {i}" for i in range(300)]
+    frame = pd.DataFrame({name: ["x"] * 9 + [" "] for name in names})
+    hospital = opened(frame, dict.fromkeys(names, dp.text()), budget=dp.Budget(epsilon=10**7))
+    answer = hospital.check(epsilon=10**6)
+    assert isinstance(answer, Answer)
+    assert [row["column"] for row in answer.rows()] == names
+    assert [row["share"] for row in answer.rows()] == pytest.approx([0.1] * 300, abs=0.01)
+    assert len(answer.parts) > 1
+    assert sum(int(what.split()[2]) for what, _ in answer.parts) == 300
+    assert (hospital.budget.spent.epsilon, len(hospital.history())) == (10**6, 1)
+
+
+@pytest.mark.parametrize("most", [1, 700, 10**6])
+def test_shares_are_the_same_in_however_many_questions(most: int, opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("discreet.curator.inspection._MOST_ASKED", most)
+    answer = opened(budget=dp.Budget(epsilon=10**6)).check(epsilon=10**6)
+    assert isinstance(answer, Answer)
+    wanted = [(name, state, share) for name in COLUMNS for state, share in STATES.items() if possible(name, state)]
+    assert [(row["column"], row["state"]) for row in answer.rows()] == [(name, state) for name, state, _ in wanted]
+    assert [row["share"] for row in answer.rows()] == pytest.approx([share for *_, share in wanted], abs=0.01)
+    assert (len(answer.parts) > 1) == (most < 10**6)
+    assert answer.cost == "epsilon=1000000"
+
+
+def test_a_long_declared_value_is_found_in_another_spelling(opened: Open) -> None:
+    long = "x" * 300
+    look = str(opened(pd.DataFrame({"c": [f"  {long.upper()}  "]}), {"c": dp.category(long)}).check())
+    assert "with other capital letters or spaces" in look
+
+
+def test_a_look_is_at_one_table_of_a_ledger(tmp_path: Path) -> None:
+    def table(name: str, most: int) -> dp.Curator:
+        columns, unit = {"age": dp.integer(0, most)}, dp.person("p", rows=1, groups=1)
+        return dp.Curator(tmp_path / name, unit=unit, columns=columns, budget=dp.Budget(epsilon=3))
+
+    for name in ("visits.csv", "labs.csv"):
+        (tmp_path / name).write_text("p,age\n1,2\n2,3\n")
+    visits = table("visits.csv", 120)
+    visits.check()
+    assert table("labs.csv", 99).ledger == visits.ledger
+    assert CHANGED not in str(table("labs.csv", 99).sql(QUESTION, epsilon=0.1))
+    assert CHANGED not in str(table("labs.csv", 99).preview(QUESTION, epsilon=0.1))
+    assert CHANGED not in str(visits.sql(QUESTION, epsilon=0.1))
+    assert CHANGED in str(table("visits.csv", 99).sql(QUESTION, epsilon=0.1))
+    table("labs.csv", 99).check()
+    assert CHANGED in str(table("labs.csv", 120).sql(QUESTION, epsilon=0.1))
+    assert CHANGED not in str(visits.sql(QUESTION, epsilon=0.2))
+    looks = Ledger.open(visits.ledger).looks
+    assert len({name for name, _ in looks}) == 2
+    assert not any("csv" in str(record.get("table")) for record in records(visits.ledger))  # names are keyed hashes
+
+
+def test_a_public_count_is_not_said_to_have_noise(opened: Open) -> None:
+    frame, columns = pd.DataFrame({"age": [1, 2, 300]}), {"age": dp.integer(0, 120)}
+    answer = opened(frame, columns, dp.rows(neighbours="replace", size=3)).check(epsilon=1)
+    assert isinstance(answer, Answer)
+    (rows, public), (sums, noise) = answer.parts
+    assert (rows, sums) == ("count(*)", "3 sums")
+    assert public.startswith("public")
+    assert noise == "Laplace noise of scale 3"
+    one = opened(frame, {"age": dp.text()}, ledger="text").check(epsilon=1)
+    assert isinstance(one, Answer)
+    assert one.parts == (("count(*) and 1 sum", "Laplace noise of scale 2"),)
+
+
+def test_one_group_has_a_worth_of_its_own(opened: Open) -> None:
+    frame, columns = pd.DataFrame({"p": [1], "age": [1]}), {"age": dp.integer(0, 120)}
+    said = str(opened(frame, columns, dp.person("p", rows=2, groups=1)).preview(QUESTION, epsilon=1))
+    assert "at most 2 rows in a group and 1 group's worth in all." in said

@@ -215,7 +215,7 @@ def test_commits_are_synced(path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_paths_that_cannot_be_ledgers_are_refused(path: Path, tmp_path: Path) -> None:
-    refused(lambda: Ledger.open(path), LedgerRefused, "no ledger at", "give a budget")
+    refused(lambda: Ledger.open(path), LedgerRefused, "no ledger at", "check its name")
     refused(lambda: Ledger.open(tmp_path, Budget(epsilon=1)), LedgerRefused, "name such a file")
     refused(lambda: Ledger.open(tmp_path / "no" / "where", Budget(epsilon=1)), LedgerRefused, "folder that exists")
     assert not path.exists()

@@ -16,7 +16,7 @@ from discreet.errors import ParameterError
 if TYPE_CHECKING:
     from discreet.curator import Curator
 
-__all__ = ["Accuracy", "Configuration", "Delta", "Epsilon", "Questions", "Rho", "accuracy_of", "opened", "texts_of"]
+__all__ = ["Accuracy", "Configuration", "Delta", "Epsilon", "Questions", "Rho", "accuracy_of", "opened", "read_by", "texts_of"]
 
 Configuration = Annotated[Path, typer.Argument(help="The owner's file, such as hospital.toml.", show_default=False)]
 Questions = Annotated[
@@ -51,6 +51,16 @@ def opened(configuration: Path) -> Iterator[Curator]:
 def texts_of(questions: list[str]) -> list[str]:
     """The questions themselves, or what is in the files after the @."""
     return [read_text(Path(text[1:])) if text.startswith("@") else text for text in questions]
+
+
+def read_by(configuration: Path, questions: list[str], curator: Curator) -> list[str]:
+    """All that a command reads, and must never write over: the owner's file, what it names, the ledger, files of questions."""
+    from discreet.curator.configuration import read
+
+    facts, ledger = read(configuration), str(curator.ledger)
+    tables = [facts["source"], f"{facts['source']}.wal", *facts["public"].values()]  # a database has its log beside it
+    ledgers = [ledger, f"{ledger}-wal", f"{ledger}-shm", f"{ledger}-journal"]
+    return [str(configuration), *tables, *ledgers, *(text[1:] for text in questions if text.startswith("@"))]
 
 
 def accuracy_of(given: list[str] | None) -> float | dict[str, float] | None:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
-from discreet.cli.files import checked_place, replaced
+from discreet.cli.files import checked_place, replaced, spare
 from discreet.cli.loading import aside, code_for, load, named, script_for, split
 from discreet.errors import ParameterError
 
@@ -89,6 +89,8 @@ def run(
     file, name = split(target)
     if pairs is not None and pairs.isidentifier():
         pairs = f"{file}::{pairs}"  # a name alone is one of the same file
+    if html is not None:
+        spare(html, file, *([] if schema is None else [schema]), *([] if pairs is None else [split(pairs)[0]]))
     module = load(file)
     function = named(module, file, name)
     if not callable(function):

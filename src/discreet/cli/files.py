@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import fnmatch
+import glob
 import os
 import tempfile
 from collections.abc import Iterator
@@ -10,7 +12,7 @@ from pathlib import Path
 
 from discreet.errors import ParameterError
 
-__all__ = ["checked_place", "create", "read_text", "replaced", "unwritten"]
+__all__ = ["checked_place", "create", "read_text", "replaced", "spare", "unwritten"]
 
 
 def read_text(file: Path) -> str:
@@ -25,13 +27,38 @@ def read_text(file: Path) -> str:
 
 def checked_place(file: Path) -> Path:
     """Refuse a place that cannot be written to before anything is paid."""
+    if str(file) == "-":
+        raise ParameterError("- is standard output, to which this cannot be written; name a file.")
     if file.is_dir() or not file.parent.is_dir():
         raise ParameterError(f"{file} is not a file in a folder that exists; choose another place.")
     return file
 
 
+def spare(file: Path, *read: str | Path) -> None:
+    """Refuse to write over what is read; a pattern stands for all files that match it, today or later."""
+    for one in read:
+        if _is_one_of(file, str(one)):
+            raise ParameterError(f"{file} belongs to what is read ({one}) and would be overwritten; choose another place.")
+
+
+def _is_one_of(file: Path, path: str) -> bool:
+    known = [path] if os.path.exists(path) else glob.glob(path, recursive=True)
+    if file.exists() and any(
+        os.path.samefile(file, each) for each in known if os.path.exists(each)
+    ):  # through links, in any case
+        return True
+    place, pattern = Path(os.path.realpath(file)), Path(os.path.realpath(path))
+    if place == pattern:
+        return True
+    if "**" in pattern.parts:
+        return fnmatch.fnmatch(str(place), str(pattern).replace(f"**{os.sep}", "*"))
+    pairs = zip(place.parts, pattern.parts, strict=False)
+    return len(place.parts) == len(pattern.parts) and all(fnmatch.fnmatch(part, sign) for part, sign in pairs)
+
+
 def create(file: Path, text: str, why: str) -> None:
     """Write a file that must be new; ``why`` says why one that exists is kept."""
+    checked_place(file)
     try:
         with file.open("x", encoding="utf-8", newline="") as target:
             target.write(text)

@@ -37,7 +37,7 @@ class Format(StrEnum):
 _ENDINGS = {"": Format.table, "txt": Format.table, "csv": Format.csv, "json": Format.json, "parquet": Format.parquet}
 
 FormatOption = Annotated[Format | None, typer.Option(help="How to write it; by the ending of --output unless told.")]
-FileOption = Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file.")]
+FileOption = Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file; - is standard output.")]
 PlotOption = Annotated[Path | None, typer.Option(help="Also draw it, as .png or .svg.")]
 TitleOption = Annotated[str | None, typer.Option(help="What the picture is called.")]
 
@@ -52,7 +52,8 @@ class Output:
 
     @classmethod
     def checked(cls, format: Format | None, file: Path | None, plot: Path | None) -> Output:
-        """The format that was asked for, or the one of the file's ending."""
+        """The format that was asked for, or the one of the file's ending; - is standard output."""
+        file = None if file == Path("-") else file
         if format is None:
             ending = "" if file is None else file.suffix.lower().removeprefix(".")
             if ending not in _ENDINGS:
@@ -69,6 +70,17 @@ class Output:
             check_ending(plot)
             check_installed()
         return cls(format, file, plot)
+
+    def places(self, of: int = 1) -> list[Path]:
+        """All files that are written for so many results."""
+        files = (
+            [] if self.file is None else [numbered(self.file, i, of) for i in range(1, of + 1)] if self.apart(of) else [self.file]
+        )
+        return files + ([] if self.plot is None else [numbered(self.plot, i, of) for i in range(1, of + 1)])
+
+    def apart(self, of: int) -> bool:
+        """Whether so many results need a file each."""
+        return of > 1 and self.format in (Format.csv, Format.parquet)
 
     def write(
         self, texts: Mapping[Format, Callable[[], str]], table: Callable[[], pyarrow.Table], *, done: str = "", comfort: str = ""

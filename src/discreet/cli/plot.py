@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 import discreet as dp
-from discreet.cli.files import read_text
+from discreet.cli.files import read_text, spare
 from discreet.cli.output import no_window
 from discreet.errors import ParameterError
 
@@ -91,7 +91,7 @@ def run(
     file = output or Path(f"{kind}.png")
     from discreet.privacy import plots
 
-    plots.check_ending(file)
+    spare(plots.check_ending(file), *([] if json is None else [json]))
     no_window()
     if kind is Kind.composition:
         ax: Axes = plots.plot_composition(

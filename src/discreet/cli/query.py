@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from discreet.cli.asking import Accuracy, Configuration, Delta, Epsilon, Questions, Rho, accuracy_of, opened, texts_of
+from discreet.cli.asking import Accuracy, Configuration, Delta, Epsilon, Questions, Rho, accuracy_of, opened, read_by, texts_of
 from discreet.cli.budget import amounts
+from discreet.cli.files import spare
 from discreet.cli.output import FileOption, Format, FormatOption, Output, PlotOption, TitleOption, as_csv, draw, in_json, numbered
 from discreet.errors import ParameterError
 
@@ -60,13 +61,15 @@ def run(
     Exit code 3: the budget does not hold the question, and nothing was spent.
     """
     place, texts, goal = Output.checked(format, output, plot), texts_of(questions), accuracy_of(accuracy)
-    apart = len(texts) > 1 and place.format in (Format.csv, Format.parquet)
-    if apart and output is None:
+    apart = place.apart(len(texts))
+    if apart and place.file is None:
         raise ParameterError("Several answers are no one table; add -o ages.csv for a file each, or write --format json.")
     if title is not None and plot is None:
         raise ParameterError("A title is for a picture; add --plot chart.png.")
     try:
         with opened(configuration) as curator, _progress(curator):
+            for written in place.places(len(texts)):
+                spare(written, *read_by(configuration, questions, curator))
             answers = curator.batch(texts, epsilon=epsilon, rho=rho, delta=delta, accuracy=goal)
     except KeyboardInterrupt:
         typer.echo("Interrupted. If it was being counted, the question is paid for: discreet budget --history says so.", err=True)
@@ -74,9 +77,9 @@ def run(
     from discreet.curator.cells import left_of
 
     files: list[tuple[Output, list[Answer]]] = [(place, answers)]
-    if apart and output is not None:
-        each = enumerate(answers, 1)
-        files = [(replace(place, file=numbered(output, number, len(answers))), [answer]) for number, answer in each]
+    if apart:
+        each = zip(place.places(len(answers)), answers, strict=False)  # the pictures come after the files
+        files = [(replace(place, file=file), [answer]) for file, answer in each]
     for where, some in files:
         where.write(
             _forms(some), some[0].to_arrow, done=f" {left_of(some[0])}." if some[-1] is answers[-1] else "", comfort=_KEPT

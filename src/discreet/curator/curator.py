@@ -18,9 +18,10 @@
 from __future__ import annotations
 
 import os
+import re
 import threading
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
@@ -56,6 +57,7 @@ from discreet.schema.units import Unit
 __all__ = ["Curator"]
 
 _STRIPES = 64
+_SIZE = re.compile(r"(?=.*[1-9])[0-9]+(\.[0-9]+)?\s*[KMGT]i?B", re.ASCII | re.IGNORECASE)
 
 Said = TypeVar("Said", Answer, Preview)
 
@@ -74,7 +76,7 @@ class Curator:
 
     Every question takes its cost as ``epsilon=`` or ``rho=``, whichever the budget has, or ``accuracy=``, the half-width of a
     95 % interval to buy (one for all outputs, or a mapping by output). ``delta=`` is what private selection of open keys may
-    spend; a quarter of the budget's unless told.
+    spend; unless told, the same share of what the budget has for keys as of its epsilon or rho, and at most a quarter.
     """
 
     def __init__(
@@ -93,6 +95,10 @@ class Curator:
     ) -> None:
         if not isinstance(budget, Budget):
             raise ParameterError("What may all questions cost together? Write budget=Budget(epsilon=3, delta=1e-6).")
+        if public is not None and not (isinstance(public, Mapping) and all(isinstance(name, str) for name in public)):
+            raise ParameterError('Public tables are given by name; write public={"regions": "regions.csv"}.')
+        if memory is not None and not (isinstance(memory, str) and _SIZE.fullmatch(memory.strip())):
+            raise ParameterError('The memory of the engine is a size with its unit; write memory="2GB", or leave it out.')
         self._people = "" if people is None else checked_name(people)
         self._holding = Holding(source, columns, unit, public or {}, table=table, memory=memory, version=version)
         self._budget = budget
@@ -185,6 +191,7 @@ class Curator:
 
     # Whether declarations fit.
 
+    @called_as("epsilon=0.1")
     def check(self, *, epsilon: Number | None = None, rho: Number | None = None) -> Answer | Look:
         """Which share of every column is missing, unlisted or clamped.
 
@@ -195,16 +202,18 @@ class Curator:
         self._here()
         if epsilon is None and rho is None:
             self._holding.source()
-            self._ledger().note_look(declarations(self._holding.schema))
+            ledger = self._ledger()
+            ledger.note_look(declarations(self._holding.schema), self._holding.called(ledger.salt))
             return look(self._holding.schema, self._holding.apart)
         reading = Reading.of(self._holding.schema)
-        text, asked = shares(reading)
-        priced = Terms(epsilon, rho).priced([parse_query(text, reading.schema)], reading.schema, self._budget)
+        texts, asked = shares(reading)
+        queries = [parse_query(text, reading.schema) for text in texts]
+        priced = Terms(epsilon, rho).priced(queries, reading.schema, self._budget)
         self._holding.source()
         with self._asking[0], ExitStack() as held:
             engine = partial(held.enter_context, self._holding.apart(reading.schema, reading.sources))
-            (answer,) = ask(priced, self._ledger(), Apart(self._holding, engine))
-        return self._noted(as_table(answer, asked))
+            answers = ask(priced, self._ledger(), Apart(self._holding, engine))
+        return self._noted(as_table(answers, asked))
 
     # The budget.
 
@@ -225,6 +234,7 @@ class Curator:
         ledger = self._look()
         return (self._people if ledger is None else ledger.people or self._people) or None
 
+    @called_as("")
     def history(self) -> tuple[Entry, ...]:
         """All questions that were paid for."""
         ledger = self._look()
@@ -257,10 +267,11 @@ class Curator:
         return Question(Draft(self._holding.schema), self._release, self._offer)
 
     def _queries(self, questions: Sequence[str | Question]) -> list[Query]:
-        if isinstance(questions, str | Question) or not questions:
+        asked = list(questions) if isinstance(questions, Iterable) and not isinstance(questions, str) else []
+        if not asked:
             raise ParameterError('A batch is a list of questions; write batch(["SELECT ...", "SELECT ..."], epsilon=0.5).')
         schema = self._holding.schema
-        return [one.query(schema) if isinstance(one, Question) else parse_query(one, schema) for one in questions]
+        return [one.query(schema) if isinstance(one, Question) else parse_query(one, schema) for one in asked]
 
     def _priced(self, queries: Sequence[Query], terms: Terms) -> Priced:
         """Everything that can be refused is refused here, before data or budget is touched."""
@@ -292,7 +303,9 @@ class Curator:
     def _remarks(self) -> tuple[str, ...]:
         """That persons are bounded, and that declarations were changed after a look."""
         schema, ledger = self._holding.schema, self._look()
-        return (*bounding(schema.unit), *changed(schema, () if ledger is None else ledger.looks))
+        if ledger is None:
+            return bounding(schema.unit)
+        return (*bounding(schema.unit), *changed(schema, self._holding.called(ledger.salt), ledger.looks))
 
     def _look(self) -> Ledger | None:
         """The ledger to read from, which need not be one that can be written; None as long as there is none."""

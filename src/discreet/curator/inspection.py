@@ -19,6 +19,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from fractions import Fraction
+from itertools import accumulate
 from typing import NoReturn
 
 from discreet.curator.answer import Answer
@@ -37,6 +38,8 @@ from discreet.schema.units import Person, Rows, Unit
 
 __all__ = ["Look", "Reading", "as_table", "bounding", "changed", "declarations", "look", "shares"]
 
+_LETTERS = 100  # of a cell, to tell whether there is any, and spaces around a declared value: many columns fit into one question
+_MOST_ASKED = 60_000  # letters of one question and of what it reads of a row; parsers and engines take some more
 _TOGETHER = 10  # columns in one scan
 _MOST_NAMED = 10  # declared values that a line names
 _MOST_VALUES = 1000  # of a category, to be looked for one by one
@@ -69,7 +72,7 @@ class Reading:
             return _quoted(new)
 
         for name, column in list(columns.items()):
-            value, text = _quoted(name), also(name, "as text", Text())
+            value, text = _quoted(name), also(name, "as text", Text(length=_LETTERS + _longest(column)))
             empty = f"({text} IS NULL OR trim({text}) = '')"
             states[name, "missing"] = empty if isinstance(column, Text) else f"{value} IS NULL AND {empty}"
             if not isinstance(column, Text):
@@ -82,16 +85,22 @@ class Reading:
         return cls(Schema(columns, schema.unit), sources, states)
 
 
-def shares(reading: Reading) -> tuple[str, list[tuple[str, str]]]:
-    """One question for the share of rows in every state, and what its outputs mean, in order."""
+def shares(reading: Reading) -> tuple[list[str], list[tuple[str, str]]]:
+    """Questions for the share of rows in every state, one unless there are very many, and what all outputs mean, in order."""
     asked = [(name, state) for name, state in reading.states if "=" not in state]
-    outputs = (f"avg(CASE WHEN {reading.states[one]} THEN 1 ELSE 0 END) AS s{i}" for i, one in enumerate(asked))
-    return f"SELECT {', '.join(outputs)} FROM data", asked
+    outputs = [f"avg(CASE WHEN {reading.states[one]} THEN 1 ELSE 0 END) AS s{i}" for i, one in enumerate(asked)]
+    letters = {reading.sources[name]: made.length for name, made in reading.schema.columns.items() if isinstance(made, Text)}
+    weights = [len(text) + 2 * letters[name] for text, (name, _) in zip(outputs, asked, strict=True)]
+    each = sum(weights) / math.ceil(sum(weights) / _MOST_ASKED)  # about alike, so that all have about the same noise
+    questions: dict[int, list[str]] = {}
+    for text, begin in zip(outputs, accumulate(weights, initial=0), strict=False):
+        questions.setdefault(int(begin / each), []).append(text)
+    return [f"SELECT {', '.join(some)} FROM data" for some in questions.values()], asked
 
 
-def as_table(answer: Answer, asked: Sequence[tuple[str, str]]) -> Answer:
-    """The answer to ``shares``, a row for every column and state; an estimate and its interval are cut to what a share can be."""
-    found = list(answer.outputs.values())
+def as_table(answers: Sequence[Answer], asked: Sequence[tuple[str, str]]) -> Answer:
+    """The answers to ``shares``, a row for every column and state; estimates and intervals are cut to what a share can be."""
+    found = [output for answer in answers for output in answer.outputs.values()]
 
     def cut(numbers: Iterable[Value]) -> tuple[float, ...]:
         return tuple(min(max(float(number), 0.0), 1.0) for number in numbers)  # type: ignore[arg-type]
@@ -104,9 +113,16 @@ def as_table(answer: Answer, asked: Sequence[tuple[str, str]]) -> Answer:
         found[0].mechanism,
     )
     keys: dict[str, tuple[Value, ...]] = {"column": tuple(name for name, _ in asked), "state": tuple(state for _, state in asked)}
-    parts = ((f"count(*) and {len(asked)} sums", answer.parts[-1][1]),)  # all alike: a row adds 0 or 1
     kinds: dict[str, Kind] = {"column": "text", "state": "text", "share": "number"}
-    return replace(answer, keys=keys, outputs={"share": share}, parts=parts, kinds=kinds)
+    parts, question = tuple(part for one in answers for part in _parts(one)), "; ".join(one.question for one in answers)
+    return replace(answers[0], question=question, keys=keys, outputs={"share": share}, parts=parts, kinds=kinds)
+
+
+def _parts(answer: Answer) -> tuple[tuple[str, str], ...]:
+    """All sums are alike, because a row adds 0 or 1. So is the count, unless it is public."""
+    (rows, noise), (_, last) = answer.parts[0], answer.parts[-1]
+    sums = "1 sum" if len(answer.outputs) == 1 else f"{len(answer.outputs)} sums"
+    return ((f"{rows} and {sums}", last),) if noise == last else ((rows, noise), (sums, last))
 
 
 @dataclass(frozen=True, repr=False)
@@ -209,9 +225,12 @@ def declarations(schema: Schema) -> dict[str, str]:
     return {name: hashlib.sha256(fact.encode(errors="surrogatepass")).hexdigest()[:16] for name, fact in facts.items()}
 
 
-def changed(schema: Schema, looks: Iterable[Mapping[str, str]]) -> tuple[str, ...]:
-    """What an answer says where a declaration is not the one under which somebody looked."""
-    now, before = declarations(schema), list(looks)
+def changed(schema: Schema, table: str | None, looks: Iterable[tuple[str | None, Mapping[str, str]]]) -> tuple[str, ...]:
+    """What an answer says where a declaration is not the one under which somebody looked at the same table.
+
+    Frames have no name, so those that pay from one ledger count as one table.
+    """
+    now, before = declarations(schema), [declared for looked_at, declared in looks if looked_at == table]
     other = [name for name in now if any(name in look and look[name] != now[name] for look in before)]
     if not other:
         return ()
@@ -223,8 +242,9 @@ def bounding(unit: Unit) -> tuple[str, ...]:
     """What an answer says where persons count for a part of their rows only."""
     if not isinstance(unit, Person):
         return ()
-    rows, groups = (f"{n} {word}{'s' if n > 1 else ''}" for n, word in ((unit.rows, "row"), (unit.groups, "group")))
-    return (f"Persons are bounded: each counts for at most {rows} in a group and {groups}' worth in all.",)
+    rows = "1 row" if unit.rows == 1 else f"{unit.rows} rows"
+    groups = "1 group's" if unit.groups == 1 else f"{unit.groups} groups'"
+    return (f"Persons are bounded: each counts for at most {rows} in a group and {groups} worth in all.",)
 
 
 def _counts(engine: DuckDBEngine, schema: Schema, unit: Unit, conditions: Mapping[str, str]) -> dict[str, float]:
@@ -274,6 +294,11 @@ def _wider(column: Column) -> Column | None:
             upper=column.upper if column.upper == date.max else column.upper + day,
         )
     return None
+
+
+def _longest(column: Column) -> int:
+    """The most letters of a declared value."""
+    return max(len(str(value)) for value in column.values) if isinstance(column, Category) else 0
 
 
 def _otherwise(column: Column) -> list[tuple[str, Column]]:

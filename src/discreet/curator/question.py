@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from discreet.calls import called_as
 from discreet.curator.answer import Answer
 from discreet.errors import ParameterError
 from discreet.mechanisms.values import Number
@@ -30,6 +31,7 @@ class Question:
     _release: Release
     _offer: Offer
 
+    @called_as('"age >= 18"')
     def where(self, condition: str) -> Question:
         """Only rows for which this holds; repeated, all must hold."""
         return self._with(self._draft.where(condition))
@@ -42,22 +44,27 @@ class Question:
         """What to ask for, by the name of the answer's column."""
         return self._with(self._draft.agg(*unnamed, **outputs))
 
+    @called_as('[100, 200], score="..."')
     def choose(self, candidates: Sequence[Value], *, score: str) -> Question:
         """The candidate with the largest sum of ``score``, an expression over the columns and ``candidate``."""
         return self._with(self._draft.choose(candidates, score))
 
+    @called_as('"n > 100"')
     def having(self, condition: str) -> Question:
         """Only rows of the noisy result for which this holds: free."""
         return self._with(self._draft.having(condition))
 
+    @called_as('"n"')
     def order_by(self, of: str, *, descending: bool = False) -> Question:
         """Sort the noisy result: free."""
         return self._with(self._draft.order_by(of, descending=descending))
 
+    @called_as("10")
     def limit(self, rows: int) -> Question:
         """The first rows of the noisy result: free."""
         return self._with(self._draft.limit(rows))
 
+    @called_as("epsilon=0.5")
     def preview(
         self,
         *,
@@ -69,6 +76,7 @@ class Question:
         """What ``release`` would cost and how far off it would be: free, and without looking at the data."""
         return self._offer([self._draft.finished()], Terms(epsilon, rho, delta, accuracy))
 
+    @called_as("epsilon=0.5")
     def release(
         self,
         *,

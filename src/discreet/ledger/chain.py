@@ -38,7 +38,7 @@ class Chain:
     asked: dict[tuple[str, str], list[int]] = field(default_factory=dict)  # plan and data -> reservations
     tables: dict[str, str] = field(default_factory=dict)  # table -> its data when it was last opened
     torn: set[int] = field(default_factory=set)  # reservations whose table changed while it was counted
-    looks: dict[int, dict[str, str]] = field(default_factory=dict)  # looks without noise -> what was declared then
+    looks: dict[int, tuple[str | None, dict[str, str]]] = field(default_factory=dict)  # without noise -> table, what was declared
     _account: str = ""  # the last one, as text
 
     @property
@@ -90,7 +90,8 @@ class Chain:
         elif kind == "seen" and number > 0:
             self._see(facts)
         elif kind == "looked" and number > 0:
-            self.looks[number] = {str(name): str(fact) for name, fact in json.loads(str(facts["declared"])).items()}
+            declared = {str(name): str(fact) for name, fact in json.loads(str(facts["declared"])).items()}
+            self.looks[number] = (str(facts["table"]) if "table" in facts else None), declared
         else:
             raise ValueError
 

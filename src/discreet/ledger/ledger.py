@@ -86,7 +86,9 @@ class Ledger:
             if known is not None:
                 raise LedgerRefused(distrust(self.path, "is missing, but there was one"))
             if budget is None:
-                raise LedgerRefused(f"There is no ledger at {self.path}; give a budget to start one.")
+                raise LedgerRefused(
+                    f"There is no ledger at {self.path}; check its name (the first question that is asked begins one)."
+                )
         if table is not None:
             (register.check if begun else register.begin)(self.path, people, table)
         if budget is not None:
@@ -97,7 +99,7 @@ class Ledger:
                 if witness.read(self.path) is not None:
                     raise LedgerRefused(distrust(self.path, "is empty, but once was not"))
                 if budget is None:
-                    raise LedgerRefused(f"The ledger at {self.path} is empty; give a budget to start one.")
+                    raise LedgerRefused(f"The ledger at {self.path} is empty; ask a first question, which begins it.")
                 sqlite.create_table(database)
                 self._append(database, opening(budget, unit) | {"people": people})
                 database.execute("BEGIN IMMEDIATE")
@@ -244,18 +246,19 @@ class Ledger:
             self._bear_witness(database)
         register.remember(self.path, self._chain.people)
 
-    def note_look(self, declared: Mapping[str, str]) -> None:
-        """Note, durably and before it happens, that somebody looks at the data without noise, and what is declared now.
+    def note_look(self, declared: Mapping[str, str], table: str | None = None) -> None:
+        """Note, durably and before it happens, that somebody looks at a table without noise, and what is declared of it now.
 
         It costs nothing that could be counted, and fixes neither budget nor unit: the owner may be about to correct them.
         """
         with self._writing() as database:
-            self._append(database, {"kind": "looked", "time": now(), "declared": json.dumps(dict(declared), sort_keys=True)})
+            facts: Facts = {"kind": "looked", "time": now(), "declared": json.dumps(dict(declared), sort_keys=True)}
+            self._append(database, facts | ({} if table is None else {"table": table}))
             self._bear_witness(database)
 
     @property
-    def looks(self) -> tuple[Mapping[str, str], ...]:
-        """What was declared whenever somebody looked, as far as was read."""
+    def looks(self) -> tuple[tuple[str | None, Mapping[str, str]], ...]:
+        """Which table was looked at (None: a frame, which has no name), and what was declared of it then, as far as was read."""
         return tuple(self._chain.looks.values())
 
     def commit(self, number: int, answer: str) -> Account:

@@ -62,6 +62,10 @@ class Privacy:
     uses: int = field(default=-1, compare=False)  # of mechanisms: Gaussians melt into one part, and still are several
 
     def __post_init__(self) -> None:
+        if not _are_parts(self.parts) or not isinstance(self.assumed, bool) or not isinstance(self.uses, int):
+            raise ParameterError(
+                "A guarantee is made by its own function, and by + and *; write pure(1), zcdp(0.5) or 10 * gdp(1)."
+            )
         object.__setattr__(self, "parts", composition.canonical(tuple(self.parts)))
         stated = read_neighbours(self.neighbours) if self.parts else None  # what costs nothing holds for all neighbours
         object.__setattr__(self, "neighbours", stated)
@@ -303,3 +307,11 @@ def renyi(divergences: dict[object, object], *, neighbours: Neighbours | None = 
 def gdp(mu: object, *, neighbours: Neighbours | None = None) -> Privacy:
     """Gaussian differential privacy: no easier to tell neighbours apart than N(0, 1) from N(mu, 1) (Dong, Roth, Su 2019)."""
     return Privacy.of(Gaussian(_size("mu", mu) ** 2), neighbours)
+
+
+def _are_parts(given: object) -> bool:
+    """Losses, and how often each is used."""
+    if not isinstance(given, (tuple, list)):
+        return False
+    pairs = [(*part,) for part in given if isinstance(part, (tuple, list))]
+    return len(pairs) == len(given) and all(len(p) == 2 and isinstance(p[0], Loss) and isinstance(p[1], int) for p in pairs)

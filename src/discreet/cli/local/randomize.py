@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli.files import checked_place, replaced, unwritten
+from discreet.cli.files import checked_place, replaced, spare, unwritten
 from discreet.cli.local.files import TaskFile, read_task_file
 from discreet.errors import ParameterError
 
@@ -50,8 +50,9 @@ def run(
 
       discreet local randomize both.task.json people.csv -o reports.jsonl
     """
+    output = None if output == Path("-") else output
     if output is not None:
-        checked_place(output)
+        spare(checked_place(output), task, answers)
     asked = read_task_file(task)
     with _place(output) as file:
         write = _write_parquet if output is not None and output.suffix.lower() == ".parquet" else _write_lines

@@ -88,7 +88,7 @@ def run(
 
 def _write(task: Task, output: Path | None) -> None:
     text = task.to_json() + "\n"
-    if output is None:
+    if output is None or output == Path("-"):
         typer.echo(text, nl=False)
         return
     create(output, text, ", and a task that may be in use is not overwritten")

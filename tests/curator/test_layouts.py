@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +16,7 @@ import pytest
 
 import discreet as dp
 from discreet.engine.duckdb.engine import DuckDBEngine
-from discreet.errors import EngineError
+from discreet.errors import EngineError, LedgerRefused
 
 COUNT, YOUNG = "SELECT count(*) AS n FROM data", "SELECT count(*) AS n FROM data WHERE age < 200"
 PERSON = dp.person("patient", rows=1, groups=1)
@@ -202,3 +203,44 @@ def test_a_version_is_one_of_a_table(tmp_path: Path) -> None:
     ]
     assert [round(one.sql(COUNT, epsilon=FAR).value) for one in tables] == [10, 20, 30, 40, 50, 60]
     assert all(one.sql(COUNT, epsilon=FAR).repeated for one in tables)
+
+
+# Whose budget.
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with three months, which is no temporary one, where less is compared."""
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    (tmp_path / "v").mkdir()
+    for name in ("jan", "jun", "feb"):
+        (tmp_path / "v" / f"{name}.csv").write_text(f"patient,age\n{name},30\n")
+    return tmp_path / "v"
+
+
+@pytest.mark.parametrize("first", [["jan.csv"], ["jan.csv", "jun.csv"], ["*n.csv"]])
+def test_a_pattern_makes_no_second_budget_of_a_file_nor_a_file_of_a_pattern(first: list[str], folder: Path) -> None:
+    facts = {"unit": dp.rows(), "ledger": None, "budget": dp.Budget(epsilon=1)}
+    for name in first:
+        curator(folder / name, folder, **facts).sql(COUNT, epsilon=1)
+    (folder.parent / "linked.csv").symlink_to(folder / "jan.csv")
+    for again in ("j*.csv", "ja[mn].csv", "../v/*.csv", "**/j*.csv", "../l*.csv"):
+        with pytest.raises(LedgerRefused, match="the same file"):
+            curator(folder / again, folder, **(facts | {"ledger": folder / "second.ledger"}))
+    if first == ["*n.csv"]:
+        with pytest.raises(LedgerRefused, match="the same file"):
+            curator(folder / "jun.csv", folder, **facts)
+    curator(folder / "f*.csv", folder, **(facts | {"ledger": folder / "others.ledger"})).sql(COUNT, epsilon=1)
+
+
+def test_after_a_look_under_another_unit_the_files_of_a_folder_share_a_budget(folder: Path) -> None:
+    facts = {"ledger": None, "budget": dp.Budget(epsilon=1)}
+    curator(folder / "jan.csv", folder, unit=dp.rows(), **facts).check()
+    curator(folder / "jan.csv", folder, **facts).sql(COUNT, epsilon=0.25)
+    for spent, name in enumerate(("feb.csv", "jun.csv", "*.csv"), 1):
+        one = curator(folder / name, folder, **facts)
+        assert one.budget.spent.epsilon == spent / 4
+        answer = one.sql(COUNT, epsilon=0.25)
+        assert any("after the owner looked" in remark for remark in answer.remarks)
+    assert [place.name for place in folder.glob("*.ledger")] == ["jan.ledger"]

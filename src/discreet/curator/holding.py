@@ -18,7 +18,7 @@ from discreet.engine.duckdb.public import facts_of_public, is_unique, read_publi
 from discreet.engine.duckdb.sources import NoFile, Source, open_source, states_of
 from discreet.errors import ParameterError
 from discreet.ledger.identities import Identities
-from discreet.ledger.people import Table, begun
+from discreet.ledger.people import Table, begun, beside, is_pattern
 from discreet.plan.query import Join
 from discreet.schema.columns import Column
 from discreet.schema.table import Schema
@@ -68,17 +68,20 @@ class Holding:
     def ledger_beside(self, people: str) -> Path:
         """Where the ledger goes: one for the people that are named, or for all tables of a folder with the same person column.
 
-        Under ``rows()`` every file has its own. So has a file whose ledger was begun before ledgers were shared.
+        Under ``rows()`` every file has its own. So has a file whose ledger was begun before ledgers were shared, or by a look
+        under another unit; where it is the only one for these people, the other files of the folder share it.
         """
         if self._path is None:
             raise ParameterError('A frame has no place beside which a ledger could lie; write ledger="hospital.ledger".')
         folder, path, unit = self._folder(), Path(self._path), self.schema.unit
         if people:
             return folder / f"{_slug(people)}.ledger"
-        pattern = _is_pattern(path) and not os.path.exists(path)
+        pattern = is_pattern(path) and not os.path.exists(path)
         own = folder / "discreet.ledger" if pattern else Path(os.path.realpath(path)).with_suffix(".ledger")
-        shared = own if isinstance(unit, Rows) else folder / f"people-by-{_slug(unit.id.lower())}.ledger"
-        return own if begun(own) else shared
+        if isinstance(unit, Rows) or begun(own):
+            return own
+        shared = folder / f"people-by-{_slug(unit.id.lower())}.ledger"
+        return shared if begun(shared) else beside(self.facts()) or shared
 
     def facts(self) -> Table:
         """What is publicly known of the table, by which its people are known again."""
@@ -86,16 +89,16 @@ class Holding:
         person = unit.id.lower() if isinstance(unit, Person) else None
         if self._path is None:
             return Table(person, columns)
-        source = self._path if _is_pattern(Path(self._path)) else os.path.realpath(self._path)
+        source = self._path if is_pattern(self._path) else os.path.realpath(self._path)
         return Table(person, columns, os.path.normcase(source), os.path.normcase(self._folder()))
 
     def _folder(self) -> Path:
         """The folder of a file; for a pattern the one that all its files are in, however many there are today."""
         assert self._path is not None
         path = Path(self._path)
-        if os.path.exists(path) or not _is_pattern(path):
+        if os.path.exists(path) or not is_pattern(path):
             return Path(os.path.realpath(path)).parent
-        while _is_pattern(path):
+        while is_pattern(path):
             path = path.parent
         return Path(os.path.realpath(path))
 
@@ -217,10 +220,6 @@ class Apart:
 
     def engine(self, fingerprint: str) -> DuckDBEngine:  # noqa: ARG002 - it is opened on what there is now
         return self.open()
-
-
-def _is_pattern(path: Path) -> bool:
-    return any(sign in str(path) for sign in "*?[")
 
 
 def _resolved(source: object) -> object:

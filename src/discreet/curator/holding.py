@@ -89,7 +89,7 @@ class Holding:
         person = unit.id.lower() if isinstance(unit, Person) else None
         if self._path is None:
             return Table(person, columns)
-        source = self._path if is_pattern(self._path) else os.path.realpath(self._path)
+        source = self._path if is_pattern(Path(self._path)) else os.path.realpath(self._path)
         return Table(person, columns, os.path.normcase(source), os.path.normcase(self._folder()))
 
     def _folder(self) -> Path:

@@ -114,11 +114,11 @@ def test_a_change_within_the_grain_of_the_clock_is_seen(tmp_path: Path, reads: R
     """The file system's clock may stand still between two writes: what was written just now is read every time."""
     place, known = tmp_path / "x.csv", dict[str, str]()
     place.write_text("k\na\n")
-    state = contents._state(place)
+    state = contents.state_of(place)
     first = of(place, known=known)
     assert known == {}
     place.write_text("k\nb\n")
-    monkeypatch.setattr(contents, "_state", lambda _: state)  # the clock stood still
+    monkeypatch.setattr(contents, "state_of", lambda _: state)  # the clock stood still
     assert of(place, known=known) != first
     assert reads.count == 2
 

@@ -6,7 +6,9 @@
 3. The price is reserved in the ledger, durably. From here on it is spent, whatever happens.
 4. The engine counts, exactly; what it hands back is a ``Secret``.
 5. Mechanisms open the secrets and add noise. Noisy numbers become estimates, which costs nothing.
-6. If the table changed meanwhile, the answer is of neither state, and the ledger says that it is never given again.
+6. If the table's layout (columns, types, delimiter, files) changed meanwhile, persons may have been told apart by the wrong
+   column: nothing leaves. That it changed is public. If only what it holds changed, the answer is of neither state, and the
+   ledger says that it is never given again.
 7. The answer is committed to the ledger, durably, and only then leaves.
 
 Nothing else in discreet touches data and returns a number, but for an owner's look, which is noted and promises nothing.
@@ -39,11 +41,17 @@ from discreet.privacy.account import Account
 __all__ = ["Engine", "Held", "ask", "asked_before"]
 
 _TORN = "The table changed while this was counted, so it is of neither state; asked again, it is paid for again."
+_MOVED = (
+    "The columns, types or files of the table changed while it was counted, so nothing is released, and what was paid stays "
+    "spent; ask again when the table is left alone."
+)
 
 
 class Engine(Protocol):
-    """Whatever counts exactly."""
+    """Whatever counts exactly, by the layout that its table had when it was opened."""
 
+    @property
+    def layout(self) -> object: ...
     def rehearse(self, plan: Plan) -> None: ...
     def keys(self, plan: Plan, salt: str) -> Secret[Mapping[tuple[Value, ...], int]]: ...
     def count(self, plan: Plan, groups: Groups, salt: str) -> Found: ...
@@ -55,6 +63,7 @@ class Held(Protocol):
     def fingerprint(self, salt: bytes) -> str: ...
     def declared(self, salt: bytes) -> str | None: ...
     def called(self, salt: bytes) -> str | None: ...
+    def layout(self) -> object: ...
     def engine(self, fingerprint: str) -> Engine: ...
 
 
@@ -89,6 +98,8 @@ def ask(priced: Priced, ledger: Ledger, held: Held) -> list[Answer]:
         table=table,
     )
     answers = _counted(priced, counting, ledger.salt)
+    if _layout(held) != counting.layout:
+        raise EngineError(_MOVED)
     if _changed(held, ledger.salt, fingerprint):
         ledger.tear(number)
         answers = [replace(answer, remarks=(*answer.remarks, _TORN)) for answer in answers]
@@ -113,6 +124,13 @@ def asked_before(priced: Priced, ledger: Ledger, held: Held) -> str:
 
 def _digest(priced: Priced) -> str:
     return hashlib.sha256("\n".join(plan.digest for plan in priced.plans).encode()).hexdigest()
+
+
+def _layout(held: Held) -> object:
+    try:
+        return held.layout()
+    except DiscreetError:
+        return None  # it vanished, or cannot be read as a table any more
 
 
 def _changed(held: Held, salt: bytes, fingerprint: str) -> bool:

@@ -5,19 +5,20 @@ from __future__ import annotations
 import os
 import re
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from discreet.engine.duckdb.contents import hashed
+from discreet.engine.duckdb.contents import hashed, is_settled
 from discreet.engine.duckdb.engine import DuckDBEngine
 from discreet.engine.duckdb.public import facts_of_public, is_unique, read_public
-from discreet.engine.duckdb.sources import NoFile, Source, open_source
+from discreet.engine.duckdb.sources import NoFile, Source, open_source, states_of
 from discreet.errors import ParameterError
 from discreet.ledger.identities import Identities
-from discreet.ledger.people import Table, begun
+from discreet.ledger.people import Table, begun, beside, is_pattern
 from discreet.plan.query import Join
 from discreet.schema.columns import Column
 from discreet.schema.table import Schema
@@ -27,7 +28,14 @@ __all__ = ["Apart", "Holding"]
 
 
 class Holding:
-    """Knows the tables' public facts at once. A file that is not there is missed by questions, and not by previews."""
+    """Knows the tables' public facts at once. A file that is not there is missed by questions, and not by previews.
+
+    A query takes columns of CSV by their places, so that one made for an old first line could bound the wrong persons. So names,
+    types, delimiter and list of files are looked at anew before a fingerprint is taken and whenever an engine is opened, unless
+    all files are known to be as they were (device, inode, size, times); and once more when everything is counted, before anything
+    leaves (``gate``). What is left is a race that nobody wins by accident: the engine opens files by name, so one that is
+    exchanged for a file of another layout after the engine was opened, and put back before counting ended, is not noticed.
+    """
 
     def __init__(
         self,
@@ -48,30 +56,32 @@ class Holding:
         source = _resolved(source)  # now, whatever the working folder is when questions come
         self._path, self._table, self._memory = source if isinstance(source, str | os.PathLike) else None, table, memory
         self._version, self._known, self._hashed = version, dict[bytes, Identities](), dict[bytes, str]()
-        self._opening = threading.Lock()
+        self._opening, self._looking = threading.Lock(), threading.Lock()
         self._engine: DuckDBEngine | None = None
         self._counted = ""  # the fingerprint of what it was opened on
         self._unique: dict[tuple[str, tuple[str, ...]], bool] = {}  # whether a join looks up one row
-        self._source: Source | None
-        try:
-            self._source = self._look(source)
-        except NoFile:
-            self._source = None
+        self._source = None if self._path is not None else self._look(source)
+        self._states: dict[Path, tuple[int, ...]] = {}  # of its files, when it was looked at
+        with suppress(NoFile):
+            self.source()
 
     def ledger_beside(self, people: str) -> Path:
         """Where the ledger goes: one for the people that are named, or for all tables of a folder with the same person column.
 
-        Under ``rows()`` every file has its own. So has a file whose ledger was begun before ledgers were shared.
+        Under ``rows()`` every file has its own. So has a file whose ledger was begun before ledgers were shared, or by a look
+        under another unit; where it is the only one for these people, the other files of the folder share it.
         """
         if self._path is None:
             raise ParameterError('A frame has no place beside which a ledger could lie; write ledger="hospital.ledger".')
         folder, path, unit = self._folder(), Path(self._path), self.schema.unit
         if people:
             return folder / f"{_slug(people)}.ledger"
-        pattern = _is_pattern(path) and not os.path.exists(path)
+        pattern = is_pattern(path) and not os.path.exists(path)
         own = folder / "discreet.ledger" if pattern else Path(os.path.realpath(path)).with_suffix(".ledger")
-        shared = own if isinstance(unit, Rows) else folder / f"people-by-{_slug(unit.id.lower())}.ledger"
-        return own if begun(own) else shared
+        if isinstance(unit, Rows) or begun(own):
+            return own
+        shared = folder / f"people-by-{_slug(unit.id.lower())}.ledger"
+        return shared if begun(shared) else beside(self.facts()) or shared
 
     def facts(self) -> Table:
         """What is publicly known of the table, by which its people are known again."""
@@ -79,16 +89,16 @@ class Holding:
         person = unit.id.lower() if isinstance(unit, Person) else None
         if self._path is None:
             return Table(person, columns)
-        source = self._path if _is_pattern(Path(self._path)) else os.path.realpath(self._path)
+        source = self._path if is_pattern(Path(self._path)) else os.path.realpath(self._path)
         return Table(person, columns, os.path.normcase(source), os.path.normcase(self._folder()))
 
     def _folder(self) -> Path:
         """The folder of a file; for a pattern the one that all its files are in, however many there are today."""
         assert self._path is not None
         path = Path(self._path)
-        if os.path.exists(path) or not _is_pattern(path):
+        if os.path.exists(path) or not is_pattern(path):
             return Path(os.path.realpath(path)).parent
-        while _is_pattern(path):
+        while is_pattern(path):
             path = path.parent
         return Path(os.path.realpath(path))
 
@@ -103,7 +113,9 @@ class Holding:
         """The fingerprint, where it takes no look at a table: the owner declares a version, or it is a frame that was hashed."""
         if self._version is None:
             return self._hashed.get(salt) if self._path is None else None
-        return self._with_public(salt, hashed(salt, [b"version", self._version.encode(errors="surrogatepass")]))
+        of = self.called(salt) or self.facts().to_json()  # a version says which state, and not of which table
+        parts = (part.encode(errors="surrogatepass") for part in ("version", of, self._version))
+        return self._with_public(salt, hashed(salt, parts))
 
     def fingerprint(self, salt: bytes) -> str:
         """A keyed hash of what all tables hold."""
@@ -118,18 +130,27 @@ class Holding:
         return sha256("\n".join([private, *public]).encode(errors="surrogatepass")).hexdigest()
 
     def source(self) -> Source:
-        """The private table; refused where its file is still missing."""
-        if self._source is None:
-            self._source = self._look(self._path)
-        return self._source
+        """The private table as it lies there now, looked at anew where its files are others or changed; refused without any."""
+        if self._path is None:
+            assert self._source is not None
+            return self._source
+        with self._looking:
+            now, states = time.time_ns(), states_of(os.fspath(self._path))
+            if self._source is None or states != self._states:
+                self._source = self._look(self._path)
+                self._states = states if all(is_settled(state, now) for state in states.values()) else {}
+            return self._source
+
+    def layout(self) -> object:
+        """How the private table is read, as it lies there now."""
+        return self.source().layout
 
     def engine(self, fingerprint: str) -> DuckDBEngine:
         """What counts in the private table, opened anew where it holds something else than it did: no old file is read on."""
         with self._opening:
-            if self._engine is None or self._counted != fingerprint:
-                if self._engine is not None and self._path is not None:
-                    self._source = self._look(self._path)
-                self._engine = DuckDBEngine(self.source(), self.schema, self._public, memory=self._memory)
+            source = self.source()
+            if self._engine is None or self._counted != fingerprint or self._engine.layout != source.layout:
+                self._engine = DuckDBEngine(source, self.schema, self._public, memory=self._memory)
                 self._counted = fingerprint
             return self._engine
 
@@ -194,12 +215,11 @@ class Apart:
     def called(self, salt: bytes) -> str | None:
         return self.holding.called(salt)
 
+    def layout(self) -> object:
+        return self.holding.layout()
+
     def engine(self, fingerprint: str) -> DuckDBEngine:  # noqa: ARG002 - it is opened on what there is now
         return self.open()
-
-
-def _is_pattern(path: Path) -> bool:
-    return any(sign in str(path) for sign in "*?[")
 
 
 def _resolved(source: object) -> object:

@@ -3,10 +3,11 @@
 A person's loss adds up over all tables that they are in, whatever the tables are called. So one ledger serves all tables about
 the same people, and a second one for what looks like the same people is refused until its owner says that they are others.
 
-What looks like the same people is decided from public facts alone, never from a cell: the same file; the same folder and person
-column; or, wherever they are, the same person column and the same declared columns. Two ledgers whose owner says whose they are,
-in different words, are others. Under ``rows()``, where nobody has an id, only the same file is the same people. In the system's
-temporary folder, where things are tried out, ledgers and tables are compared within their own folder only.
+What looks like the same people is decided from public facts alone, never from a cell: the same file, also as one of those that a
+pattern names when a table first pays; the same folder and person column; or, wherever they are, the same person column and the
+same declared columns. Two ledgers whose owner says whose they are, in different words, are others. Under ``rows()``, where nobody
+has an id, only the same file is the same people. In the system's temporary folder, where things are tried out, ledgers and tables
+are compared within their own folder only.
 
 The facts are kept in the user's state folder, beside the witnesses. Ledgers that were begun before, or by a colleague, keep their
 place; of those, the ones beside a table are found by their own first record.
@@ -14,6 +15,7 @@ place; of those, the ones beside a table are found by their own first record.
 
 from __future__ import annotations
 
+import glob
 import json
 import os
 import sqlite3
@@ -21,13 +23,26 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from discreet.errors import LedgerRefused, ParameterError
 from discreet.ledger import sqlite, witness
 from discreet.ledger.chain import Chain
 
-__all__ = ["Table", "alike", "begin", "begun", "check", "checked_name", "forget", "moved", "remember"]
+__all__ = [
+    "Table",
+    "alike",
+    "begin",
+    "begun",
+    "beside",
+    "check",
+    "checked_name",
+    "forget",
+    "is_pattern",
+    "moved",
+    "remember",
+]
 
 _SCHEMA = "CREATE TABLE IF NOT EXISTS tables (ledger TEXT, people TEXT, facts TEXT, PRIMARY KEY (ledger, facts))"
 _VERSION = 1
@@ -46,13 +61,21 @@ class Table:
 
     def likeness(self, other: Table) -> str:
         """Why two tables look like tables about the same people; nothing where they do not."""
-        if self.source is not None and self.source == other.source:
+        if self._files & other._files:
             return "the same file"
         if self.person is None or self.person != other.person:
             return ""
         if self.folder is not None and self.folder == other.folder:
             return f"the same folder and person column, {self.person}"
         return f"the same person column, {self.person}, and the same declared columns" if self.columns == other.columns else ""
+
+    @cached_property
+    def _files(self) -> frozenset[str]:
+        """The real paths that the source means at this moment; of a pattern, the pattern as well."""
+        if self.source is None or not is_pattern(self.source):
+            return frozenset([] if self.source is None else [self.source])
+        found = glob.glob(self.source, recursive=True)
+        return frozenset([self.source, *(os.path.normcase(os.path.realpath(file)) for file in found)])
 
     def to_json(self) -> str:
         facts = {"person": self.person, "columns": sorted(self.columns), "source": self.source, "folder": self.folder}
@@ -83,6 +106,28 @@ def checked_name(people: object) -> str:
 def alike(one: str, other: str) -> bool:
     """Whether two names mean the same people: capitals make no others."""
     return one.casefold() == other.casefold()
+
+
+def is_pattern(path: str | Path) -> bool:
+    """Whether a path may mean several files."""
+    return any(sign in str(path) for sign in "*?[")
+
+
+def beside(table: Table) -> Path | None:
+    """The ledger from which people of a table's folder are paid under the name of one file, where there is one such ledger.
+
+    A look before the unit was right begins one, and so did every file once. That nobody named it, and that it is the only one,
+    leaves no doubt whose it is; to share it never makes a second budget.
+    """
+    found = {
+        one.ledger
+        for one in (_kept() if _place().exists() else [])
+        if (one.people, one.table.person, one.table.folder) == ("", table.person, table.folder)
+        and one.table.source is not None
+        and one.ledger == Path(one.table.source).with_suffix(".ledger")
+        and _counts(one.ledger)
+    }
+    return found.pop() if len(found) == 1 else None
 
 
 def begun(ledger: Path) -> bool:

@@ -26,7 +26,7 @@ from discreet.errors import ParameterError
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["Known", "hashed", "of_files", "of_frame"]
+__all__ = ["Known", "hashed", "is_settled", "of_files", "of_frame", "state_of"]
 
 _SUFFIXES = (".csv", ".tsv", ".gz", ".parquet", ".duckdb", ".db", ".wal")  # those that say how bytes are read
 _PIECE = 2**20
@@ -69,7 +69,7 @@ def hashed(salt: bytes, parts: Iterable[bytes]) -> str:
 
 def _of_file(file: Path, salt: bytes, known: Known, found: dict[str, str]) -> str:
     for _ in range(_TRIES):
-        begin, before = time.time_ns(), _state(file)
+        begin, before = time.time_ns(), state_of(file)
         label = hashed(salt, [repr(before).encode()])
         kept = known.get(label)
         if kept is not None:
@@ -79,8 +79,8 @@ def _of_file(file: Path, salt: bytes, known: Known, found: dict[str, str]) -> st
                 content = _of_bytes(opened, salt)
         except OSError:
             raise ParameterError(f"{file} cannot be read; mend that, or open another table.") from None
-        if _state(file) == before:
-            if begin - max(before[3:]) > _FRESH:
+        if state_of(file) == before:
+            if is_settled(before, begin):
                 found[label] = content
             return content
     raise ParameterError(
@@ -95,13 +95,18 @@ def _of_bytes(opened: RawIOBase, salt: bytes) -> str:
     return state.hexdigest()
 
 
-def _state(file: Path) -> tuple[int, ...]:
+def state_of(file: Path) -> tuple[int, ...]:
     """What changes with a file's bytes, unless somebody takes great care."""
     try:
         now = os.stat(file)
     except OSError:
         raise ParameterError(f"{file} has vanished; bring it back, or open another table.") from None
     return now.st_dev, now.st_ino, now.st_size, now.st_mtime_ns, now.st_ctime_ns
+
+
+def is_settled(state: tuple[int, ...], now: int) -> bool:
+    """Whether a file's state, seen at this time, says that it is unchanged: one more change would show in its times."""
+    return now - max(state[3:]) > _FRESH
 
 
 def _read_as(file: Path) -> str:

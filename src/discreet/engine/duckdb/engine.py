@@ -61,6 +61,7 @@ class DuckDBEngine:
                 "texts or whole numbers of it first."
             )
         self._raw = Raw(RELATION, {name: (found, source.raw[found]) for name, found in names.items()})
+        self.layout: object = source.layout  # the one that it reads by
         self._session = Session(source, public, memory=memory)
 
     def rehearse(self, plan: Plan) -> None:

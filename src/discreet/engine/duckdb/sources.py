@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from discreet.engine.duckdb.cleaning import text_literal
-from discreet.engine.duckdb.contents import Known, of_files, of_frame
+from discreet.engine.duckdb.contents import Known, of_files, of_frame, state_of
 from discreet.engine.duckdb.raw_columns import quoted, raw_type, read_sql, tells_apart
 from discreet.errors import ParameterError
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from discreet.engine.duckdb.frames import Batches
 
-__all__ = ["NoFile", "Source", "open_source"]
+__all__ = ["NoFile", "Source", "open_source", "states_of"]
 
 
 class NoFile(ParameterError):
@@ -57,6 +57,14 @@ class Source:
     def find(self, name: str) -> str:
         """The name of a column as the table writes it: the same letters, or else the same letters in another case."""
         return _find(name, self.names)
+
+    @property
+    def layout(self) -> tuple[object, ...]:
+        """How the table is read, all of it public: columns in their order, types, delimiter, files.
+
+        A query that was made for one layout could, in a table of another, take the wrong column for its persons.
+        """
+        return self.names, tuple(self.raw.items()), self.files, self.query, self.table, self.no_ids, self.stream is None
 
     @property
     def held(self) -> object | None:
@@ -106,6 +114,13 @@ def open_source(source: object, *, table: str | None = None, columns: Iterable[s
     chosen = _chosen(wanted, names)
     frame = arrow_of(source, chosen)
     return Source(names, _types(["SELECT * FROM given"], frame)[0], frame=frame, no_ids=untold(source, chosen))
+
+
+def states_of(path: object) -> dict[Path, tuple[int, ...]]:
+    """The files of a path or pattern, and what changes with the bytes of each; none is opened."""
+    files = _files(path)
+    logs = (Path(f"{file}.wal") for file in files if _kind(file) == "database")
+    return {file: state_of(file) for file in (*files, *(log for log in logs if log.exists()))}
 
 
 def _open_files(path: object, table: str | None, wanted: tuple[str, ...] | None) -> Source:

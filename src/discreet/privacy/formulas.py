@@ -40,6 +40,7 @@ __all__ = [
 ]
 
 _BITS = 192
+_MOST_LISTED = 100_000
 _DELTA = "a small chance such as 1e-6"
 
 
@@ -79,10 +80,20 @@ def optimal_composition(epsilon: object, k: int, delta: object) -> float:
     losses with and without the record, and the answer the largest of ln((A_j - delta) / B_j). Loose for mechanisms that are
     better than their epsilon says (Laplace, exponential): ask their own ``Privacy``.
     """
-    each, times, allowed = positive("epsilon", epsilon), whole("k", k), _delta("delta", delta)
+    each, times, allowed = positive("epsilon", epsilon), _listed(k), _delta("delta", delta)
     if not allowed:
         return up(times * each)
     return min(up(times * each), *_sharp(lambda: [_largest_ratio(each, times, allowed).max(ball(1)).log()]))
+
+
+def _listed(k: int) -> int:
+    """A number of mechanisms whose losses can be listed one by one."""
+    times = whole("k", k)
+    if times > _MOST_LISTED:
+        raise ParameterError(
+            f"This formula lists k + 1 losses, up to {_MOST_LISTED:,}; for more write (k * pure(epsilon)).epsilon(delta)."
+        )
+    return times
 
 
 def _largest_ratio(each: Fraction, k: int, delta: Fraction) -> arb:
@@ -106,7 +117,7 @@ def optimal_composition_grid(epsilon: object, k: int) -> list[tuple[float, float
 
     delta_i = sum over l < i of C(k, l) (e^((k - l) epsilon) - e^((k - 2i + l) epsilon)) / (1 + e^epsilon)^k. Exact at its points.
     """
-    each, times = positive("epsilon", epsilon), whole("k", k)
+    each, times = positive("epsilon", epsilon), _listed(k)
 
     def deltas() -> list[arb]:
         step, found = (-ball(each)).exp(), []

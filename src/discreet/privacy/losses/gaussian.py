@@ -93,7 +93,7 @@ class DiscreteGaussian(Atomic):
 
     def group(self, size: int) -> Loss:
         """A group may move several coordinates: from above, the zero-concentrated cost; from below, what one record costs."""
-        from discreet.privacy.losses.families import Concentrated, Family  # which stand on Gaussian
+        from discreet.privacy.losses.moments import Concentrated, Family  # which stand on Gaussian
 
         return Family("discrete Gaussian", Concentrated(size * size * self.rho), self)
 

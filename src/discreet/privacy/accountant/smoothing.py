@@ -34,7 +34,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.privacy.contour import Parts, Saddle, decay, log_moment
+from discreet.privacy.accountant.contour import Parts, Saddle, decay, log_moment
 from discreet.privacy.losses.base import UNIT, Atomic, Complex, Loss, Reals
 
 __all__ = ["Smoothed", "open_smoothed", "window"]

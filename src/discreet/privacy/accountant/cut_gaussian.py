@@ -28,9 +28,9 @@ from functools import lru_cache
 
 import numpy as np
 
+from discreet.privacy.accountant.turning import turned_sums, units
 from discreet.privacy.losses.base import UNIT, Complex, Loss, Reals
 from discreet.privacy.losses.sampled_gaussian import SampledGaussian, log_shifted, no_groups
-from discreet.privacy.losses.turning import turned_sums, units
 
 __all__ = ["CutGaussian", "cut_gaussian"]
 

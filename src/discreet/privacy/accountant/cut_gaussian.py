@@ -28,8 +28,9 @@ from functools import lru_cache
 
 import numpy as np
 
+from discreet.arrays import Complex, Reals
 from discreet.privacy.accountant.turning import turned_sums, units
-from discreet.privacy.losses.base import UNIT, Complex, Loss, Reals
+from discreet.privacy.losses.base import UNIT, Loss
 from discreet.privacy.losses.sampled_gaussian import SampledGaussian, log_shifted, no_groups
 
 __all__ = ["CutGaussian", "cut_gaussian"]

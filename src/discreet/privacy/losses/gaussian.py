@@ -9,8 +9,9 @@ from functools import cached_property
 
 import numpy as np
 
+from discreet.arrays import Complex, Reals
 from discreet.balls import arb, ball
-from discreet.privacy.losses.base import UNIT, Atomic, Atoms, Complex, Loss, Reals
+from discreet.privacy.losses.base import UNIT, Atomic, Atoms, Loss
 
 __all__ = ["DiscreteGaussian", "Gaussian", "normal_cdf"]
 

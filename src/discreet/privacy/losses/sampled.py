@@ -14,9 +14,10 @@ from functools import lru_cache
 
 import numpy as np
 
+from discreet.arrays import Complex, Reals
 from discreet.balls import arb, ball, lower, precision, upper
 from discreet.errors import ParameterError
-from discreet.privacy.losses.base import UNIT, Atoms, Complex, Loss, Reals
+from discreet.privacy.losses.base import UNIT, Atoms, Loss
 from discreet.privacy.losses.boxes import Box
 from discreet.privacy.losses.gaussian import Gaussian
 from discreet.privacy.losses.listed import Listed

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from local.ratio import worst
 from reference import statistics
+from support.recorded import replay
 
 from discreet.balls import arb, ball, precision
 from discreet.errors import ParameterError
@@ -23,7 +24,6 @@ from discreet.local.protocol import Protocol
 from discreet.local.square_wave import SquareWave, best_arm
 from discreet.local.window import Window
 from discreet.noise.bits import words
-from discreet.noise.recorded import replay
 
 HALF, ONE, FOUR = Fraction(1, 2), Fraction(1), Fraction(4)
 

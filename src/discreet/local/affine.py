@@ -28,12 +28,12 @@ from typing import ClassVar
 
 import numpy as np
 
+from discreet.arrays import Booleans, Integers
 from discreet.balls import arb, ball
 from discreet.errors import ParameterError
 from discreet.local.geometry import Geometry
 from discreet.local.protocol import NUMBER, Form, FrequencyProtocol, Rows, bits_of, counts_within, likely
-from discreet.noise.coins import Booleans, Chance, bernoulli, uniform
-from discreet.noise.lazy import Integers
+from discreet.noise.coins import Chance, bernoulli, uniform
 
 __all__ = ["MOST_POINTS", "MOST_WEIGHT", "Affine"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from discreet.arrays import Number
 from discreet.calls import called_as
 from discreet.local.frequencies import Frequencies
-from discreet.mechanisms.values import Number
 
 __all__ = ["Bit"]
 

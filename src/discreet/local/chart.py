@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.privacy.canvas import BLUE, finish, new_axes
+from discreet.canvas import BLUE, finish, new_axes
 from discreet.tables import clean
 
 if TYPE_CHECKING:

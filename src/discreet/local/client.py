@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
+from discreet.arrays import Number
 from discreet.calls import called_as
 from discreet.errors import LedgerRefused, ParameterError, ValueRefused
 from discreet.exact import positive, up
@@ -25,7 +26,6 @@ from discreet.local.lock import locked
 from discreet.local.repeated import Lifetime, Repeated
 from discreet.local.report import Report, new_nonces
 from discreet.local.task import Task
-from discreet.mechanisms.values import Number
 
 __all__ = ["Client"]
 

@@ -9,6 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from discreet.arrays import Integers, Number
 from discreet.calls import called_as
 from discreet.errors import ParameterError
 from discreet.exact import whole
@@ -18,8 +19,6 @@ from discreet.local.outlook import Outlook
 from discreet.local.scale import Scale, scale_of
 from discreet.local.square_wave import SquareWave, best_arm
 from discreet.local.task import Task, read_epsilon
-from discreet.mechanisms.values import Number
-from discreet.noise.lazy import Integers
 
 __all__ = ["Distribution"]
 

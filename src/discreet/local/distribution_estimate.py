@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet.arrays import Integers, Number, Reals
 from discreet.exact import probability
 from discreet.local.result import Cells, Result, normal_factor
 from discreet.local.scale import Scale
 from discreet.local.square_wave import SquareWave
-from discreet.mechanisms.values import Number
-from discreet.noise.lazy import Integers, Reals
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -110,7 +109,7 @@ class DistributionEstimate(Result):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """The shape with its bootstrap band."""
-        from discreet.privacy.canvas import BLUE, finish, new_axes
+        from discreet.canvas import BLUE, finish, new_axes
 
         axes, (low, high) = new_axes(ax), self.interval()
         axes.stairs(100 * self.values, self.edges, color=BLUE)

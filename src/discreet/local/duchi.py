@@ -16,11 +16,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from discreet.arrays import Integers, Reals
 from discreet.balls import arb
 from discreet.local.mean_protocol import HistogramProtocol, rounded_places
 from discreet.local.protocol import Rows, all_digits, likely
 from discreet.noise.coins import Chance, bernoulli
-from discreet.noise.lazy import Integers, Reals
 
 __all__ = ["Duchi"]
 

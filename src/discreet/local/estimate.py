@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet.arrays import Integers, Number, Reals
 from discreet.exact import probability
 from discreet.local.domain import Item
 from discreet.local.protocol import Rates
 from discreet.local.result import Cells, Result, normal_factor
-from discreet.mechanisms.values import Number
-from discreet.noise.lazy import Integers, Reals
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,6 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from discreet.arrays import Integers, Number
 from discreet.calls import called_as
 from discreet.errors import ParameterError
 from discreet.exact import whole
@@ -20,8 +21,6 @@ from discreet.local.hashing import Hashing
 from discreet.local.plan import Plan, plan_for
 from discreet.local.protocol import FrequencyProtocol
 from discreet.local.task import Task, read_epsilon
-from discreet.mechanisms.values import Number
-from discreet.noise.lazy import Integers
 
 __all__ = ["Frequencies"]
 

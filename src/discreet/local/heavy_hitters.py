@@ -11,6 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from discreet.arrays import Integers, Number
 from discreet.calls import called_as
 from discreet.errors import ParameterError
 from discreet.exact import whole
@@ -21,8 +22,6 @@ from discreet.local.outlook import Outlook
 from discreet.local.prefixes import Prefixes, keys_of
 from discreet.local.spelling import Spelling
 from discreet.local.task import Task, read_epsilon
-from discreet.mechanisms.values import Number
-from discreet.noise.lazy import Integers
 
 __all__ = ["HeavyHitters"]
 

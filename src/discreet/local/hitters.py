@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet.arrays import Integers, Number, Reals
 from discreet.local.hashing import bucket
 from discreet.local.prefixes import Prefixes, keys_of
 from discreet.local.result import Cells, Result, normal_factor
 from discreet.local.spelling import Spelling
-from discreet.mechanisms.values import Number
-from discreet.noise.lazy import Integers, Reals
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

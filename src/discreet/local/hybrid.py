@@ -17,6 +17,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from discreet.arrays import Integers, Reals
 from discreet.balls import arb, ball
 from discreet.errors import ParameterError
 from discreet.local.duchi import Duchi
@@ -24,7 +25,6 @@ from discreet.local.mean_protocol import HistogramProtocol, rounded_places
 from discreet.local.protocol import Rows, all_digits, bits_of
 from discreet.local.window import Window
 from discreet.noise.coins import Chance, bernoulli
-from discreet.noise.lazy import Integers, Reals
 
 __all__ = ["Hybrid", "best_window"]
 

@@ -10,6 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from discreet.arrays import Integers, Number
 from discreet.calls import called_as
 from discreet.errors import ParameterError
 from discreet.exact import positive, shown, whole
@@ -23,8 +24,6 @@ from discreet.local.outlook import Outlook
 from discreet.local.result import normal_factor
 from discreet.local.scale import Scale, scale_of
 from discreet.local.task import Task, read_epsilon
-from discreet.mechanisms.values import Number
-from discreet.noise.lazy import Integers
 from discreet.schema.columns import default_step
 
 __all__ = ["Mean"]

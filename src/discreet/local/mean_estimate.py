@@ -10,11 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from discreet.arrays import Number
 from discreet.exact import probability
 from discreet.local.mean_protocol import MeanProtocol
 from discreet.local.result import Cells, Result, normal_factor
 from discreet.local.scale import Scale
-from discreet.mechanisms.values import Number
 from discreet.tables import decimals, figure
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class MeanEstimate(Result):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """The mean with its 95 % interval, between the declared bounds."""
-        from discreet.privacy.canvas import BLUE, finish, new_axes
+        from discreet.canvas import BLUE, finish, new_axes
 
         axes, (low, high) = new_axes(ax), self.interval()
         arms = [[self.value - low], [high - self.value]]

@@ -14,11 +14,11 @@ from typing import ClassVar, cast
 
 import numpy as np
 
+from discreet.arrays import Booleans, Integers
 from discreet.balls import arb
 from discreet.errors import ParameterError
 from discreet.local.protocol import Form, Plain, Protocol, Rows, bits_of
-from discreet.noise.coins import Booleans, uniform
-from discreet.noise.lazy import Integers
+from discreet.noise.coins import uniform
 
 __all__ = ["OneOf"]
 

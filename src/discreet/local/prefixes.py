@@ -24,14 +24,14 @@ from typing import ClassVar
 
 import numpy as np
 
+from discreet.arrays import Booleans, Integers
 from discreet.balls import arb
 from discreet.errors import ParameterError
 from discreet.local.hashing import bucket
 from discreet.local.k_ary import KAry
 from discreet.local.protocol import NUMBER, Form, Protocol, Rates, Rows, all_digits, bits_of
 from discreet.noise.bits import Words
-from discreet.noise.coins import Booleans, uniform
-from discreet.noise.lazy import Integers
+from discreet.noise.coins import uniform
 
 __all__ = ["Prefixes", "keys_of"]
 

@@ -16,12 +16,12 @@ from typing import ClassVar
 
 import numpy as np
 
+from discreet.arrays import Booleans, Integers
 from discreet.balls import arb
 from discreet.errors import ParameterError
 from discreet.local.geometry import Geometry
 from discreet.local.protocol import NUMBER, Form, FrequencyProtocol, Rows, bits_of, likely
-from discreet.noise.coins import Booleans, Chance, bernoulli, uniform
-from discreet.noise.lazy import Integers
+from discreet.noise.coins import Chance, bernoulli, uniform
 
 __all__ = ["MOST_CELLS", "Projective"]
 

@@ -12,6 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from discreet.arrays import Integers, Number
 from discreet.calls import called_as
 from discreet.errors import ParameterError
 from discreet.exact import up, whole
@@ -21,8 +22,6 @@ from discreet.local.estimate import Estimate
 from discreet.local.memoised import Memoised
 from discreet.local.plan import Plan, plan_for
 from discreet.local.task import Task, read_epsilon
-from discreet.mechanisms.values import Number
-from discreet.noise.lazy import Integers
 
 __all__ = ["Lifetime", "Repeated"]
 

@@ -16,12 +16,12 @@ from typing import ClassVar
 
 import numpy as np
 
+from discreet.arrays import Booleans, Integers
 from discreet.balls import arb, ball
 from discreet.errors import ParameterError
 from discreet.local.protocol import Form, FrequencyProtocol, Plain, Rows, bits_of, counts_within, likely
 from discreet.noise.bits import CHUNK
-from discreet.noise.coins import Booleans, Chance, bernoulli, uniform
-from discreet.noise.lazy import Integers
+from discreet.noise.coins import Chance, bernoulli, uniform
 
 __all__ = ["Subset", "no_bits_beyond", "packed_from_text", "packed_sums", "packed_to_text", "packed_weights"]
 

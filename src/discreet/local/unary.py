@@ -17,12 +17,12 @@ from typing import ClassVar
 
 import numpy as np
 
+from discreet.arrays import Booleans, Integers
 from discreet.balls import arb, ball
 from discreet.local.protocol import Form, FrequencyProtocol, Plain, Rows, counts_within
 from discreet.local.subset import no_bits_beyond, packed_from_text, packed_sums, packed_to_text, packed_weights
 from discreet.noise.bits import CHUNK, words
-from discreet.noise.coins import Booleans, Chance, bernoulli
-from discreet.noise.lazy import Integers
+from discreet.noise.coins import Chance, bernoulli
 
 __all__ = ["Unary"]
 

@@ -29,7 +29,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from discreet.privacy.losses.base import UNIT, Atoms, Reals
+from discreet.arrays import Reals
+from discreet.privacy.losses.base import UNIT, Atoms
 
 __all__ = ["Convolution", "common_step", "convolve"]
 

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from discreet.balls import ball, lower, precision, upper
 from discreet.exact import up
-from discreet.privacy.contour import Parts
+from discreet.privacy.accountant.contour import Parts
 from discreet.privacy.losses import BoundedRange
 
 __all__ = ["disclosure", "log", "log_moment_bound", "moment_delta", "moment_epsilon"]

@@ -34,8 +34,9 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.privacy.contour import Parts, Saddle, decay, log_moment
-from discreet.privacy.losses.base import UNIT, Atomic, Complex, Loss, Reals
+from discreet.arrays import Complex, Reals
+from discreet.privacy.accountant.contour import Parts, Saddle, decay, log_moment
+from discreet.privacy.losses.base import UNIT, Atomic, Loss
 
 __all__ = ["Smoothed", "open_smoothed", "window"]
 

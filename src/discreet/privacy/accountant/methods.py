@@ -22,17 +22,17 @@ from typing import cast
 
 from discreet.balls import lower, precision, upper
 from discreet.exact import down, up
-from discreet.privacy.contour import Contour, Parts, Saddle, open_contour
-from discreet.privacy.cutting import settle
-from discreet.privacy.enumeration import list_outcomes
-from discreet.privacy.lattice import Convolution, common_step, convolve
+from discreet.privacy.accountant.contour import Contour, Parts, Saddle, open_contour
+from discreet.privacy.accountant.cut_gaussian import CutGaussian
+from discreet.privacy.accountant.cut_sample import CutSample
+from discreet.privacy.accountant.cutting import settle
+from discreet.privacy.accountant.enumeration import list_outcomes
+from discreet.privacy.accountant.lattice import Convolution, common_step, convolve
+from discreet.privacy.accountant.moments import disclosure, moment_delta
+from discreet.privacy.accountant.smoothing import open_smoothed
 from discreet.privacy.losses import Atoms, SampledGaussian, SampledLattice
-from discreet.privacy.losses.cells import rounded_atoms
-from discreet.privacy.losses.cut_gaussian import CutGaussian
-from discreet.privacy.losses.cut_sample import CutSample
+from discreet.privacy.losses.rounding import rounded_atoms
 from discreet.privacy.losses.smooth import Smooth
-from discreet.privacy.moments import disclosure, moment_delta
-from discreet.privacy.smoothing import open_smoothed
 
 __all__ = ["Aim", "Bound", "certain", "closed_delta", "pair_bound"]
 

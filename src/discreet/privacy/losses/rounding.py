@@ -28,7 +28,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from discreet.privacy.losses.base import UNIT, Atoms, Reals
+from discreet.arrays import Reals
+from discreet.privacy.losses.base import UNIT, Atoms
 
 __all__ = ["atoms_to_cells", "round_cells", "rounded_atoms", "stretched"]
 

@@ -13,10 +13,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from discreet.privacy.losses.base import UNIT, Atomic, Complex, Loss, Reals
+from discreet.arrays import Complex, Reals
+from discreet.privacy.accountant.turning import turned_sums, units
+from discreet.privacy.losses.base import UNIT, Atomic, Loss
 from discreet.privacy.losses.sampled import SampledLattice
 from discreet.privacy.losses.sampled_gaussian import no_groups
-from discreet.privacy.losses.turning import turned_sums, units
 
 __all__ = ["CutSample", "cut_sample"]
 

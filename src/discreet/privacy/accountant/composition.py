@@ -1,6 +1,6 @@
 """The bounds of a composition, with a record added or removed.
 
-Upper bounds come from the worst pairs, lower bounds from pairs that are attained; where there is a pair, ``roads`` leads to its
+Upper bounds come from the worst pairs, lower bounds from pairs that are attained; where there is a pair, ``methods`` lead to its
 bounds, and where there are moments, ``moments``. The better of the two counts.
 
 Pairs that differ by direction are composed in both, all one way (neighbours differ by one record, added or removed), and the
@@ -14,10 +14,10 @@ from fractions import Fraction
 from functools import lru_cache
 
 from discreet.exact import down, up
-from discreet.privacy.contour import Parts, find_saddle
+from discreet.privacy.accountant.contour import Parts, find_saddle
+from discreet.privacy.accountant.methods import Aim, Bound, closed_delta, pair_bound
+from discreet.privacy.accountant.moments import disclosure, log, log_moment_bound, moment_delta, moment_epsilon
 from discreet.privacy.losses import BoundedRange, Box, Concentrated, Family, Gaussian, Loss, Moments
-from discreet.privacy.moments import disclosure, log, log_moment_bound, moment_delta, moment_epsilon
-from discreet.privacy.roads import Aim, Bound, closed_delta, pair_bound
 
 __all__ = [
     "Parts",

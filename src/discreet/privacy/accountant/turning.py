@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from discreet.privacy.losses.base import Complex, Reals
+from discreet.arrays import Complex, Reals
 
 __all__ = ["turned_sums", "units"]
 

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 
+from discreet.arrays import Complex, Reals
 from discreet.balls import arb, lower
 from discreet.errors import ParameterError
 from discreet.exact import down
-from discreet.privacy.losses.base import UNIT, Atoms, Complex, Loss, Reals
+from discreet.privacy.losses.base import UNIT, Atoms, Loss
 from discreet.privacy.losses.boxes import Box
 from discreet.privacy.losses.gaussian import Gaussian
 

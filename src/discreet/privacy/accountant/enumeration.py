@@ -18,10 +18,11 @@ from functools import lru_cache
 
 import numpy as np
 
-from discreet.privacy.contour import Parts
+from discreet.arrays import Reals
+from discreet.privacy.accountant.contour import Parts
+from discreet.privacy.accountant.cut_sample import cut_sample
 from discreet.privacy.losses import Atomic, Loss, SampledLattice
-from discreet.privacy.losses.base import UNIT, Reals
-from discreet.privacy.losses.cut_sample import cut_sample
+from discreet.privacy.losses.base import UNIT
 
 __all__ = ["Outcomes", "list_outcomes"]
 

@@ -28,9 +28,10 @@ from functools import lru_cache
 
 import numpy as np
 
-from discreet.privacy.losses.base import UNIT, Complex, Loss, Reals
+from discreet.arrays import Complex, Reals
+from discreet.privacy.accountant.turning import turned_sums, units
+from discreet.privacy.losses.base import UNIT, Loss
 from discreet.privacy.losses.sampled_gaussian import SampledGaussian, log_shifted, no_groups
-from discreet.privacy.losses.turning import turned_sums, units
 
 __all__ = ["CutGaussian", "cut_gaussian"]
 

@@ -12,11 +12,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-from discreet.privacy.contour import Parts, Saddle, find_saddle, saddle_at
+from discreet.privacy.accountant.contour import Parts, Saddle, find_saddle, saddle_at
+from discreet.privacy.accountant.cut_gaussian import cut_gaussian
+from discreet.privacy.accountant.cut_sample import cut_sample
+from discreet.privacy.accountant.smoothing import Smoothed, open_smoothed, window
 from discreet.privacy.losses import SampledGaussian, SampledLattice
-from discreet.privacy.losses.cut_gaussian import cut_gaussian
-from discreet.privacy.losses.cut_sample import cut_sample
-from discreet.privacy.smoothing import Smoothed, open_smoothed, window
 
 __all__ = ["Kept", "cut_losses", "settle"]
 

@@ -29,7 +29,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from discreet.privacy.losses.base import UNIT, Complex, Loss, Reals
+from discreet.arrays import Complex, Reals
+from discreet.privacy.losses.base import UNIT, Loss
 
 __all__ = ["Contour", "Parts", "Saddle", "find_saddle", "log_moment", "open_contour"]
 

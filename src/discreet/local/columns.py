@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from discreet.errors import ParameterError
-from discreet.local.protocol import Form, Rows
+from discreet.local.protocols.base import Form, Rows
 from discreet.local.report import VERSION, UnreadableFile
 from discreet.noise.coins import Booleans
 

@@ -36,7 +36,7 @@ from discreet.balls import arb, ball, floor, upper
 from discreet.calls import called_as
 from discreet.errors import ParameterError
 from discreet.exact import down, probability, up, whole
-from discreet.local.protocol import all_digits
+from discreet.local.protocols.base import all_digits
 from discreet.local.task import Task, read_epsilon
 from discreet.mechanisms.values import Number
 from discreet.noise.lazy import Reals

@@ -18,7 +18,7 @@ import numpy as np
 
 from discreet.errors import ParameterError
 from discreet.exact import positive, shown
-from discreet.local.protocol import Protocol
+from discreet.local.protocols.base import Protocol
 from discreet.local.report import Batch, Report, new_nonces
 from discreet.noise.lazy import Integers
 from discreet.privacy import Privacy, pure

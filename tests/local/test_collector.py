@@ -19,7 +19,7 @@ from discreet.arrays import Integers
 from discreet.errors import ParameterError, ValueRefused
 from discreet.local import Batch, Collector, Estimate, Frequencies, Report, read_collector, state
 from discreet.local import collector as collecting
-from discreet.local.protocol import Rows
+from discreet.local.protocols.base import Rows
 from discreet.local.state_text import from_text
 from discreet.local.task import Task
 

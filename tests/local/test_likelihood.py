@@ -18,10 +18,10 @@ from scipy.stats import binom
 from support.recorded import replay
 
 from discreet.balls import arb, ball, precision
-from discreet.local.hashing import Hashing
-from discreet.local.protocol import FrequencyProtocol
-from discreet.local.subset import Subset
-from discreet.local.unary import Unary
+from discreet.local.protocols.base import FrequencyProtocol
+from discreet.local.protocols.hashing import Hashing
+from discreet.local.protocols.subset import Subset
+from discreet.local.protocols.unary import Unary
 from discreet.noise.bits import words
 from discreet.noise.coins import Chance, uniform
 

@@ -12,8 +12,8 @@ from discreet.tables import clean
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from discreet.local.estimate import Estimate
-    from discreet.local.hitters import Hitters
+    from discreet.local.tasks.estimate import Estimate
+    from discreet.local.tasks.hitters import Hitters
 
 __all__ = ["plot"]
 

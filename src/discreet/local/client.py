@@ -23,9 +23,9 @@ from discreet.errors import LedgerRefused, ParameterError, ValueRefused
 from discreet.exact import positive, up
 from discreet.local.life import Life, new_life, read_life, write_life
 from discreet.local.lock import locked
-from discreet.local.repeated import Lifetime, Repeated
 from discreet.local.report import Report, new_nonces
 from discreet.local.task import Task
+from discreet.local.tasks.repeated import Lifetime, Repeated
 
 __all__ = ["Client"]
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from discreet.arrays import Booleans
 from discreet.errors import ParameterError, ValueRefused
-from discreet.local.protocol import Protocol, Rows
+from discreet.local.protocols.base import Protocol, Rows
 from discreet.local.report import VERSION, Batch, Report, UnreadableFile, report_facts
 from discreet.local.state import MOST_REPORTS, State
 from discreet.local.state_text import Stored, to_text

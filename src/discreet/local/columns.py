@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from discreet.arrays import Booleans
 from discreet.errors import ParameterError
-from discreet.local.protocol import Form, Rows
+from discreet.local.protocols.base import Form, Rows
 from discreet.local.report import VERSION, UnreadableFile
 
 if TYPE_CHECKING:

@@ -37,7 +37,7 @@ from discreet.balls import arb, ball, floor, upper
 from discreet.calls import called_as
 from discreet.errors import ParameterError
 from discreet.exact import down, probability, up, whole
-from discreet.local.protocol import all_digits
+from discreet.local.protocols.base import all_digits
 from discreet.local.task import Task, read_epsilon
 from discreet.privacy import Privacy, approximate
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from discreet.arrays import Integers
 from discreet.errors import ParameterError
-from discreet.local.protocol import Protocol
+from discreet.local.protocols.base import Protocol
 from discreet.local.state import MOST_REMEMBERED, MOST_REPORTS, REASONS, State
 from discreet.local.task import Task, canonical
 

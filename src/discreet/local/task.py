@@ -19,7 +19,7 @@ import numpy as np
 from discreet.arrays import Integers
 from discreet.errors import ParameterError
 from discreet.exact import positive, shown
-from discreet.local.protocol import Protocol
+from discreet.local.protocols.base import Protocol
 from discreet.local.report import Batch, Report, new_nonces
 from discreet.privacy import Privacy, pure
 

@@ -15,8 +15,8 @@ from fractions import Fraction
 import numpy as np
 
 from discreet.plan.expressions import Value
-from discreet.plan.measures import Cells, Measure
-from discreet.plan.noise_law import Reals, Spread, outside
+from discreet.plan.release import Reals, Spread, outside
+from discreet.plan.statistics import Cells, Measure
 
 __all__ = ["Estimate", "choice", "mean", "plain", "quantile", "total", "variance"]
 

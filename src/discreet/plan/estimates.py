@@ -16,8 +16,8 @@ import numpy as np
 
 from discreet.arrays import Reals
 from discreet.plan.expressions import Value
-from discreet.plan.measures import Cells, Measure
-from discreet.plan.noise_law import Spread, outside
+from discreet.plan.release import Spread, outside
+from discreet.plan.statistics import Cells, Measure
 
 __all__ = ["Estimate", "choice", "mean", "plain", "quantile", "total", "variance"]
 

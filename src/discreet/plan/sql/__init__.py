@@ -26,8 +26,8 @@ _DEEP = "This question is nested too deeply; ask a simpler one."
 
 def parse_query(text: str, schema: Schema) -> Query:
     """The question that one SELECT statement over ``data`` asks; anything else is refused in a sentence."""
-    from discreet.plan.statement import statement  # sqlglot is loaded when the first text is read
-    from discreet.plan.tree import select
+    from discreet.plan.sql.select import statement  # sqlglot is loaded when the first text is read
+    from discreet.plan.sql.syntax import select
 
     try:
         return statement(select(text), schema)
@@ -37,10 +37,10 @@ def parse_query(text: str, schema: Schema) -> Query:
 
 def parse_expression(text: str, schema: Schema, *, names: Collection[str] = ()) -> Expression:
     """A scalar expression over the private columns, and over ``names``, of which nothing is known yet."""
-    from discreet.plan.evaluate import infer
-    from discreet.plan.scalars import scalar
-    from discreet.plan.scope import private
-    from discreet.plan.tree import only, select
+    from discreet.plan.expressions.evaluate import infer
+    from discreet.plan.sql.scalars import scalar
+    from discreet.plan.sql.scope import private
+    from discreet.plan.sql.syntax import only, select
 
     if not isinstance(text, str):
         raise ParameterError(f"An expression is a text, not {type(text).__name__}; write 'age >= 18'.")

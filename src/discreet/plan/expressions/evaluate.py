@@ -1,12 +1,16 @@
 """What an expression means on one row, and what is publicly known of its values on all rows.
 
+``OPERATIONS`` is everything that an expression may call.
+
 >>> from discreet.plan.expressions import Call, Column, Literal
->>> from discreet.plan.facts import Facts
+>>> from discreet.plan.expressions.facts import Facts
 >>> half = Call("//", (Column("age"), Literal(50)))
 >>> evaluate(half, {"age": 77})
 1.0
 >>> listing(half, {"age": Facts("number", False, Fraction(0), Fraction(120), Fraction(1))})
 (0, 1, 2)
+>>> OPERATIONS["year"].takes, OPERATIONS["%"].meaning(-7.0, 3.0)
+(('date',), 2.0)
 """
 
 from __future__ import annotations
@@ -16,14 +20,16 @@ import itertools
 import math
 from collections.abc import Mapping
 from fractions import Fraction
+from types import MappingProxyType
 
 from discreet.errors import ParameterError
 from discreet.plan.expressions import Call, Column, Expression, Literal, Value, columns_of, nodes, size
-from discreet.plan.facts import Facts
-from discreet.plan.operation import LARGE, NOTHING
-from discreet.plan.operations import OPERATIONS, Operation
+from discreet.plan.expressions.arithmetic import ARITHMETIC
+from discreet.plan.expressions.facts import LARGE, NOTHING, Facts, Operation
+from discreet.plan.expressions.logic import LOGIC
+from discreet.plan.expressions.text import WORDS
 
-__all__ = ["MOST_ROWS", "agreed", "evaluate", "infer", "listing", "on_grid"]
+__all__ = ["MOST_ROWS", "OPERATIONS", "Operation", "agreed", "evaluate", "infer", "listing", "on_grid"]
 
 _MOST_STEPS = 2**22  # a few seconds of work
 MOST_ROWS = 2**16  # rows on which an expression is evaluated to list its values
@@ -135,3 +141,6 @@ def on_grid(value: Value, step: Fraction | None) -> Value:
         return value
     exact = round(Fraction(value) / step) * step
     return int(exact) if exact.denominator == 1 else exact
+
+
+OPERATIONS: Mapping[str, Operation] = MappingProxyType({one.name: one for one in (*ARITHMETIC, *LOGIC, *WORDS)})

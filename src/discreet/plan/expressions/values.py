@@ -1,23 +1,30 @@
-"""Values that an asker lists in Python, as candidates or as keys: plain, exact, all of one kind, checked before anything is paid.
+"""Values that an asker writes: lists in Python, of candidates or keys, and the words of a category.
+
+Lists are plain, exact and all of one kind, checked before anything is paid. A text that is none of a category's declared values
+would be paid for, and match nobody: it is refused with the value that was probably meant.
 
 >>> plain_values("Candidates", [1, 2.5])
 (1, Fraction(5, 2))
+>>> print(misspelt("country", "fr", ("DE", "FR", "IT")))
+country has no value 'fr'; did you mean 'FR'? Declared are 'DE', 'FR', 'IT'.
 """
 
 from __future__ import annotations
 
 import datetime
+import difflib
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 
 from discreet.errors import ParameterError
-from discreet.plan.expressions import Value
-from discreet.plan.operation import LARGE
-from discreet.schema.columns import Kind
+from discreet.plan.expressions import Column, Expression, Literal, Value, quoted
+from discreet.plan.expressions.facts import LARGE
+from discreet.schema.columns import Category, Kind
+from discreet.schema.columns import Column as Declared
 
-__all__ = ["check_candidate", "kind_of", "plain_values"]
+__all__ = ["check_candidate", "check_words", "kind_of", "misspelt", "plain_values", "words_of"]
 
 
 def plain_values(what: str, values: object, example: str = "[200, 500]") -> tuple[Value, ...]:
@@ -63,3 +70,37 @@ def _plain(what: str, value: object) -> Value:
         if abs(exact) <= LARGE:
             return int(exact) if exact.denominator == 1 else exact
     raise ParameterError(f"{what} are finite numbers, texts, truth values or days, and one of the values is none of them.")
+
+
+_MOST = 8  # values that a message lists
+_LONG = 40  # characters of one
+
+
+def words_of(columns: Mapping[str, Declared]) -> dict[str, tuple[str, ...]]:
+    """The declared words of every category, by its name."""
+    categories = {name: column.values for name, column in columns.items() if isinstance(column, Category)}
+    return {name: values for name, values in categories.items() if isinstance(values[0], str)}
+
+
+def check_words(arguments: Sequence[Expression], words: Mapping[str, tuple[str, ...]]) -> None:
+    """Refuse a comparison of a category by itself with a text that it cannot be."""
+    texts = [one.value for one in arguments if isinstance(one, Literal) and isinstance(one.value, str)]
+    for one in arguments:
+        if isinstance(one, Column) and one.name in words:
+            for text in texts:
+                if text not in words[one.name]:
+                    raise misspelt(one.name, text, words[one.name])
+
+
+def misspelt(column: str, text: str, declared: Sequence[str]) -> ParameterError:
+    """That a category has no such value, and which it has; the text is the asker's own."""
+    folded = {word.strip().casefold(): word for word in reversed(declared)}
+    near = difflib.get_close_matches(text[:_LONG].strip().casefold(), folded, n=1)
+    meant = f"did you mean {_shown(folded[near[0]])}? Declared are" if near else "declared are"
+    listed = ", ".join(map(_shown, declared[:_MOST])) + (", ..." if len(declared) > _MOST else "")
+    return ParameterError(f"{quoted(column)} has no value {_shown(text)}; {meant} {listed}.")
+
+
+def _shown(text: str) -> str:
+    plain = "".join(sign if sign.isprintable() else "?" for sign in text[:_LONG])
+    return str(Literal(plain if len(text) <= _LONG else f"{plain}..."))

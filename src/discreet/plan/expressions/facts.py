@@ -1,11 +1,13 @@
-"""One scalar operation: its meaning on plain values, and what follows for the facts about its result.
+"""What is publicly known of an expression's values: their type, bounds, grid, list, and whether they can be missing.
 
-Facts are those of exact arithmetic. The values themselves are doubles and may miss a bound or a step by their rounding, so
-whoever counts clamps to the bounds and rounds to the steps; nothing private rests on the last bit of a double.
+An operation says what follows for the facts about its result. Facts are those of exact arithmetic. The values themselves are
+doubles and may miss a bound or a step by their rounding, so whoever counts clamps to the bounds and rounds to the steps; nothing
+private rests on the last bit of a double.
 """
 
 from __future__ import annotations
 
+import datetime
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -14,10 +16,81 @@ from typing import Literal
 
 from discreet.errors import ParameterError
 from discreet.plan.expressions import Value
-from discreet.plan.facts import Facts
-from discreet.schema.columns import Kind
+from discreet.schema.columns import Boolean, Category, Column, Date, Integer, Kind, Number
 
-__all__ = ["LARGE", "NOTHING", "TINY", "TRUTH", "Operation", "Takes", "common_step", "number_facts", "union"]
+__all__ = [
+    "LARGE",
+    "MOST_KEYS",
+    "NOTHING",
+    "TINY",
+    "TRUTH",
+    "Facts",
+    "Operation",
+    "Takes",
+    "common_step",
+    "facts_of_column",
+    "number_facts",
+    "union",
+]
+
+MOST_KEYS = 2**20  # keys that a question may list
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Facts about all values an expression can have, whatever the data. None: nothing is known.
+
+    ``lower``, ``upper`` and ``step`` are of numbers, and of dates as ordinals: every value lies between the bounds and, where a
+    step is known, is a multiple of it. ``values`` lists all values there can be (except missing), where such a list is known.
+    ``length`` is of texts: the most characters that one can have.
+    """
+
+    kind: Kind
+    nullable: bool = True
+    lower: Fraction | None = None
+    upper: Fraction | None = None
+    step: Fraction | None = None
+    values: tuple[Value, ...] | None = None
+    length: int | None = None
+
+    @property
+    def size(self) -> int | None:
+        """How many values there can be."""
+        if self.values is not None:
+            return len(self.values)
+        if self.lower is None or self.upper is None or self.step is None:
+            return None
+        return int(self.upper / self.step) - int(self.lower / self.step) + 1
+
+    def listed(self) -> tuple[Value, ...] | None:
+        """All values there can be, in order, where they are at most ``MOST_KEYS``."""
+        if self.values is not None or self.size is None or self.size > MOST_KEYS:
+            return self.values
+        assert self.lower is not None
+        assert self.step is not None
+        steps = range(int(self.lower / self.step), int(self.lower / self.step) + self.size)
+        if self.kind == "date":
+            return tuple(datetime.date.fromordinal(i) for i in steps)
+        return tuple(i * int(self.step) if self.step.denominator == 1 else i * self.step for i in steps)
+
+
+def facts_of_column(column: Column) -> Facts:
+    """What a declaration says."""
+    nullable = column.missing is None
+    if isinstance(column, (Integer, Number)):
+        return Facts("number", nullable, Fraction(column.lower), Fraction(column.upper), column.step)
+    if isinstance(column, Category):
+        if column.kind == "text":
+            return Facts("text", nullable, values=column.values, length=column.length)
+        numbers = [Fraction(value) for value in column.values]
+        return Facts("number", nullable, min(numbers), max(numbers), Fraction(1), column.values)
+    if isinstance(column, Boolean):
+        return Facts("boolean", nullable, values=(False, True))
+    if isinstance(column, Date):
+        first, last = (Fraction(day.toordinal()) for day in (column.lower, column.upper))
+        return Facts("date", nullable, first, last, Fraction(1))
+    return Facts("text", nullable, length=column.length)
+
 
 LARGE = Fraction(10) ** 150  # no number may grow beyond this
 TINY = 1e-150  # a divisor below this in size counts as zero, so that no quotient overflows
@@ -31,7 +104,7 @@ _WORDS = {"number": "numbers", "text": "texts", "boolean": "truth values", "date
 
 @dataclass(frozen=True)
 class Operation:
-    """A row of the table ``operations.OPERATIONS``.
+    """A row of the table ``evaluate.OPERATIONS``.
 
     ``takes``: the type of every argument, the last for all further ones; "same" is any type, but one for all. A ``strict``
     operation is missing where an argument is, and its meaning sees no missing value. ``constant``: arguments from

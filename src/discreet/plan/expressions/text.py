@@ -13,8 +13,7 @@ from itertools import pairwise
 
 from discreet.errors import ParameterError
 from discreet.plan.expressions import Literal
-from discreet.plan.facts import Facts
-from discreet.plan.operation import TRUTH, Operation, Takes, number_facts
+from discreet.plan.expressions.facts import TRUTH, Facts, Operation, Takes, number_facts
 
 __all__ = ["WORDS", "labels"]
 

@@ -9,8 +9,7 @@ from functools import lru_cache
 
 from discreet.errors import ParameterError
 from discreet.plan.expressions import Value
-from discreet.plan.facts import Facts
-from discreet.plan.operation import TRUTH, Operation, Takes, union
+from discreet.plan.expressions.facts import TRUTH, Facts, Operation, Takes, union
 
 __all__ = ["LOGIC", "matches"]
 

@@ -3,23 +3,46 @@
 Sums get Laplace noise under pure budgets and Gaussian noise under all others, where it costs less; selections get
 permute-and-flip and the exponential mechanism, for the same reason. A quantile is three selections: half of its share for the
 value, and a quarter for each end of its interval.
+
+How noise spreads: of one noisy sum, and of combinations of two, as intervals need it.
+
+This is arithmetic on public facts after the release: it decides no privacy, so plain doubles serve.
+
+Mechanisms and their noise in words, for previews and answers.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Literal
 
+import numpy as np
+
+from discreet.arrays import Number, Reals
 from discreet.exact import root
 from discreet.mechanisms import Exponential, Gaussian, Laplace, PermuteAndFlip, Threshold
 from discreet.mechanisms.quantile import Quantile
 from discreet.mechanisms.selection import Selection
-from discreet.plan.measures import Commonest, Measure, Persons, Ranked, Scores, Statistic
-from discreet.plan.norms import cell_norms, norms
+from discreet.plan.statistics import Commonest, Measure, Persons, Ranked, Scores, Statistic, cell_norms, norms
 from discreet.privacy import Privacy
 from discreet.schema.units import Person, Unit
 
-__all__ = ["Frame", "KeyChoice", "Mechanism", "Part", "Share", "key_part", "parts_of"]
+__all__ = [
+    "Frame",
+    "KeyChoice",
+    "Mechanism",
+    "Part",
+    "Share",
+    "Spread",
+    "described",
+    "key_part",
+    "named",
+    "outside",
+    "parts_of",
+    "spread_of",
+]
 
 Mechanism = Laplace | Gaussian | Selection | Quantile | Threshold
 
@@ -143,3 +166,81 @@ def _scored(statistic: Scores, frame: Frame, share: Share) -> Part:
 def _selection(sensitivity: int, share: Share, times: int, *, monotonic: bool) -> Selection:
     law = PermuteAndFlip if share.epsilon is not None else Exponential
     return law(sensitivity=max(sensitivity, 1), epsilon=share.contest(times), monotonic=monotonic)
+
+
+@dataclass(frozen=True)
+class Spread:
+    """The noise of one sum in real units: its law, its scale (Laplace) or standard deviation (Gaussian)."""
+
+    law: Literal["laplace", "gaussian", "none"]
+    scale: float
+    mechanism: Laplace | Gaussian | None = None
+    unit: float = 1.0
+
+    @property
+    def deviation(self) -> float:
+        return math.sqrt(self.mechanism.variance) * self.unit if self.mechanism else 0.0
+
+    def half(self, confidence: Number = 0.95) -> float:
+        """The half-width of an interval."""
+        return float(self.mechanism.error(confidence)) * self.unit if self.mechanism else 0.0
+
+
+def spread_of(part: Part) -> Spread:
+    """The noise that a part's mechanism adds, in real units."""
+    worth = float(part.statistic.worth) if isinstance(part.statistic, Measure) else 1.0
+    unit = worth / 2**part.bits
+    if isinstance(part.mechanism, Laplace):
+        return Spread("laplace", float(part.mechanism.scale) * unit, part.mechanism, unit)
+    if isinstance(part.mechanism, Gaussian):
+        return Spread("gaussian", part.mechanism.sigma * unit, part.mechanism, unit)
+    return Spread("none", 0.0)
+
+
+def outside(distance: Reals, one: Spread, other: Spread, factor: Reals) -> Reals:
+    """P(|X + factor Y| > distance) for the noises X and Y of two sums."""
+    a, b = np.full_like(distance, one.scale), np.abs(factor) * other.scale
+    if one.law == "gaussian" or other.law == "gaussian":
+        spread = np.sqrt(a**2 + b**2)
+        tail: Reals = np.where(spread > 0, _erfc(distance / np.maximum(spread, 1e-300) / math.sqrt(2)), distance <= 0)
+        return tail
+    large, small = np.maximum(a, b), np.minimum(a, b)
+    large = np.maximum(large, 1e-300)
+    ratio = np.minimum(small / large, 1 - 1e-6)  # equal scales: the limit, to six digits
+    with np.errstate(divide="ignore", under="ignore", over="ignore"):
+        short = np.where(ratio > 0, ratio**2 * np.exp(-distance / np.maximum(large * ratio, 1e-300)), 0.0)
+        both: Reals = (np.exp(-distance / large) - short) / (1 - ratio**2)
+        return both
+
+
+def _erfc(x: Reals) -> Reals:
+    return np.array([math.erfc(v) for v in np.atleast_1d(x)]).reshape(np.shape(x))
+
+
+def named(part: Part) -> str:
+    """The mechanism of a part."""
+    mechanism = part.mechanism
+    if mechanism is None:
+        return "public"
+    if isinstance(mechanism, (Laplace, Gaussian)):
+        return f"{type(mechanism).__name__} noise"
+    if isinstance(mechanism, Threshold):
+        return "private key selection"
+    law = mechanism.selection if isinstance(mechanism, Quantile) else mechanism
+    return "exponential mechanism" if isinstance(law, Exponential) else "permute-and-flip"
+
+
+def described(part: Part) -> tuple[str, str]:
+    """What a part is of, and how it is released."""
+    mechanism, what = part.mechanism, str(part.statistic)
+    if isinstance(mechanism, Laplace):
+        return what, f"Laplace noise of scale {spread_of(part).scale:,.4g}"
+    if isinstance(mechanism, Gaussian):
+        return what, f"Gaussian noise of standard deviation {spread_of(part).scale:,.4g}"
+    if isinstance(mechanism, Threshold):
+        return what, f"shown when about {mechanism.cut:,} or more share them (delta {float(part.times * mechanism.delta):.2g})"
+    if mechanism is None:
+        return what, "public: it is the same for all neighbours"
+    end = {-1: ", lower end", 1: ", upper end"}.get(part.side, "")
+    law = mechanism.selection if isinstance(mechanism, Quantile) else mechanism
+    return what + end, f"{named(part)}, epsilon {float(law.epsilon):.4g} for every group"

@@ -7,10 +7,10 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 from discreet.errors import ParameterError
-from discreet.plan.categories import words_of
-from discreet.plan.evaluate import infer
 from discreet.plan.expressions import Column, Expression, Literal, columns_of
-from discreet.plan.facts import Facts, facts_of_column
+from discreet.plan.expressions.evaluate import infer
+from discreet.plan.expressions.facts import Facts, facts_of_column
+from discreet.plan.expressions.values import words_of
 from discreet.schema.table import Schema
 from discreet.schema.units import Person
 

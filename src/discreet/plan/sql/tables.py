@@ -5,12 +5,12 @@ from __future__ import annotations
 from sqlglot import exp
 
 from discreet.errors import ParameterError
-from discreet.plan.evaluate import infer
 from discreet.plan.expressions import Column, Expression, columns_of
+from discreet.plan.expressions.evaluate import infer
 from discreet.plan.query import Join
-from discreet.plan.scalars import scalar
-from discreet.plan.scope import Scope, private
-from discreet.plan.tree import name_of, only, refusal
+from discreet.plan.sql.scalars import scalar
+from discreet.plan.sql.scope import Scope, private
+from discreet.plan.sql.syntax import name_of, only, refusal
 from discreet.schema.table import Schema
 
 __all__ = ["tables"]

@@ -12,8 +12,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from discreet.plan.expressions import Value
-from discreet.plan.facts import Facts
-from discreet.plan.operation import TINY, Operation, Takes, common_step, number_facts, union
+from discreet.plan.expressions.facts import TINY, Facts, Operation, Takes, common_step, number_facts, union
 
 __all__ = ["ARITHMETIC"]
 

@@ -1,20 +1,26 @@
-"""Pieces of SQL that are more than a call of one operation: literals, CASE, CAST, BETWEEN, chains of AND, parts of dates."""
+"""The scalar part of a syntax tree as an expression, by two tables of nodes that are allowed; all others are refused by name.
+
+Most nodes are a call of one operation (``_CALLS``). The others have a form of their own (``FORMS``): constants, which are exact,
+CASE, CAST, BETWEEN, chains of AND, parts of dates.
+"""
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Callable, Mapping
+from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 
 from sqlglot import exp
 
-from discreet.plan.evaluate import infer
-from discreet.plan.expressions import Call, Expression, Literal
-from discreet.plan.literals import compared, constant, day, is_text, repeated
-from discreet.plan.operations import OPERATIONS
-from discreet.plan.scope import Scope
-from discreet.plan.tree import name_of, only, refusal
+from discreet.errors import ParameterError
+from discreet.plan.expressions import Call, Expression, Literal, size
+from discreet.plan.expressions.evaluate import OPERATIONS, infer
+from discreet.plan.expressions.values import check_words
+from discreet.plan.sql.scope import Scope
+from discreet.plan.sql.syntax import name_of, only, refusal
 
-__all__ = ["FORMS", "KNOWN"]
+__all__ = ["FORMS", "KNOWN", "compared", "constant", "day", "is_aggregate", "is_text", "repeated", "scalar"]
 
 KNOWN = f"in an expression there are {', '.join(name for name in OPERATIONS if name not in ('neg', 'is_null'))}"
 
@@ -228,3 +234,150 @@ FORMS: Mapping[type[exp.Expression], Form] = {
     exp.DateDiff: _datediff,
     exp.Anonymous: _named,
 }
+
+
+_SMALL = 50  # nodes
+_DIGITS = 50
+_EQUALITIES = ("=", "<>", "in")
+_COMPARISONS = (*_EQUALITIES, "<", "<=", ">", ">=", "days")
+
+
+def compared(name: str, arguments: list[Expression], scope: Scope) -> Expression:
+    """A call; where a date meets a text literal, that literal is a date too; where a category does, it is one of its words."""
+    if name in _EQUALITIES:
+        check_words(arguments, scope.words)
+    if name in _COMPARISONS and any(map(is_text, arguments)):
+        others = [one for one in arguments if not is_text(one)]
+        if any(scope.kind(one) == "date" for one in others):
+            arguments = [day(one) if is_text(one) else one for one in arguments]
+    return Call(name, tuple(arguments))
+
+
+def repeated(expression: Expression) -> Expression:
+    """An expression that will stand in several places; a large one is refused, since nesting would double it again and again."""
+    if size(expression, _SMALL) > _SMALL:
+        raise ParameterError(
+            "This BETWEEN, CASE or CAST is about too large an expression; write CASE WHEN x >= 1 AND x <= 2 THEN ..."
+        )
+    return expression
+
+
+def is_text(expression: Expression) -> bool:
+    """Whether this is a text constant."""
+    return isinstance(expression, Literal) and isinstance(expression.value, str)
+
+
+def day(expression: Expression) -> Literal:
+    """The day that a text constant names."""
+    assert isinstance(expression, Literal)
+    try:
+        if len(str(expression.value)) != 10:
+            raise ValueError
+        return Literal(datetime.date.fromisoformat(str(expression.value)))
+    except ValueError:
+        raise ParameterError(f"{expression} is no day of the calendar; write DATE '2026-01-31'.") from None
+
+
+def constant(node: exp.Expression) -> Literal:
+    """A number or a text."""
+    only(node, "this", "is_string")
+    text = str(node.this)
+    if node.args.get("is_string"):
+        if "\x00" in text or any("\ud800" <= sign <= "\udfff" for sign in text):
+            raise ParameterError("A text in a question must be proper Unicode without the character zero; leave that out.")
+        return Literal(text)
+    try:
+        number = Decimal(text)
+    except InvalidOperation:
+        raise ParameterError(f"{text[:40]} is no number; write 12, 0.5 or 1e-3.") from None
+    if (
+        len("".join(map(str, number.as_tuple().digits)).rstrip("0")) > _DIGITS
+        or not number.is_finite()
+        or (number and not -300 <= number.adjusted() <= 150)
+    ):
+        raise ParameterError(f"A number in a question must lie between 1e-300 and 1e150 in size, with at most {_DIGITS} digits.")
+    exact = Fraction(number)
+    return Literal(int(exact) if exact.denominator == 1 else exact)
+
+
+_DEEPEST = 100
+
+# Nodes that are calls of one operation, with the parts that are its arguments; then the flags that say what it means anyway.
+_CALLS: dict[type[exp.Expression], tuple[str, tuple[str, ...], tuple[str, ...]]] = {
+    exp.Add: ("+", ("this", "expression"), ()),
+    exp.Mul: ("*", ("this", "expression"), ()),
+    exp.Div: ("/", ("this", "expression"), ()),
+    exp.IntDiv: ("//", ("this", "expression"), ()),
+    exp.Mod: ("%", ("this", "expression"), ()),
+    exp.EQ: ("=", ("this", "expression"), ()),
+    exp.NEQ: ("<>", ("this", "expression"), ()),
+    exp.LT: ("<", ("this", "expression"), ()),
+    exp.LTE: ("<=", ("this", "expression"), ()),
+    exp.GT: (">", ("this", "expression"), ()),
+    exp.GTE: (">=", ("this", "expression"), ()),
+    exp.Not: ("not", ("this",), ()),
+    exp.Abs: ("abs", ("this",), ()),
+    exp.Floor: ("floor", ("this",), ()),
+    exp.Ceil: ("ceil", ("this",), ()),
+    exp.Least: ("least", ("this", "expressions"), ("ignore_nulls",)),
+    exp.Greatest: ("greatest", ("this", "expressions"), ("ignore_nulls",)),
+    exp.Coalesce: ("coalesce", ("this", "expressions"), ()),
+    exp.Nullif: ("nullif", ("this", "expression"), ()),
+    exp.Lower: ("lower", ("this",), ()),
+    exp.Upper: ("upper", ("this",), ()),
+    exp.Trim: ("trim", ("this",), ()),
+    exp.Length: ("length", ("this",), ()),
+    exp.Left: ("left", ("this", "expression"), ()),
+    exp.Right: ("right", ("this", "expression"), ()),
+    exp.Concat: ("concat", ("expressions",), ("safe", "coalesce")),
+    exp.DPipe: ("||", ("this", "expression"), ("safe",)),
+    exp.StartsWith: ("starts_with", ("this", "expression"), ()),
+    exp.Contains: ("contains", ("this", "expression"), ()),
+    exp.Year: ("year", ("this",), ()),
+    exp.Quarter: ("quarter", ("this",), ()),
+    exp.Month: ("month", ("this",), ()),
+    exp.Day: ("day", ("this",), ()),
+    exp.DayOfMonth: ("day", ("this",), ()),
+    exp.DayOfWeekIso: ("weekday", ("this",), ()),
+    exp.DayOfYear: ("dayofyear", ("this",), ()),
+}
+# Aggregates that sqlglot does not know.
+_STRANGERS: tuple[str, ...] = ("mean", "std", "stdev", "var", "list", "arg_min", "arg_max", "quantile_disc", "product")
+_STRANGERS += ("histogram", "choose", "fsum", "sumkahan", "kahan_sum", "favg")
+_STRANGERS += ("reservoir_quantile", "mad", "kurtosis_pop", "sem", "geomean", "entropy")
+
+
+def is_aggregate(node: object) -> bool:
+    """Whether a node makes one value of many rows."""
+    if isinstance(node, exp.Anonymous):
+        return str(node.this).lower() in _STRANGERS
+    return isinstance(node, (exp.AggFunc, exp.Filter, exp.WithinGroup, exp.IgnoreNulls))
+
+
+def scalar(node: object, scope: Scope, depth: int = 0) -> Expression:
+    """The expression that a node means; anything that is not allowed is refused by name."""
+    if depth > _DEEPEST:
+        raise ParameterError("This expression is nested too deeply; ask a simpler question.")
+    if not isinstance(node, exp.Expression):
+        raise ParameterError("A part of this expression is empty; write it out.")
+    special = scope.special(node)
+    if special is not None:
+        return special
+    kind = type(node)
+    if kind in _CALLS:
+        name, parts, flags = _CALLS[kind]
+        only(node, *parts, *flags)
+        arguments = [scalar(one, scope, depth + 1) for part in parts for one in _listed(node.args.get(part))]
+        return compared(name, arguments, scope)
+    if kind in FORMS and not is_aggregate(node):
+        return FORMS[kind](node, lambda part: scalar(part, scope, depth + 1), scope)
+    if is_aggregate(node):
+        raise refusal(
+            node,
+            "An aggregate stands alone in the SELECT list, or in agg(); name it, and use the name in HAVING or afterwards",
+        )
+    raise refusal(node, otherwise=KNOWN)
+
+
+def _listed(value: object) -> list[object]:
+    return list(value) if isinstance(value, list) else [value]

@@ -9,7 +9,7 @@ import pytest
 from plan.random_expressions import CONSTANTS, FACTS, KINDS, draw
 
 from discreet.engine.duckdb.dialect import DUCKDB
-from discreet.engine.expressions import write
+from discreet.engine.sql.expressions import write
 from discreet.errors import ParameterError
 from discreet.plan.check import MOST_KEY, MOST_TERMS, MOST_TEXT, check, terms
 from discreet.plan.evaluate import evaluate, infer

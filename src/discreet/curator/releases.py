@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arrays import Reals
 from discreet.curator.answer import Answer, Column
 from discreet.engine.base import Found, Groups
 from discreet.mechanisms import Gaussian, Laplace
@@ -20,7 +21,7 @@ from discreet.plan.evaluate import infer
 from discreet.plan.expressions import Literal, Value
 from discreet.plan.facts import Facts
 from discreet.plan.measures import Commonest, Measure, Persons, Ranked, Scores, Statistic
-from discreet.plan.noise_law import Reals, spread_of
+from discreet.plan.noise_law import spread_of
 from discreet.plan.parts import KeyChoice, Part
 from discreet.plan.price import Plan, facts_of
 from discreet.plan.query import Aggregate, Best, Mean, Mode, Sum, Variance

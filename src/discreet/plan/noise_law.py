@@ -10,16 +10,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.arrays import Number, Reals
 from discreet.mechanisms import Gaussian, Laplace
-from discreet.mechanisms.values import Number
 from discreet.plan.measures import Measure
 from discreet.plan.parts import Part
 
-__all__ = ["Reals", "Spread", "outside", "spread_of"]
-
-Reals = NDArray[np.float64]
+__all__ = ["Spread", "outside", "spread_of"]
 
 
 @dataclass(frozen=True)

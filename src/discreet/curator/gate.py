@@ -26,8 +26,7 @@ from typing import Protocol
 from discreet.curator.answer import Answer
 from discreet.curator.refine import refine
 from discreet.curator.releases import answer_of, noisy
-from discreet.engine.counting import Groups
-from discreet.engine.duckdb.engine import Found, groups_of
+from discreet.engine.base import Found, Groups, groups_of
 from discreet.errors import DiscreetError, EngineError
 from discreet.ledger.entry import Entry
 from discreet.ledger.ledger import Ledger

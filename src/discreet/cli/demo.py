@@ -100,7 +100,7 @@ def _ask(text: str, sql: str, epsilon: str) -> None:
 
 def _short(answer: Answer) -> str:
     """The table and what is left; how the noise was made is said by the preview."""
-    from discreet.curator.cells import left_of
+    from discreet.curator.rendering import left_of
 
     table = str(answer).split("\n\n")[0]
     return f"{table}\n{left_of(answer)}"

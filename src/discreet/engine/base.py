@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from discreet.mechanisms.secret import Secret
 from discreet.mechanisms.values import Table
 from discreet.plan.expressions import Value
-from discreet.plan.measures import Statistic
-from discreet.plan.price import Plan
+from discreet.plan.plan import Plan
+from discreet.plan.statistics import Statistic
 
 __all__ = ["Found", "Groups", "groups_of"]
 

@@ -32,7 +32,6 @@ _HOMES = {
     }.items()
     for name in names.split()
 }
-__all__ = [*_HOMES]
 
 if TYPE_CHECKING:  # the same names for type checkers: each module's __all__, and modules
     from discreet import errors as errors
@@ -49,6 +48,7 @@ if TYPE_CHECKING:  # the same names for type checkers: each module's __all__, an
     from discreet.schema import *  # noqa: F403
     from discreet.schema import sensitivity as sensitivity
 else:
+    __all__ = [*_HOMES]
 
     def __getattr__(name: str) -> object:
         if name not in _HOMES:

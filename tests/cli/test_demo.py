@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from pyarrow import parquet
 
-from discreet.cli.hospital import CONFIGURATION, PATIENTS, build, visits
+from discreet.cli.demo.hospital import CONFIGURATION, PATIENTS, build, visits
 from discreet.curator.opening import open as open_curator
 
 Run = Callable[..., int]

@@ -10,7 +10,7 @@ century, ``infinity`` is the first day of 1900, any number of spaces is one), so
 
 from __future__ import annotations
 
-from discreet.schema.formats import day_parts
+from discreet.schema.columns import day_parts
 
 __all__ = [
     "MIXED",

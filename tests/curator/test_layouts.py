@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet as dp
-from discreet.engine.duckdb.engine import DuckDBEngine
+from discreet.engine.sql.engine import DuckDBEngine
 from discreet.errors import EngineError, LedgerRefused
 
 COUNT, YOUNG = "SELECT count(*) AS n FROM data", "SELECT count(*) AS n FROM data WHERE age < 200"

@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.curator import exports, rendering
 from discreet.errors import ParameterError
-from discreet.plan.evaluate import evaluate
 from discreet.plan.expressions import Value
+from discreet.plan.expressions.evaluate import evaluate
 from discreet.plan.query import Order, Query
 from discreet.privacy.account import Account
 from discreet.schema.columns import Kind

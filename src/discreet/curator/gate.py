@@ -25,8 +25,7 @@ from typing import Protocol
 
 from discreet.curator.answer import Answer, refine
 from discreet.curator.releases import answer_of, noisy
-from discreet.engine.counting import Groups
-from discreet.engine.duckdb.engine import Found, groups_of
+from discreet.engine.base import Found, Groups, groups_of
 from discreet.errors import DiscreetError, EngineError
 from discreet.ledger.chain import Entry
 from discreet.ledger.ledger import Ledger
@@ -34,7 +33,7 @@ from discreet.mechanisms import Threshold
 from discreet.mechanisms.secret import Secret
 from discreet.plan.cost import Priced
 from discreet.plan.expressions import Value
-from discreet.plan.price import Plan
+from discreet.plan.plan import Plan
 from discreet.privacy.account import Account
 
 __all__ = ["Engine", "Held", "ask", "asked_before"]

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from discreet.canvas import BLUE, GREEN, GREY, ORANGE, RED, finish, new_axes, stacked_axes
 from discreet.errors import ParameterError
 from discreet.plan.display import clean, decimals, figure, html_table, label, text_table
 from discreet.plan.expressions import Value
-from discreet.privacy.canvas import BLUE, GREEN, GREY, ORANGE, RED, finish, new_axes, stacked_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

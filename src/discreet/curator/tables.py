@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from discreet.engine.duckdb.contents import hashed, is_settled
-from discreet.engine.duckdb.engine import DuckDBEngine
-from discreet.engine.duckdb.public import facts_of_public, is_unique, read_public
-from discreet.engine.duckdb.sources import NoFile, Source, open_source, states_of
+from discreet.engine.sources.contents import hashed, is_settled
+from discreet.engine.sources.public import facts_of_public, is_unique, read_public
+from discreet.engine.sources.source import NoFile, Source, open_source, states_of
+from discreet.engine.sql.engine import DuckDBEngine
 from discreet.errors import ParameterError
 from discreet.ledger import witness
 from discreet.ledger.people import Table, begun, beside, is_pattern, pays

@@ -13,12 +13,12 @@ from fractions import Fraction
 
 from discreet.errors import ParameterError
 from discreet.exact import positive
-from discreet.plan.describe import described
 from discreet.plan.expressions import Column
-from discreet.plan.measures import ROWS, Measure
+from discreet.plan.plan import Plan, price, share_of
 from discreet.plan.preview import Preview, preview_lines
-from discreet.plan.price import Plan, price, share_of
 from discreet.plan.query import Mean, Query, Variance
+from discreet.plan.release import described
+from discreet.plan.statistics import ROWS, Measure
 from discreet.privacy import Privacy
 from discreet.privacy.account import Account
 from discreet.privacy.budget import Budget

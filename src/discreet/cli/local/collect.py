@@ -82,11 +82,11 @@ def run(
 
 def _alone(output: Path) -> AbstractContextManager[None]:
     """Nobody else adds to this state meanwhile; what is no file, such as a pipe, has no reader to wait for."""
-    from discreet.local.lock import locked
+    from discreet.local.client import lock_file
 
     if output.exists() and not output.is_file():
         return nullcontext()
-    return locked(output.resolve(), ParameterError, mode=0o666)
+    return lock_file(output.resolve(), ParameterError, mode=0o666)
 
 
 def _collector(task: Task, output: Path, candidates: str | None) -> Collector[object]:
@@ -121,7 +121,7 @@ def _merge(collector: Collector[object], file: Path) -> None:
     other = read_state(file)
     if other.task.hash != collector.task.hash or other.candidates != collector.candidates:
         raise ParameterError(f"{file} counts another task or other candidates; nothing was written.")
-    if collector.shares(other):
+    if collector.overlaps(other):
         typer.echo(f"{file} has reports that were merged before; none was counted. Merge all states into a new one.", err=True)
     else:
         collector.merge(other)

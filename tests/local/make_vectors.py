@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from pathlib import Path
 
+from support.recorded import replay
+
 import discreet as dp
 from discreet.balls import arb, ball
 from discreet.errors import BudgetExceeded, ValueRefused
@@ -32,7 +34,6 @@ from discreet.local.task import Task
 from discreet.local.tasks.frequencies import Frequencies
 from discreet.noise.coins import Chance
 from discreet.noise.exponential import _split
-from discreet.noise.recorded import replay
 
 FILE = Path(__file__).with_name("vectors.json")
 

@@ -15,6 +15,7 @@ from local.protocols import EPSILONS, NAMES, SMALL, every_report, label, large
 from local.ratio import worst
 from reference import statistics
 from scipy.stats import binom
+from support.recorded import replay
 
 from discreet.balls import arb, ball, precision
 from discreet.local.protocols.base import FrequencyProtocol
@@ -23,7 +24,6 @@ from discreet.local.protocols.subset import Subset
 from discreet.local.protocols.unary import Unary
 from discreet.noise.bits import words
 from discreet.noise.coins import Chance, uniform
-from discreet.noise.recorded import replay
 
 # Hashing draws a fresh seed for every report; its law is tested in test_hashing.
 UNSEEDED = [protocol for protocol in SMALL if not isinstance(protocol, Hashing)]

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from local.ratio import worst
 from reference import statistics
+from support.recorded import replay
 
 from discreet.balls import arb, ball, precision
 from discreet.errors import ParameterError
@@ -23,7 +24,6 @@ from discreet.local.protocols.numbers.laplace import Laplace
 from discreet.local.protocols.numbers.square_wave import SquareWave, choose_arm
 from discreet.local.protocols.numbers.window import Window
 from discreet.noise.bits import words
-from discreet.noise.recorded import replay
 
 HALF, ONE, FOUR = Fraction(1, 2), Fraction(1), Fraction(4)
 

@@ -28,13 +28,13 @@ from pathlib import Path
 
 import numpy as np
 
+from discreet.arrays import Number
 from discreet.calls import called_as
 from discreet.errors import BudgetExceeded, DiscreetError, LedgerRefused, ParameterError, ValueRefused
 from discreet.exact import positive, up
 from discreet.local.report import Report, new_nonces
 from discreet.local.task import Task, canonical
 from discreet.local.tasks.repeated import Lifetime, Repeated
-from discreet.mechanisms.values import Number
 from discreet.noise.bits import words
 
 __all__ = ["Client", "lock_file"]

@@ -23,14 +23,13 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
+from discreet.arrays import Booleans, Integers
 from discreet.calls import called_as
 from discreet.errors import ParameterError, ValueRefused
 from discreet.local.protocols.base import Protocol, Rows
 from discreet.local.report import VERSION, Batch, Piece, Report, UnreadableFile, cut_table, read_facts, read_parquet
 from discreet.local.task import Task, canonical, read_task
 from discreet.noise.bits import words
-from discreet.noise.coins import Booleans
-from discreet.noise.lazy import Integers
 
 if TYPE_CHECKING:
     import pyarrow

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet.arrays import Booleans
 from discreet.errors import ParameterError
 from discreet.local.protocols.base import Form, Plain, Protocol, Rows
 from discreet.noise.bits import words
-from discreet.noise.coins import Booleans
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 import numpy as np
 
+from discreet.arrays import Number, Reals
 from discreet.errors import ParameterError
 from discreet.exact import probability
-from discreet.mechanisms.values import Number
-from discreet.noise.lazy import Reals
 from discreet.tables import clean, html_table, text_table
 
 if TYPE_CHECKING:
@@ -133,7 +132,7 @@ class Estimates(PerAttribute[Result]):
 
     def plot(self) -> list[Axes]:
         """A picture of every attribute, one below the other."""
-        from discreet.privacy.canvas import stacked_axes
+        from discreet.canvas import stacked_axes
 
         axes = stacked_axes(len(self))
         for ax, (name, part) in zip(axes, self.items(), strict=True):
@@ -144,7 +143,7 @@ class Estimates(PerAttribute[Result]):
 
 def plot_shares(items: Sequence[object], values: Reals, ends: tuple[Reals, Reals], count: int, ax: Axes | None) -> Axes:
     """Bars with 95 % intervals, the largest share on top."""
-    from discreet.privacy.canvas import BLUE, finish, new_axes
+    from discreet.canvas import BLUE, finish, new_axes
 
     order = np.argsort(-values, kind="stable")[:_MOST_BARS]
     shares, (low, high) = 100 * values[order], (100 * end[order] for end in ends)

@@ -17,10 +17,10 @@ from functools import cached_property
 
 import numpy as np
 
+from discreet.arrays import Integers
 from discreet.errors import ParameterError, ValueRefused
 from discreet.noise.bits import words
 from discreet.noise.coins import uniform
-from discreet.noise.lazy import Integers
 from discreet.schema.columns import Boolean, Category, Text
 
 __all__ = ["MOST_VALUES", "Domain", "Item", "hash_text", "read_domain"]

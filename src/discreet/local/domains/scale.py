@@ -15,10 +15,10 @@ from numbers import Real
 
 import numpy as np
 
+from discreet.arrays import Reals
 from discreet.errors import ParameterError, ValueRefused
 from discreet.exact import rational, shown
 from discreet.noise.coins import uniform
-from discreet.noise.lazy import Reals
 
 __all__ = ["Scale", "read_scale"]
 

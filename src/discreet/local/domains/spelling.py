@@ -11,9 +11,9 @@ from functools import cached_property
 
 import numpy as np
 
+from discreet.arrays import Integers
 from discreet.errors import ParameterError, ValueRefused
 from discreet.noise.coins import uniform
-from discreet.noise.lazy import Integers
 
 __all__ = ["Spelling"]
 

@@ -30,12 +30,12 @@ from typing import ClassVar
 
 import numpy as np
 
+from discreet.arrays import Booleans, Integers
 from discreet.balls import arb, ball
 from discreet.errors import ParameterError
 from discreet.local.protocols.base import NUMBER, Form, FrequencyProtocol, Rows, chance_inside, counts_within
 from discreet.local.protocols.geometry import Geometry, is_prime
-from discreet.noise.coins import Booleans, Chance, bernoulli, uniform
-from discreet.noise.lazy import Integers
+from discreet.noise.coins import Chance, bernoulli, uniform
 
 __all__ = ["MOST_POINTS", "MOST_WEIGHT", "Affine"]
 

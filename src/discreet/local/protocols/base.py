@@ -21,10 +21,9 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arrays import Booleans, Integers
 from discreet.balls import arb, ball, precision
 from discreet.noise.bits import CHUNK
-from discreet.noise.coins import Booleans
-from discreet.noise.lazy import Integers
 
 __all__ = ["NUMBER", "Form", "FrequencyProtocol", "Plain", "Protocol", "Rates", "Rows", "float_precision"]
 __all__ += ["chance_inside", "counts_within"]

@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from discreet.noise.lazy import Integers, Reals
+from discreet.arrays import Integers, Reals
 
 __all__ = ["Geometry", "is_prime"]
 

@@ -14,11 +14,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from discreet.arrays import Booleans, Integers
 from discreet.balls import arb
 from discreet.errors import ParameterError
 from discreet.local.protocols.base import NUMBER, Form, FrequencyProtocol, Rows, chance_inside
-from discreet.noise.coins import Booleans, Chance, bernoulli, uniform
-from discreet.noise.lazy import Integers
+from discreet.noise.coins import Chance, bernoulli, uniform
 
 __all__ = ["KAry", "RandomizedResponse"]
 

@@ -31,13 +31,13 @@ from typing import ClassVar
 
 import numpy as np
 
+from discreet.arrays import Integers
 from discreet.balls import arb, ball, upper
 from discreet.errors import LedgerRefused, ParameterError
 from discreet.exact import whole
 from discreet.local.protocols.base import chance_inside, float_precision
 from discreet.local.protocols.k_ary import KAry
 from discreet.noise.coins import Chance, bernoulli, uniform
-from discreet.noise.lazy import Integers
 
 __all__ = ["Memoised"]
 

@@ -15,11 +15,11 @@ from typing import ClassVar, cast
 
 import numpy as np
 
+from discreet.arrays import Booleans, Integers
 from discreet.balls import arb
 from discreet.errors import ParameterError
 from discreet.local.protocols.base import Form, Plain, Protocol, Rows
-from discreet.noise.coins import Booleans, uniform
-from discreet.noise.lazy import Integers
+from discreet.noise.coins import uniform
 
 __all__ = ["OneOf"]
 

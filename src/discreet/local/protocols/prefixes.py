@@ -25,14 +25,14 @@ from typing import ClassVar
 
 import numpy as np
 
+from discreet.arrays import Booleans, Integers
 from discreet.balls import arb
 from discreet.errors import ParameterError
 from discreet.local.protocols.base import NUMBER, Form, Protocol, Rates, Rows, float_precision
 from discreet.local.protocols.hashing import hash_to_bucket
 from discreet.local.protocols.k_ary import KAry
 from discreet.noise.bits import Words
-from discreet.noise.coins import Booleans, uniform
-from discreet.noise.lazy import Integers
+from discreet.noise.coins import uniform
 
 __all__ = ["Prefixes", "hash_prefixes"]
 

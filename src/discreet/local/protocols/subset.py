@@ -16,12 +16,12 @@ from typing import ClassVar
 
 import numpy as np
 
+from discreet.arrays import Booleans, Integers
 from discreet.balls import arb, ball
 from discreet.errors import ParameterError
 from discreet.local.protocols.base import Form, FrequencyProtocol, Plain, Rows, chance_inside, counts_within
 from discreet.noise.bits import CHUNK
-from discreet.noise.coins import Booleans, Chance, bernoulli, uniform
-from discreet.noise.lazy import Integers
+from discreet.noise.coins import Chance, bernoulli, uniform
 
 __all__ = ["Subset", "count_bits", "decode_bits", "encode_bits", "has_clear_padding", "sum_bits"]
 

@@ -17,12 +17,12 @@ from typing import ClassVar
 
 import numpy as np
 
+from discreet.arrays import Booleans, Integers
 from discreet.balls import arb, ball
 from discreet.local.protocols.base import Form, FrequencyProtocol, Plain, Rows, counts_within
 from discreet.local.protocols.subset import count_bits, decode_bits, encode_bits, has_clear_padding, sum_bits
 from discreet.noise.bits import CHUNK, words
-from discreet.noise.coins import Booleans, Chance, bernoulli
-from discreet.noise.lazy import Integers
+from discreet.noise.coins import Chance, bernoulli
 
 __all__ = ["Unary"]
 

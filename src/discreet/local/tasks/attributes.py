@@ -16,6 +16,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from discreet.arrays import Integers
 from discreet.calls import called_as
 from discreet.errors import ParameterError, ValueRefused
 from discreet.exact import whole
@@ -24,7 +25,6 @@ from discreet.local.protocols.one_of import OneOf
 from discreet.local.report import Batch, Report, new_nonces
 from discreet.local.results import Estimates, PerAttribute, Plan
 from discreet.local.task import Task, canonical, read_task, read_text
-from discreet.noise.lazy import Integers
 
 __all__ = ["Attributes"]
 

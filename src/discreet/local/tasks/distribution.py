@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from discreet.arrays import Integers, Number, Reals
 from discreet.calls import called_as
 from discreet.errors import ParameterError
 from discreet.exact import probability, whole
@@ -24,8 +25,6 @@ from discreet.local.domains.scale import Scale, read_scale
 from discreet.local.protocols.numbers.square_wave import SquareWave, choose_arm
 from discreet.local.results import Cells, Plan, Result, normal_factor
 from discreet.local.task import Task, read_epsilon
-from discreet.mechanisms.values import Number
-from discreet.noise.lazy import Integers, Reals
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -116,7 +115,7 @@ class DistributionEstimate(Result):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """The shape with its bootstrap band."""
-        from discreet.privacy.canvas import BLUE, finish, new_axes
+        from discreet.canvas import BLUE, finish, new_axes
 
         axes, (low, high) = new_axes(ax), self.interval()
         axes.stairs(100 * self.values, self.edges, color=BLUE)

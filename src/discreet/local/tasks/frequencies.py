@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from discreet.arrays import Integers, Number, Reals
 from discreet.calls import called_as
 from discreet.errors import ParameterError
 from discreet.exact import probability, whole
@@ -24,8 +25,6 @@ from discreet.local.protocols.choice import choose_protocol, make_protocol, rebu
 from discreet.local.protocols.hashing import Hashing
 from discreet.local.results import Cells, Plan, Result, normal_factor, plot_shares
 from discreet.local.task import Task, read_epsilon
-from discreet.mechanisms.values import Number
-from discreet.noise.lazy import Integers, Reals
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

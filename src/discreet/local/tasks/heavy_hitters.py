@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from discreet.arrays import Integers, Number, Reals
 from discreet.calls import called_as
 from discreet.errors import ParameterError
 from discreet.exact import whole
@@ -20,8 +21,6 @@ from discreet.local.protocols.hashing import choose_buckets, hash_to_bucket
 from discreet.local.protocols.prefixes import Prefixes, hash_prefixes
 from discreet.local.results import Cells, Plan, Result, normal_factor, plot_shares
 from discreet.local.task import Task, read_epsilon
-from discreet.mechanisms.values import Number
-from discreet.noise.lazy import Integers, Reals
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

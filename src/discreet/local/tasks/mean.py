@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from discreet.arrays import Integers, Number
 from discreet.calls import called_as
 from discreet.errors import ParameterError
 from discreet.exact import positive, probability, shown, whole
@@ -26,8 +27,6 @@ from discreet.local.protocols.numbers.hybrid import Hybrid
 from discreet.local.protocols.numbers.laplace import Laplace
 from discreet.local.results import Cells, Plan, Result, normal_factor
 from discreet.local.task import Task, read_epsilon
-from discreet.mechanisms.values import Number
-from discreet.noise.lazy import Integers
 from discreet.schema.columns import default_step
 from discreet.tables import decimals, figure
 
@@ -88,7 +87,7 @@ class MeanEstimate(Result):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """The mean with its 95 % interval, between the declared bounds."""
-        from discreet.privacy.canvas import BLUE, finish, new_axes
+        from discreet.canvas import BLUE, finish, new_axes
 
         axes, (low, high) = new_axes(ax), self.interval()
         arms = [[self.value - low], [high - self.value]]

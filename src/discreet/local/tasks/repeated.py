@@ -12,6 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from discreet.arrays import Integers, Number
 from discreet.calls import called_as
 from discreet.errors import ParameterError
 from discreet.exact import up, whole
@@ -20,8 +21,6 @@ from discreet.local.domains.categorical import Domain, Item, read_domain
 from discreet.local.protocols.memoised import Memoised
 from discreet.local.task import Task, read_epsilon
 from discreet.local.tasks.frequencies import Estimate, FrequencyPlan, plan_frequencies
-from discreet.mechanisms.values import Number
-from discreet.noise.lazy import Integers
 
 __all__ = ["Lifetime", "Repeated"]
 

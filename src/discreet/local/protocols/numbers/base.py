@@ -12,10 +12,10 @@ from typing import Self
 
 import numpy as np
 
+from discreet.arrays import Booleans, Integers, Reals
 from discreet.errors import ParameterError
 from discreet.local.protocols.base import NUMBER, Form, Protocol, Rows
-from discreet.noise.coins import Booleans, uniform
-from discreet.noise.lazy import Integers, Reals
+from discreet.noise.coins import uniform
 
 __all__ = ["MOST_STEPS", "HistogramProtocol", "MeanProtocol", "round_places"]
 

@@ -16,11 +16,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from discreet.arrays import Integers, Reals
 from discreet.balls import arb
 from discreet.local.protocols.base import Rows, chance_inside, float_precision
 from discreet.local.protocols.numbers.base import HistogramProtocol, round_places
 from discreet.noise.coins import Chance, bernoulli
-from discreet.noise.lazy import Integers, Reals
 
 __all__ = ["Duchi"]
 

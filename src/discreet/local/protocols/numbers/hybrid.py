@@ -17,6 +17,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from discreet.arrays import Integers, Reals
 from discreet.balls import arb, ball
 from discreet.errors import ParameterError
 from discreet.local.protocols.base import Rows, float_precision
@@ -24,7 +25,6 @@ from discreet.local.protocols.numbers.base import HistogramProtocol, round_place
 from discreet.local.protocols.numbers.duchi import Duchi
 from discreet.local.protocols.numbers.window import Window
 from discreet.noise.coins import Chance, bernoulli
-from discreet.noise.lazy import Integers, Reals
 
 __all__ = ["Hybrid"]
 

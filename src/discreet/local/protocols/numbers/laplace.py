@@ -14,12 +14,12 @@ from typing import ClassVar
 
 import numpy as np
 
+from discreet.arrays import Integers, Reals
 from discreet.balls import arb, ball, precision
 from discreet.errors import ParameterError
 from discreet.local.protocols.base import Rows
 from discreet.local.protocols.numbers.base import MeanProtocol
 from discreet.noise import laplace as noise
-from discreet.noise.lazy import Integers, Reals
 
 __all__ = ["Laplace"]
 

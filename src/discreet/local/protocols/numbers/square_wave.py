@@ -18,12 +18,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from discreet.arrays import Booleans, Integers, Reals
 from discreet.balls import arb
 from discreet.errors import ParameterError
 from discreet.local.protocols.base import NUMBER, Form, Protocol, Rows
 from discreet.local.protocols.numbers.window import Window
-from discreet.noise.coins import Booleans
-from discreet.noise.lazy import Integers, Reals
 
 __all__ = ["SquareWave", "choose_arm"]
 

@@ -14,11 +14,11 @@ from functools import cached_property
 
 import numpy as np
 
+from discreet.arrays import Integers, Reals
 from discreet.balls import arb
 from discreet.errors import ParameterError
 from discreet.local.protocols.base import chance_inside, float_precision
 from discreet.noise.coins import Chance, bernoulli, uniform
-from discreet.noise.lazy import Integers, Reals
 
 __all__ = ["Window"]
 

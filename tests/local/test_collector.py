@@ -19,6 +19,7 @@ from discreet.arrays import Integers
 from discreet.errors import ParameterError, ValueRefused
 from discreet.local import Batch, Collector, Estimate, Frequencies, Report, read_collector
 from discreet.local import collector as collecting
+from discreet.local.collector import read_stored
 from discreet.local.protocols.base import Rows
 from discreet.local.task import Task
 
@@ -147,6 +148,8 @@ def test_states_of_other_tasks_do_not_merge() -> None:
     for other in (TASKS[2].collector(), Frequencies(range(20), 1, protocol="k-ary", period="2").collector(), None, 3):
         with pytest.raises(ParameterError, match="same task"):
             FIRST.collector().merge(other)  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="another task"):
+        FIRST.collector().restore(read_stored(TASKS[2].collector().to_json()))
 
 
 def test_nothing_to_estimate_from() -> None:

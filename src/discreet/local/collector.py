@@ -17,7 +17,7 @@ import re
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -34,7 +34,7 @@ from discreet.noise.bits import words
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["Collector", "read_collector"]
+__all__ = ["Collector", "read_collector", "read_stored"]
 
 Result = TypeVar("Result", covariant=True)
 
@@ -105,6 +105,16 @@ class State:
         ):
             raise ValueError
         return cls(np.empty(0, dtype=np.int64), count, Counter(refused), set(nonces), files, collectors)
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A collector as text: its task, its candidates, its packed counters, and the rest of its state."""
+
+    task: str
+    candidates: tuple[str, ...] | None
+    tally: str
+    rest: State
 
 
 class Collector(Generic[Result]):
@@ -280,7 +290,7 @@ class Collector(Generic[Result]):
         """An empty collector of the same task."""
         return Collector(self.task, self._protocol, self.conclude, self.candidates)
 
-    def overlaps(self, other: Collector[object]) -> bool:
+    def shares(self, other: Collector[object]) -> bool:
         """Whether one was taken in by the other before, as it is or as it was, or both have taken in the same one."""
         return bool(self._state.collectors.keys() & other._state.collectors.keys())
 
@@ -289,7 +299,7 @@ class Collector(Generic[Result]):
         if not isinstance(other, Collector) or other.task.hash != self.task.hash or other.candidates != self.candidates:
             raise ParameterError("Only collectors of the same task (and the same candidates) can be merged.")
         other._state.name()
-        if other is self or self.overlaps(other):
+        if other is self or self.shares(other):
             raise ParameterError("These collectors have reports in common, which would count twice; merge each collector once.")
         self._state.add(other._state)
 
@@ -306,31 +316,37 @@ class Collector(Generic[Result]):
         listed = {} if self.candidates is None else {"candidates": list(self.candidates)}
         return canonical({**facts, **self._state.facts, **listed})
 
-    def _restore(self, state: State, packed: str) -> None:
-        """Begin with a state that was read back, where reports of this protocol can have left it."""
-        tally = _unpack(packed, self._protocol.cells)
-        if tally is None or not self._protocol.possible(tally, state.count):
+    def restore(self, stored: Stored) -> None:
+        """Begin with a state of this task that was read back, where reports can have left it."""
+        if self.count or stored.task != self.task.to_json() or stored.candidates != self.candidates:
+            raise ParameterError("This state belongs to another task or to other candidates; read it with read_collector.")
+        tally = _unpack(stored.tally, self._protocol.cells)
+        if tally is None or not self._protocol.possible(tally, stored.rest.count):
             raise ParameterError(_STRANGE)
-        state.tally, self._state = tally, state
+        self._state = replace(stored.rest, tally=tally)
 
 
 @called_as("text")
 def read_collector(text: str) -> Collector[object]:
-    """The collector whose state ``to_json`` wrote, with its task. Anybody may have written the text."""
+    """The collector whose state ``to_json`` wrote, with its task."""
+    stored = read_stored(text)
+    collector = read_task(stored.task).collector(stored.candidates)
+    collector.restore(stored)
+    return collector
+
+
+def read_stored(text: str) -> Stored:
+    """What ``to_json`` wrote, checked as far as that goes without its task; anybody may have written it."""
     try:
         facts = json.loads(text)
-        candidates, packed = facts.get("candidates"), facts["tally"]
         if facts["discreet"] != "local collector" or facts["version"] != _STATE_VERSION:
             raise ValueError
-        if not all(isinstance(candidate, str) for candidate in candidates or []):
+        if not all(isinstance(candidate, str) for candidate in facts.get("candidates") or []):
             raise ValueError
-        task, state = canonical(facts["task"]), State.from_facts(facts)
-        listed = None if candidates is None else tuple(candidates)
+        candidates = None if facts.get("candidates") is None else tuple(facts["candidates"])
+        return Stored(canonical(facts["task"]), candidates, facts["tally"], State.from_facts(facts))
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         raise ParameterError(_STRANGE) from None
-    collector = read_task(task).collector(listed)
-    collector._restore(state, packed)
-    return collector
 
 
 def _keep_latest(marks: dict[str, None]) -> dict[str, None]:

@@ -121,7 +121,7 @@ def _merge(collector: Collector[object], file: Path) -> None:
     other = read_state(file)
     if other.task.hash != collector.task.hash or other.candidates != collector.candidates:
         raise ParameterError(f"{file} counts another task or other candidates; nothing was written.")
-    if collector.overlaps(other):
+    if collector.shares(other):
         typer.echo(f"{file} has reports that were merged before; none was counted. Merge all states into a new one.", err=True)
     else:
         collector.merge(other)

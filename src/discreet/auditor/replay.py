@@ -28,8 +28,8 @@ from discreet.auditor.distance import Move, Streams, move
 from discreet.auditor.likeness import alike
 from discreet.auditor.trace import Committed, Let, Reserved, Step, Trace, watch
 from discreet.privacy import Privacy
+from discreet.privacy.filters import Price, as_approximate, as_concentrated
 from discreet.privacy.losses import Loss
-from discreet.privacy.prices import Price, as_approximate, as_concentrated
 from discreet.tables import clean
 
 __all__ = ["Difference", "Kind", "Replay", "follow", "replay"]

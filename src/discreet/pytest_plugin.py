@@ -72,7 +72,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     test, ended = pyfuncitem.obj, list[BaseException]()
 
     def run(one: object) -> object:
-        from discreet.auditor.cage import Stopped
+        from discreet.auditor.isolation import Stopped
 
         try:
             return test(**{**given, "dp_input": one})

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 import time
 
 import pytest
 
-from discreet.auditor import black_box, examine, memory, replays, sampling
+from discreet.auditor import audit, examine
+from discreet.auditor.replay import replays
+from discreet.auditor.sampling import memory, runs
 
 
 class Clock:
@@ -25,6 +28,6 @@ class Clock:
         time.sleep(0.001)
 
     def install(self, monkeypatch: pytest.MonkeyPatch) -> Clock:
-        for module in (black_box, examine, memory, replays, sampling):
+        for module in (sys.modules[audit.__module__], examine, memory, replays, runs):
             monkeypatch.setattr(module, "time", self)
         return self

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 import discreet as dp
-from discreet.auditor.cage import muted
 from discreet.auditor.cases import listed
 from discreet.auditor.examine import examine
+from discreet.auditor.isolation import muted
 
 _release = dp.Laplace(sensitivity=1, epsilon=1).release
 

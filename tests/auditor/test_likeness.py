@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import discreet as dp
-from discreet.auditor.likeness import alike, shape
+from discreet.auditor.replay.likeness import alike, shape
 from discreet.mechanisms.histograms import Histograms
 
 

@@ -12,7 +12,7 @@ import pytest
 import discreet as dp
 from discreet.auditor.cases import listed
 from discreet.auditor.examine import examine
-from discreet.auditor.memory import Memory
+from discreet.auditor.sampling.memory import Memory
 
 _random = np.random.default_rng()
 _release = dp.Laplace(sensitivity=1, epsilon=1).release

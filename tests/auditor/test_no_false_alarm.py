@@ -8,10 +8,10 @@ import pytest
 from auditor.correct import CORRECT
 
 import discreet as dp
-from discreet.auditor.betting import gains
-from discreet.auditor.features import Table
-from discreet.auditor.guesses import Guesses
-from discreet.auditor.outcomes import outcome
+from discreet.auditor.sampling.betting import gains
+from discreet.auditor.sampling.features import Table
+from discreet.auditor.sampling.learning import Guesses
+from discreet.auditor.sampling.outputs import outcome
 
 
 @pytest.mark.parametrize("name", CORRECT)

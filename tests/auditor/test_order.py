@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import discreet as dp
-from discreet.auditor import features
-from discreet.auditor.features import Table
-from discreet.auditor.order import change, echo, trend
-from discreet.auditor.outcomes import failure, outcome
-from discreet.auditor.state import _drift
+from discreet.auditor.sampling import features
+from discreet.auditor.sampling.features import Table
+from discreet.auditor.sampling.order import change, echo, trend
+from discreet.auditor.sampling.outputs import failure, outcome
+from discreet.auditor.sampling.state import _drift
 
 _random = np.random.default_rng()
 

@@ -21,7 +21,7 @@ import pytest
 from auditor.broken import laplace
 
 import discreet as dp
-from discreet.auditor.outcomes import describe, outcome
+from discreet.auditor.sampling.outputs import describe, outcome
 
 _random = np.random.default_rng()
 _release = dp.Laplace(sensitivity=1, epsilon=1).release

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import discreet as dp
-from discreet.auditor.replay import replay
+from discreet.auditor.replay.compare import replay
 from discreet.mechanisms.quantile import Quantile
 
 Run = Callable[[list[Any]], object]

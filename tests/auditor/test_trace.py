@@ -15,8 +15,8 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
-from discreet.auditor.replay import replay
-from discreet.auditor.trace import Committed, Let, Opened, Reserved, watch
+from discreet.auditor.replay.compare import replay
+from discreet.auditor.replay.trace import Committed, Let, Opened, Reserved, watch
 from discreet.errors import ValueRefused
 from discreet.ledger import ledger as ledgers
 

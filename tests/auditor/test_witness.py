@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import discreet as dp
 from discreet.auditor.neighbours import Pair
-from discreet.auditor.witness import shrunk, smallest
+from discreet.auditor.replay.shrink import shrunk, smallest
 from discreet.schema.table import Schema
 
 PERSONS = Schema({"x": dp.integer(0, 9)}, dp.person("id", rows=1, groups=1))

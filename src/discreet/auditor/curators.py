@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from unittest.mock import patch
 
 from discreet.auditor.neighbours import Pair, extreme_pairs, neighbours
-from discreet.auditor.replay import Difference, Kind, Replay, follow
-from discreet.auditor.trace import Committed, Let, Reserved, Trace, watch
-from discreet.auditor.witness import Witness, smallest
+from discreet.auditor.replay.compare import Difference, Kind, Replay, follow
+from discreet.auditor.replay.shrink import Witness, smallest
+from discreet.auditor.replay.trace import Committed, Let, Reserved, Trace, watch
 from discreet.curator import Curator
 from discreet.errors import ParameterError
 from discreet.schema.table import Schema

@@ -17,14 +17,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from discreet.auditor.black_box import audit
-from discreet.auditor.cage import Hand
+from discreet.auditor.audit import audit
 from discreet.auditor.cases import Case
 from discreet.auditor.claims import low_bits, read_claim
 from discreet.auditor.finding import Finding
-from discreet.auditor.memory import Memory
-from discreet.auditor.replays import Replays
+from discreet.auditor.isolation import Hand
+from discreet.auditor.replay.replays import Replays
 from discreet.auditor.report import Report
+from discreet.auditor.sampling.memory import Memory
 from discreet.errors import ParameterError
 from discreet.exact import positive, probability, whole
 from discreet.privacy import Privacy, approximate

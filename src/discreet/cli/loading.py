@@ -44,7 +44,7 @@ def load(file: Path) -> ModuleType:
 @contextlib.contextmanager
 def aside(trouble: str) -> Iterator[None]:
     """Somebody's code inside: what it prints goes to standard error, what it raises becomes a sentence."""
-    from discreet.auditor.cage import diverted
+    from discreet.auditor.isolation import diverted
     from discreet.auditor.texts import complaint
 
     with contextlib.ExitStack() as stack:

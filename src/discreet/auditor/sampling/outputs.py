@@ -13,7 +13,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from discreet.auditor.parts import kind_of, parts
+from discreet.auditor.sampling.containers import kind_of, parts
 from discreet.auditor.texts import cut, numerals, plain, text_of
 from discreet.tables import clean
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.auditor.cells import Cells, number_cells, token_cells
-from discreet.auditor.features import Table
-from discreet.auditor.scores import Score, learn_score, recent
+from discreet.auditor.sampling.features import Table
+from discreet.auditor.sampling.partitions import Cells, number_cells, token_cells
+from discreet.auditor.sampling.scores import Score, learn_score, recent
 
 __all__ = ["Guesses", "Tally"]
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from discreet.auditor.claims import Claim
-from discreet.auditor.events import FLOATS
+from discreet.auditor.sampling.events import FLOATS
 
 __all__ = ["hints", "replaced"]
 

@@ -8,17 +8,17 @@ from collections.abc import Callable
 
 import numpy as np
 
-from discreet.auditor.betting import Wealth, gains
-from discreet.auditor.cage import Hand
 from discreet.auditor.claims import Claim, level, low_bits, read_claim
-from discreet.auditor.events import Event, clearest
-from discreet.auditor.features import Table
 from discreet.auditor.finding import Finding
-from discreet.auditor.guesses import Guesses, Tally
-from discreet.auditor.hints import hints
-from discreet.auditor.memory import Memory
-from discreet.auditor.sampling import Sampler
-from discreet.auditor.state import find_state, silence
+from discreet.auditor.isolation import Hand
+from discreet.auditor.sampling.betting import Wealth, gains
+from discreet.auditor.sampling.events import Event, clearest
+from discreet.auditor.sampling.features import Table
+from discreet.auditor.sampling.hints import hints
+from discreet.auditor.sampling.learning import Guesses, Tally
+from discreet.auditor.sampling.memory import Memory
+from discreet.auditor.sampling.runs import Sampler
+from discreet.auditor.sampling.state import find_state, silence
 from discreet.calls import called_as
 from discreet.errors import ParameterError
 from discreet.exact import positive, whole
@@ -52,9 +52,9 @@ def audit(
     The claim is ``epsilon`` (with ``delta``), or any curve ``privacy``. Every draw is a fresh run on a or b, about ``draws`` on
     each side at most, or for ``seconds``; it stops as soon as the claim is refuted. A true claim is refuted with probability at
     most ``error``, and ``Finding.epsilon`` exceeds the true epsilon at ``delta`` with probability at most ``error``; the proof
-    is in ``discreet.auditor.betting``. ``floats="ignore"`` leaves out the low bits of floating-point numbers, in which naive
-    noise gives its input away: what is still found is something else, such as a wrong sensitivity. Runs must be independent: a
-    function that is seen to keep state is reported so.
+    is in ``discreet.auditor.sampling.betting``. ``floats="ignore"`` leaves out the low bits of floating-point numbers, in which
+    naive noise gives its input away: what is still found is something else, such as a wrong sensitivity. Runs must be
+    independent: a function that is seen to keep state is reported so.
     Whatever a run raises is its output; Ctrl-C stops the audit, and what is known by then is returned.
 
     >>> import discreet as dp

@@ -18,8 +18,8 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.auditor.outcomes import Outcome, Shape, number_paths, said_beside
-from discreet.auditor.screening import Screen, best_words
+from discreet.auditor.sampling.outputs import Outcome, Shape, number_paths, said_beside
+from discreet.auditor.sampling.screening import Screen, best_words
 
 __all__ = ["FINEST", "GRAIN", "Table", "tame", "wild"]
 

@@ -18,8 +18,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from types import FrameType
 
-from discreet.auditor.cage import Hand, Overdue, Stopped, call, muted
-from discreet.auditor.outcomes import Outcome, failure, hang, outcome, repeated
+from discreet.auditor.isolation import Hand, Overdue, Stopped, call, muted
+from discreet.auditor.sampling.outputs import Outcome, failure, hang, outcome, repeated
 from discreet.auditor.texts import complaint
 
 __all__ = ["Batch", "Sampler"]

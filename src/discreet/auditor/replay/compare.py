@@ -24,9 +24,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, TypeVar
 
-from discreet.auditor.distance import Move, Streams, move
-from discreet.auditor.likeness import alike
-from discreet.auditor.trace import Committed, Let, Reserved, Step, Trace, watch
+from discreet.auditor.replay.distance import Move, Streams, move
+from discreet.auditor.replay.likeness import alike
+from discreet.auditor.replay.trace import Committed, Let, Reserved, Step, Trace, watch
 from discreet.privacy import Privacy
 from discreet.privacy.losses import Loss
 from discreet.privacy.prices import Price, as_approximate, as_concentrated

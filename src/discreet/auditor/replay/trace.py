@@ -22,8 +22,8 @@ from unittest.mock import patch
 
 import numpy as np
 
-from discreet.auditor.cage import Overdue, Stopped, call, muted
-from discreet.auditor.likeness import shape
+from discreet.auditor.isolation import Overdue, Stopped, call, muted
+from discreet.auditor.replay.likeness import shape
 from discreet.auditor.texts import plain, text_of
 from discreet.ledger import ledger as ledgers
 from discreet.ledger.chain import Chain, opening

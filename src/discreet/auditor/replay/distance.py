@@ -14,7 +14,7 @@ from typing import cast
 
 import numpy as np
 
-from discreet.auditor.likeness import alike
+from discreet.auditor.replay.likeness import alike
 from discreet.mechanisms import DiscreteGaussian, Exponential, Gaussian, Laplace, RandomizedResponse, SparseVector, Threshold
 from discreet.mechanisms.histograms import Histograms, Table
 from discreet.mechanisms.quantile import Quantile

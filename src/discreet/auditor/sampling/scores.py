@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.auditor.features import Table
+from discreet.auditor.sampling.features import Table
 
 __all__ = ["Score", "learn_score", "recent"]
 

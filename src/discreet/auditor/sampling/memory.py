@@ -13,10 +13,10 @@ from __future__ import annotations
 import sys
 import time
 
-from discreet.auditor.outcomes import Outcome, outcome
-from discreet.auditor.places import Cache, Holder, Place
-from discreet.auditor.reach import places
-from discreet.auditor.sampling import Sampler
+from discreet.auditor.sampling.outputs import Outcome, outcome
+from discreet.auditor.sampling.places import Cache, Holder, Place
+from discreet.auditor.sampling.reach import places
+from discreet.auditor.sampling.runs import Sampler
 
 __all__ = ["Memory", "random_store"]
 

@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
 from typing import TypeVar
 
-from discreet.auditor.cage import Hand, Overdue, Stopped
 from discreet.auditor.cases import Case
+from discreet.auditor.isolation import Hand, Overdue, Stopped
 from discreet.auditor.neighbours import Pair
-from discreet.auditor.replay import Difference, Replay, replay
-from discreet.auditor.witness import smallest
+from discreet.auditor.replay.compare import Difference, Replay, replay
+from discreet.auditor.replay.shrink import smallest
 from discreet.privacy import Privacy
 from discreet.schema.table import Schema
 

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.auditor.claims import Claim
-from discreet.auditor.features import FINEST, GRAIN, Table, wild
-from discreet.auditor.guesses import Guesses
-from discreet.auditor.outcomes import NUMBER, describe, said_beside
+from discreet.auditor.sampling.features import FINEST, GRAIN, Table, wild
+from discreet.auditor.sampling.learning import Guesses
+from discreet.auditor.sampling.outputs import NUMBER, describe, said_beside
 from discreet.tables import clean
 
 __all__ = ["FLOATS", "Event", "clearest"]

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.auditor.places import ABSENT, PLAIN, Binding, Cache, Holder, Place
+from discreet.auditor.sampling.places import ABSENT, PLAIN, Binding, Cache, Holder, Place
 
 __all__ = ["places"]
 

@@ -17,12 +17,12 @@ from types import FrameType
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.auditor.features import Table
-from discreet.auditor.memory import Memory, random_store
-from discreet.auditor.order import change, classes, echo, trend
-from discreet.auditor.outcomes import repeated
-from discreet.auditor.parts import UNREAD
-from discreet.auditor.sampling import Sampler
+from discreet.auditor.sampling.containers import UNREAD
+from discreet.auditor.sampling.features import Table
+from discreet.auditor.sampling.memory import Memory, random_store
+from discreet.auditor.sampling.order import change, classes, echo, trend
+from discreet.auditor.sampling.outputs import repeated
+from discreet.auditor.sampling.runs import Sampler
 from discreet.tables import clean
 
 __all__ = ["find_state", "silence"]

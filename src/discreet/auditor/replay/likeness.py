@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence, Set
 
 import numpy as np
 
-from discreet.auditor.parts import attributes
+from discreet.auditor.sampling.containers import attributes
 from discreet.mechanisms.histograms import Histograms
 
 __all__ = ["alike", "shape"]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from discreet.auditor.neighbours import Pair, Row
-from discreet.auditor.replay import Replay
+from discreet.auditor.replay.compare import Replay
 from discreet.schema.table import Schema
 from discreet.schema.units import Person
 

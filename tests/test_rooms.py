@@ -139,7 +139,7 @@ def test_import_is_quick_and_loads_nothing_heavy() -> None:
 
 
 def test_no_test_depends_on_a_clock() -> None:
-    """A busy machine makes such a test fail: ``contract.patience`` counts work, ``auditor.clock`` is a clock that tests move."""
+    """A busy machine makes such a test fail: ``contract.patience`` counts work, ``support.clock`` is a clock that tests move."""
     clocks = {"monotonic", "monotonic_ns", "perf_counter", "perf_counter_ns", "time", "time_ns"}
     read = {
         str(file)

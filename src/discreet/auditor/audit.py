@@ -1,36 +1,96 @@
-"""``audit``: look for a difference between two inputs that a claim does not allow."""
+"""The black-box audit of one function on one pair of neighbouring inputs, and what it finds: a verdict with its numbers.
+
+A finding never says that a function is private.
+"""
 
 from __future__ import annotations
 
 import math
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from discreet.auditor.claims import Claim, level, low_bits, read_claim
-from discreet.auditor.finding import Finding
-from discreet.auditor.isolation import Hand
-from discreet.auditor.sampling.betting import Wealth, gains
-from discreet.auditor.sampling.events import Event, clearest
-from discreet.auditor.sampling.features import Table
-from discreet.auditor.sampling.hints import hints
-from discreet.auditor.sampling.learning import Guesses, Tally
+from discreet.auditor.claims import read_claim, read_error, read_floats
+from discreet.auditor.isolation import InterruptFlag
+from discreet.auditor.sampling.betting import ClaimTest
+from discreet.auditor.sampling.events import Event, explain, find_clearest
+from discreet.auditor.sampling.features import Sample
+from discreet.auditor.sampling.learning import Learner
 from discreet.auditor.sampling.memory import Memory
 from discreet.auditor.sampling.runs import Sampler
-from discreet.auditor.sampling.state import find_state, silence
+from discreet.auditor.sampling.state import find_obstacle, find_silence
 from discreet.calls import called_as
 from discreet.errors import ParameterError
 from discreet.exact import positive, whole
 
-__all__ = ["audit"]
+__all__ = ["Finding", "audit"]
 
 _FIRST = 100
 _GROWTH = 0.15
 _SILENCE = 4_000  # runs that say nothing, all of them: it is not worth while to go on
-_GRID = np.concatenate([[0.0], np.geomspace(1e-3, 60, 400)])  # where epsilon is bounded from below
-_NEAR = np.linspace(0.8, 1.2, 81)  # of the claim: there too
-_CLAIM = 0.9  # of the capital at every smaller epsilon bets as against the claim, so that a violation certifies it
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The outcome of one audit of one function on one pair of inputs.
+
+    ``epsilon`` is certified: with probability at least 1 - ``error`` the two inputs cannot be told apart by less than it at
+    ``delta``. ``event`` describes the clearest difference that was seen, with ``hits`` (on a, on b) out of ``runs`` (on a, on b).
+    ``obstacle`` says why the function cannot be audited (it keeps state, it does not return), and is empty otherwise.
+    ``stopped``: somebody stopped it before it was through. ``hint``: what a violation may be due to, other than a leak.
+    ``uninformative``: nothing was learned, for a reason that says nothing about other pairs.
+
+    >>> seen = Finding(True, 1.2, 0.0, "epsilon=1", 300, 0.05, "the output is at most 0: 201 of 300 runs on a, 30 of 300 on b")
+    >>> seen.verdict
+    'violated: the claim epsilon=1 is refuted by 300 draws (error probability 0.05); epsilon is at least 1.2'
+    """
+
+    violated: bool
+    epsilon: float
+    delta: float
+    claim: str
+    draws: int
+    error: float
+    event: str
+    hits: tuple[int, int] = (0, 0)
+    runs: tuple[int, int] = (0, 0)
+    seconds: float = 0.0
+    obstacle: str = ""
+    stopped: bool = False
+    hint: str = ""
+    uninformative: bool = field(default=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.violated and self.obstacle:
+            raise ParameterError("A function that cannot be audited is not found to violate its claim; leave one of the two out.")
+
+    @property
+    def verdict(self) -> str:
+        """One sentence: violated, not refuted, or why nothing can be said."""
+        if self.obstacle:
+            return f"cannot be audited: {self.obstacle}"
+        at = f" at delta {self.delta:.3g}" if self.delta else ""
+        least = f"; epsilon is at least {_down(self.epsilon)}{at}" if self.epsilon > 0 else ""
+        if self.violated:
+            return (
+                f"violated: the claim {self.claim} is refuted by {self.draws:,} draws (error probability {self.error:g}){least}"
+            )
+        return f"not refuted by {self.draws:,} draws on these inputs: the claim {self.claim}{least}"
+
+    def __str__(self) -> str:
+        said = [self.verdict, self.event, self.hint, "It was stopped by hand." if self.stopped else ""]
+        return "\n".join(filter(None, said))
+
+
+def _down(epsilon: float) -> str:
+    """At most the number, in a few digits: a certificate is not rounded up."""
+    for digits in range(3, 18):
+        text = f"{epsilon:.{digits}g}"
+        if float(text) <= epsilon:
+            return text
+    return repr(epsilon)
 
 
 @called_as("function, a, b, epsilon=1")
@@ -62,84 +122,45 @@ def audit(
     >>> finding.violated, finding.claim
     (True, 'epsilon=1')
     """
-    claim, most, limit = read_claim(epsilon, delta, privacy), whole("draws", draws), level(error)
+    claim, most, limit = read_claim(epsilon, delta, privacy), whole("draws", draws), read_error(error)
     if not callable(function):
         raise ParameterError("An audit runs a function of one input; write audit(lambda rows: ..., a, b, epsilon=1).")
-    started = time.monotonic()
+    started, look_at_low_bits = time.monotonic(), read_floats(floats)
     patience = math.inf if seconds is None else float(positive("seconds", seconds, "how long to try, such as 60"))
     memory = Memory(function)
-    with Hand() as hand:
-        sampler = Sampler(function, a, b, started + patience, hand)
-        table, guesses, book = Table(low_bits=low_bits(floats)), Guesses(), _Book(claim, limit)
+    with InterruptFlag() as flag:
+        sampler = Sampler(function, a, b, started + patience, flag)
+        sample, learner, test = Sample(low_bits=look_at_low_bits), Learner(), ClaimTest(claim, limit)
         size = _FIRST
-        while table.size < 2 * most and not sampler.over and not book.refuted:
-            batch = sampler.take(min(size, 2 * most - table.size))
-            if not batch.outcomes:
+        while sample.size < 2 * most and not sampler.finished and not test.refuted:
+            batch = sampler.draw(min(size, 2 * most - sample.size))
+            if not batch.outputs:
                 break
             with np.errstate(all="ignore"):
-                block = table.add(batch.outcomes, batch.on_a)
-                book.settle(guesses.tally(block))
-                if not book.refuted:
-                    guesses.learn(table)
-            if table.size >= _SILENCE and silence(table, sampler):
+                block = sample.add(batch.outputs, batch.on_a)
+                test.settle(learner.try_out(block))
+                if not test.refuted:
+                    learner.learn(sample)
+            if sample.size >= _SILENCE and find_silence(sample, sampler) is not None:
                 break
-            size = max(_FIRST // 2, int(_GROWTH * table.size))
+            size = max(_FIRST // 2, int(_GROWTH * sample.size))
         with np.errstate(all="ignore"):
-            obstacle = find_state(table, sampler, memory, refuted=book.refuted)
-            event = clearest(table, guesses, claim) if table.size else Event("")
-    on_a, violated = int(table.on_a.sum()), book.refuted and not obstacle
+            obstacle = find_obstacle(sample, sampler, memory, refuted=test.refuted)
+            event = find_clearest(sample, learner, claim) if sample.size else Event("")
+    on_a, violated = int(sample.on_a.sum()), test.refuted and obstacle is None
     return Finding(
         violated=violated,
-        epsilon=0.0 if obstacle else book.least,
+        epsilon=0.0 if obstacle is not None else test.lower_bound,
         delta=claim.delta,
         claim=claim.text,
-        draws=(table.size + 1) // 2,
+        draws=(sample.size + 1) // 2,
         error=limit,
         event=event.text,
         hits=event.hits,
-        runs=(on_a, table.size - on_a),
+        runs=(on_a, sample.size - on_a),
         seconds=time.monotonic() - started,
-        obstacle=obstacle,
+        obstacle="" if obstacle is None else obstacle.text,
         stopped=sampler.interrupted,
-        hint=" ".join(hints(a, b, claim, book.least, event.text)) if violated else "",
+        hint=" ".join(explain(a, b, claim, test.lower_bound, event)) if violated else "",
+        uninformative=not sample.size or (obstacle is not None and obstacle.uninformative),
     )
-
-
-class _Book:
-    """The wealth against the claim and against every epsilon of a grid, and the most it ever was."""
-
-    def __init__(self, claim: Claim, error: float) -> None:
-        self._points = len(claim.points)
-        self._single = self._points == 1
-        grid = np.unique([*_GRID, claim.points[0][0], *(claim.points[0][0] * _NEAR)]) if self._single else _GRID
-        here = np.array(claim.points)
-        self._wealth = Wealth(np.append(here[:, 0], grid), np.append(here[:, 1], np.full(grid.size, claim.delta)))
-        self._grid = grid
-        self._rejected = np.zeros(grid.size, dtype=bool)
-        self._price = -math.log(error) + 1e-9  # what rounding could have added
-        self._claimed = claim.points[0][0]
-        self.refuted = False
-
-    def settle(self, tallies: dict[str, Tally]) -> None:
-        """Bet one batch, for every guess."""
-        wealth = self._wealth
-        points = wealth.epsilon, wealth.delta
-        earned = {name: gains(*now, *points) for name, (now, _, _) in tallies.items()}
-        hoped = {name: gains(*one, *points) + gains(*two, *points) for name, (_, one, two) in tallies.items()}
-        wealth.bet(earned, hoped)
-        claims, bound = wealth.log[: self._points], wealth.log[self._points :]
-        against = float(np.logaddexp.reduce(claims)) - math.log(self._points)
-        if self._single:  # the claim implies every larger epsilon, so a bet against it is one against every smaller one
-            below = self._grid < self._claimed
-            against += math.log(_CLAIM)
-            bound = np.where(below, np.logaddexp(against, bound + math.log(1 - _CLAIM)), bound)
-            bound = np.where(self._grid == self._claimed, against, bound)
-        self._rejected |= bound >= self._price
-        self.refuted = self.refuted or against >= self._price
-
-    @property
-    def least(self) -> float:
-        """The largest epsilon of the grid such that it and all smaller ones are refuted; 0 if none is."""
-        survivors = np.flatnonzero(~self._rejected)
-        first = int(survivors[0]) if survivors.size else self._grid.size
-        return float(self._grid[first - 1]) if first else 0.0

@@ -1,8 +1,8 @@
-"""Where the audited function runs: it may print, fork, exit or hang, and none of that gets out.
+"""The isolation of audited runs: a function may print, fork, exit or hang, and none of that gets out.
 
-``call`` ends a child that comes back from a fork. ``muted`` sends what is written to the standard output and error to nowhere,
-also by other programs and by C. ``Hand`` turns a keyboard interrupt into a flag, so that a ``KeyboardInterrupt`` that the
-function raises by itself is an output like any other exception.
+``call`` ends a child that comes back from a fork. ``mute`` sends what is written to the standard output and error to nowhere,
+also by other programs and by C. ``InterruptFlag`` turns Ctrl-C into a flag, so that a ``KeyboardInterrupt`` that the function
+raises by itself is an output like any other exception.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import IO, TypeVar
 
 import numpy as np
 
-__all__ = ["Hand", "Overdue", "Stopped", "call", "diverted", "muted"]
+__all__ = ["InterruptFlag", "Interrupted", "TimedOut", "call", "mute", "redirect", "time_limit"]
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -30,11 +30,11 @@ _depth = 0  # descriptors belong to the process: whoever comes first diverts the
 _saved: list[tuple[int, int]] = []
 
 
-class Overdue(BaseException):
+class TimedOut(BaseException):
     """Raised inside a run that takes too long; no ``except Exception`` of the function can catch it."""
 
 
-class Stopped(BaseException):
+class Interrupted(BaseException):
     """Raised inside a run that somebody stops."""
 
 
@@ -54,38 +54,38 @@ def call(function: Callable[[S], T], given: S) -> T:
             os._exit(0)
 
 
-class Hand:
-    """While it is held, Ctrl-C sets ``pressed``, and stops a run if there is one; in the main thread only."""
+class InterruptFlag:
+    """Inside it, Ctrl-C sets ``interrupted``, and stops a run if there is one; in the main thread only."""
 
     def __init__(self) -> None:
-        self.pressed = False
+        self.interrupted = False
         self._before: object = None
 
-    def __enter__(self) -> Hand:
+    def __enter__(self) -> InterruptFlag:
         main = threading.current_thread() is threading.main_thread()
         if main and signal.getsignal(signal.SIGINT) not in (None, signal.SIG_IGN):
-            self._before = signal.signal(signal.SIGINT, self._press)
+            self._before = signal.signal(signal.SIGINT, self._interrupt)
         return self
 
     def __exit__(self, *_: object) -> None:
         if self._before is not None:
             signal.signal(signal.SIGINT, self._before)  # type: ignore[arg-type]
 
-    def _press(self, _number: int, _frame: FrameType | None) -> None:
-        self.pressed = True
+    def _interrupt(self, _number: int, _frame: FrameType | None) -> None:
+        self.interrupted = True
         if getattr(_here, "running", False):
-            raise Stopped
+            raise Interrupted
 
 
 @contextlib.contextmanager
-def muted() -> Iterator[None]:
+def mute() -> Iterator[None]:
     """Nothing that is written reaches the standard output or error."""
-    with open(os.devnull, "w") as nowhere, diverted(nowhere, 1, 2):
+    with open(os.devnull, "w") as nowhere, redirect(nowhere, 1, 2):
         yield
 
 
 @contextlib.contextmanager
-def diverted(target: IO[str] | IO[bytes], *descriptors: int) -> Iterator[None]:
+def redirect(target: IO[str] | IO[bytes], *descriptors: int) -> Iterator[None]:
     """What is written to these descriptors goes to another file; inside another diversion nothing changes."""
     global _depth
     with _lock:
@@ -113,3 +113,22 @@ def _flush() -> None:
     for stream in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__):
         with contextlib.suppress(Exception):
             stream.flush()  # type: ignore[union-attr]
+
+
+@contextlib.contextmanager
+def time_limit(seconds: float) -> Iterator[None]:
+    """An exception after so many seconds, where the system can send one."""
+    if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def ring(_number: int, _frame: FrameType | None) -> None:
+        raise TimedOut
+
+    before = signal.signal(signal.SIGALRM, ring)
+    timer = signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, *timer)
+        signal.signal(signal.SIGALRM, before)

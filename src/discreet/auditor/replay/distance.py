@@ -14,7 +14,6 @@ from typing import cast
 
 import numpy as np
 
-from discreet.auditor.replay.likeness import alike
 from discreet.mechanisms import DiscreteGaussian, Exponential, Gaussian, Laplace, RandomizedResponse, SparseVector, Threshold
 from discreet.mechanisms.histograms import Histograms, Table
 from discreet.mechanisms.quantile import Quantile
@@ -162,7 +161,7 @@ def _keys(law: Threshold, one: Mapping[Hashable, int], other: Mapping[Hashable, 
 
 def _answers(law: RandomizedResponse, one: object, other: object) -> Move:
     a, b = ([held] if not isinstance(held, (list, np.ndarray)) else list(held) for held in (one, other))
-    lied = sum(not alike(x, y) for x, y in zip(a, b, strict=True))
+    lied = sum((type(x), x) != (type(y), y) for x, y in zip(a, b, strict=True))
     many = f"{lied} answers changed, and one person has one" if lied > 1 else None
     return Move(lied * law.privacy if lied else _FREE, None, many)
 

@@ -1,64 +1,52 @@
-"""The smallest pair that still shows a violation: rows are left out and cells emptied for as long as it does.
+"""Shrinking a pair that shows a violation: rows are left out and cells emptied for as long as it still does.
 
->>> shrunk([3, 1, 4, 1, 5, 9], lambda rest: 5 in rest)
+>>> shrink([3, 1, 4, 1, 5, 9], lambda rest: 5 in rest)
 [5]
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeVar
 
 from discreet.auditor.neighbours import Pair, Row
-from discreet.auditor.replay.compare import Replay
 from discreet.schema.table import Schema
 from discreet.schema.units import Person
 
-__all__ = ["Witness", "shrunk", "smallest"]
+__all__ = ["shrink", "shrink_pair"]
 
 T = TypeVar("T")
 
 _FEW = 4  # rows, of which cells are emptied one by one
 
 
-@dataclass(frozen=True)
-class Witness:
-    """Two made-up tables, and what a replay found on them."""
-
-    pair: Pair
-    replay: Replay
-
-    def __str__(self) -> str:
-        return f"{self.replay}\nOn: {self.pair}"
-
-
-def smallest(pair: Pair, schema: Schema, fails: Callable[[Pair], bool]) -> Pair:
+def shrink_pair(pair: Pair, schema: Schema, fails: Callable[[Pair], bool]) -> Pair:
     """A pair of neighbours, still, that ``fails``; as small as leaving out one thing at a time can make it."""
     if fails(bare := replace(pair, rest=())):
         pair = bare
     found = pair
-    found = replace(found, rest=tuple(shrunk(list(found.rest), lambda rows: fails(replace(found, rest=tuple(rows))))))
+    found = replace(found, rest=tuple(shrink(list(found.rest), lambda rows: fails(replace(found, rest=tuple(rows))))))
     if isinstance(schema.unit, Person):
         least = 1 if schema.unit.neighbours == "replace" else 0
         now = found
-        now = replace(now, into=tuple(shrunk(list(now.into), lambda rows: fails(replace(now, into=tuple(rows))), least)))
+        now = replace(now, into=tuple(shrink(list(now.into), lambda rows: fails(replace(now, into=tuple(rows))), least)))
         last = now
-        found = replace(last, out=tuple(shrunk(list(last.out), lambda rows: fails(replace(last, out=tuple(rows))), least)))
-    return _emptied(found, schema, fails)
+        found = replace(last, out=tuple(shrink(list(last.out), lambda rows: fails(replace(last, out=tuple(rows))), least)))
+    return _empty_cells(found, schema, fails)
 
 
-def shrunk(items: list[T], fails: Callable[[list[T]], bool], least: int = 0) -> list[T]:
+def shrink(items: list[T], fails: Callable[[list[T]], bool], least: int = 0) -> list[T]:
     """Leave out halves, quarters and in the end single ones, while it ``fails`` without them."""
     size = max(len(items) // 2, 1)
     while True:
-        items = _without(items, size, fails, least)
+        items = _leave_out(items, size, fails, least)
         if size == 1:
             return items
         size //= 2
 
 
-def _without(items: list[T], size: int, fails: Callable[[list[T]], bool], least: int) -> list[T]:
+def _leave_out(items: list[T], size: int, fails: Callable[[list[T]], bool], least: int) -> list[T]:
     place = 0
     while place < len(items):
         fewer = items[:place] + items[place + size :]
@@ -69,7 +57,7 @@ def _without(items: list[T], size: int, fails: Callable[[list[T]], bool], least:
     return items
 
 
-def _emptied(pair: Pair, schema: Schema, fails: Callable[[Pair], bool]) -> Pair:
+def _empty_cells(pair: Pair, schema: Schema, fails: Callable[[Pair], bool]) -> Pair:
     """Cells that do not matter are NULL."""
     if len(pair.rest) + len(pair.out) + len(pair.into) > _FEW:
         return pair

@@ -1,4 +1,4 @@
-"""One run of a function, watched: every value before its noise, every payment, and everything that came out.
+"""The trace of one run of a function: every value before its noise, every payment, and everything that came out.
 
 A second run may *follow* a first one. It is then given the first one's noisy answers instead of its own. Whatever a private
 program does is decided by its noisy answers alone, so a run that follows must take every step of the first; only the values
@@ -13,7 +13,7 @@ import copy
 import io
 import threading
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from functools import wraps
@@ -22,18 +22,18 @@ from unittest.mock import patch
 
 import numpy as np
 
-from discreet.auditor.isolation import Overdue, Stopped, call, muted
-from discreet.auditor.replay.likeness import shape
-from discreet.auditor.texts import plain, text_of
+from discreet.auditor.isolation import Interrupted, TimedOut, call, mute
+from discreet.auditor.texts import exception_text, strip_addresses
 from discreet.ledger import ledger as ledgers
 from discreet.ledger.chain import Chain, opening
 from discreet.ledger.entry import Facts
 from discreet.mechanisms import RandomizedResponse
+from discreet.mechanisms.histograms import Histograms
 from discreet.mechanisms.recording import Release, recorded, recorder
 from discreet.privacy import Privacy
 from discreet.privacy.budget import Budget
 
-__all__ = ["Committed", "Let", "Opened", "Reserved", "Step", "Trace", "watch"]
+__all__ = ["Committed", "Opened", "Released", "Reserved", "Step", "Trace", "watch"]
 
 D = TypeVar("D")
 
@@ -41,7 +41,7 @@ _patching = threading.RLock()  # one watched run at a time: the ledger's functio
 
 
 @dataclass(frozen=True, eq=False)
-class Let:
+class Released:
     """A release and what came of it; ``refused``: an error did."""
 
     release: Release
@@ -57,7 +57,7 @@ class Let:
         """Of the value; one person's answer has none, even if it is a tuple."""
         value = self.release.value
         answers = isinstance(self.release.mechanism, RandomizedResponse) and not isinstance(value, (list, np.ndarray))
-        return () if answers else shape(value)
+        return () if answers else _find_shape(value)
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class Committed:
     name = "an answer for the ledger"
 
 
-Step = Let | Opened | Reserved | Committed
+Step = Released | Opened | Reserved | Committed
 
 
 @dataclass(eq=False)
@@ -100,24 +100,24 @@ class Trace:
     steps: list[Step] = field(default_factory=list)
     returned: object = None
     raised: str | None = None
-    said: tuple[str, ...] = ()  # printed, or warned
+    printed: tuple[str, ...] = ()  # or warned
 
 
 def watch(run: Callable[[D], object], data: D, following: Trace | None = None) -> Trace:
     """Run a function on made-up data and write down all it does. Errors, warnings and prints are kept, and go no further."""
     watcher, printed = _Watcher(following), io.StringIO()
     trace = watcher.trace
-    with _patching, _ledgers_watched(), warnings.catch_warnings(record=True) as caught:
+    with _patching, _watch_ledgers(), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        with recorded(watcher.release), muted(), redirect_stdout(printed), redirect_stderr(printed):
+        with recorded(watcher.release), mute(), redirect_stdout(printed), redirect_stderr(printed):
             try:
                 trace.returned = call(run, data)
-            except (Overdue, Stopped):
+            except (TimedOut, Interrupted):
                 raise
             except BaseException as error:
-                trace.raised = f"{type(error).__name__}: {text_of(error)}"
+                trace.raised = f"{type(error).__name__}: {exception_text(error)}"
     warned = [f"{w.category.__name__}: {w.message}" for w in caught if not issubclass(w.category, ResourceWarning)]
-    trace.said = tuple(plain(text) for text in (printed.getvalue(), *warned) if text)
+    trace.printed = tuple(strip_addresses(text) for text in (printed.getvalue(), *warned) if text)
     return trace
 
 
@@ -138,20 +138,38 @@ class _Watcher:
         try:
             output = draw()  # also where its result is not used: it may refuse
         except Exception:
-            self.trace.steps.append(Let(release, refused=True))
+            self.trace.steps.append(Released(release, refused=True))
             self._steps = []
             raise
-        if isinstance(wanted, Let) and not wanted.refused and _alike(wanted, Let(release)):
+        if isinstance(wanted, Released) and not wanted.refused and _answers_fit(wanted, Released(release)):
             output = copy.deepcopy(wanted.output)
         else:
             self._steps = []  # from here on they are different programs
-        self.trace.steps.append(Let(release, copy.deepcopy(output)))
+        self.trace.steps.append(Released(release, copy.deepcopy(output)))
         return output
 
 
-def _alike(one: Let, other: Let) -> bool:
+def _answers_fit(one: Released, other: Released) -> bool:
     """Whether an answer to one is an answer to the other."""
     return type(one.release.mechanism) is type(other.release.mechanism) and one.shape == other.shape
+
+
+def _find_shape(value: object) -> tuple[int, ...] | None:
+    """How many numbers there are, and how they lie; None for what has no public shape, such as counts by private keys.
+
+    >>> _find_shape(3), _find_shape([[1, 2], [3, 4]]), _find_shape({"a": 1})
+    ((), (2, 2), None)
+    """
+    if isinstance(value, Histograms):
+        return value.height, value.width
+    if isinstance(value, (Mapping, Set)):
+        return None
+    if isinstance(value, np.ndarray):
+        return tuple(value.shape)
+    if isinstance(value, Sequence) and not isinstance(value, (str, bytes)):
+        inner = _find_shape(value[0]) if len(value) else ()
+        return (len(value), *(inner or ()))
+    return tuple(np.asarray(value).shape) if hasattr(value, "__array__") else ()
 
 
 def _watcher() -> _Watcher | None:
@@ -160,7 +178,7 @@ def _watcher() -> _Watcher | None:
 
 
 @contextmanager
-def _ledgers_watched() -> Iterator[None]:
+def _watch_ledgers() -> Iterator[None]:
     """Ledgers that tell the watcher of this thread, if it has one."""
     reserve, commit = ledgers.Ledger.reserve, ledgers.Ledger.commit
 

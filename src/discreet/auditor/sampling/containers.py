@@ -1,4 +1,4 @@
-"""What an output consists of: the name of a container, and every part of it with the path that leads there.
+"""Containers taken apart: the name of a container, and every part of it with the path that leads there.
 
 Nothing may be invisible: labels of tables, masks, slots and time zones are parts too. An object that says how it looks (its own
 ``repr``) is taken at its word, any other is its attributes.
@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from discreet.auditor.texts import cut, plain
+from discreet.auditor.texts import shorten, strip_addresses
 
-__all__ = ["UNREAD", "Parts", "attributes", "kind_of", "parts"]
+__all__ = ["UNREAD", "name_type", "read_attributes", "take_apart"]
 
 Parts = tuple[str, list[tuple[str, object]]]
 
@@ -25,19 +25,19 @@ _EPOCH = datetime.datetime(2000, 1, 1)
 _MICROSECOND = datetime.timedelta(microseconds=1)
 
 
-def kind_of(value: object) -> str:
+def name_type(value: object) -> str:
     """The name of its type; in quotes if it could be taken for something else."""
     name = type(value).__name__
     return name if name.isidentifier() else repr(name)
 
 
-def parts(value: object) -> Parts:
+def take_apart(value: object) -> Parts:
     """The name of a container and what is in it; of any other object its attributes, or its text without addresses.
 
-    >>> parts({"a": 1})
+    >>> take_apart({"a": 1})
     ('dict of 1', [("['a']", 1)])
     """
-    name, inside = _parts(value, kind_of(value))
+    name, inside = _take_apart(value, name_type(value))
     seen: dict[str, int] = {}
     for place, (key, part) in enumerate(inside):  # keys that look the same are not the same part
         seen[key] = seen.get(key, 0) + 1
@@ -46,7 +46,7 @@ def parts(value: object) -> Parts:
     return name, inside
 
 
-def _parts(value: object, kind: str) -> Parts:
+def _take_apart(value: object, kind: str) -> Parts:
     library = type(value).__module__.partition(".")[0]
     table = _TABLES.get(library)
     found = None if table is None else table(value, kind)
@@ -57,11 +57,11 @@ def _parts(value: object, kind: str) -> Parts:
     if isinstance(value, (datetime.date, datetime.time, datetime.timedelta)):
         return kind, _moment(value)
     if isinstance(value, Mapping):
-        return f"{kind} of {len(value)}", [(f"[{cut(plain(repr(key)))}]", part) for key, part in value.items()]
+        return f"{kind} of {len(value)}", [(f"[{shorten(strip_addresses(repr(key)))}]", part) for key, part in value.items()]
     if isinstance(value, (Sequence, deque, KeysView, ValuesView, ItemsView)):
         return f"{kind} of {len(value)}", [(f"[{index}]", part) for index, part in enumerate(value)]
     if isinstance(value, Set):
-        ordered = sorted(value, key=lambda part: plain(repr(part)))
+        ordered = sorted(value, key=lambda part: strip_addresses(repr(part)))
         return f"{kind} of {len(value)}", [(f"{{{index}}}", part) for index, part in enumerate(ordered)]
     if isinstance(value, complex):
         return kind, [(".real", value.real), (".imag", value.imag)]
@@ -81,11 +81,11 @@ def _object(value: object, kind: str) -> Parts:
     if isinstance(value, (Iterator, Awaitable, AsyncIterator)):
         return f"{kind}, {UNREAD}", []
     if type(value).__repr__ is object.__repr__:
-        return kind, [(f".{name}", part) for name, part in attributes(value).items()]
-    return f"{kind} {cut(plain(repr(value)))}", []
+        return kind, [(f".{name}", part) for name, part in read_attributes(value).items()]
+    return f"{kind} {shorten(strip_addresses(repr(value)))}", []
 
 
-def attributes(value: object) -> dict[str, object]:
+def read_attributes(value: object) -> dict[str, object]:
     """What is kept in an object, by name: in its dictionary, and in the slots of its classes."""
     found = dict(getattr(value, "__dict__", {})) if not isinstance(value, type) else {}
     for above in type(value).__mro__:
@@ -119,10 +119,10 @@ def _numpy(value: Any, kind: str) -> Parts | None:
     if isinstance(value, np.complexfloating):
         return kind, [(".real", value.real), (".imag", value.imag)]
     if isinstance(value, np.void):
-        return f"{kind} {cut(str(value.dtype))}", [(".item", value.item())]
+        return f"{kind} {shorten(str(value.dtype))}", [(".item", value.item())]
     if not isinstance(value, np.ndarray):
         return None
-    name = f"{kind} of {cut(str(value.dtype))} {list(value.shape)}"
+    name = f"{kind} of {shorten(str(value.dtype))} {list(value.shape)}"
     if value.dtype.kind in "mM":
         return name, [(" as numbers", value.astype(np.int64))]
     plain_ones = value if isinstance(value, np.ma.MaskedArray) else np.asarray(value)  # a matrix has no rows but matrices
@@ -137,7 +137,7 @@ def _numbered(values: list[object]) -> list[tuple[str, object]]:
 def _pandas(value: Any, kind: str) -> Parts | None:
     if hasattr(type(value), "iloc"):
         columns = [value.iloc[:, i] for i in range(value.shape[1])] if value.ndim == 2 else [value]
-        paths = [f"[{cut(plain(repr(label)))}]" for label in value.columns] if value.ndim == 2 else [".values"]
+        paths = [f"[{shorten(strip_addresses(repr(label)))}]" for label in value.columns] if value.ndim == 2 else [".values"]
         heads = [(".columns", value.columns)] if value.ndim == 2 else [(".name", value.name)]
         kinds = [getattr(column.dtype, "categories", None) for column in columns]
         known = [(f".categories[{i}]", list(names)) for i, names in enumerate(kinds) if names is not None]
@@ -154,7 +154,7 @@ def _polars(value: Any, kind: str) -> Parts | None:
     if kind == "DataFrame":
         return f"{kind} of {list(value.shape)}", [(f"[{name!r}]", value[name]) for name in value.columns]
     if kind == "Series":
-        return f"{kind} of {cut(str(value.dtype))}", [(".name", value.name), *_numbered(value.to_list())]
+        return f"{kind} of {shorten(str(value.dtype))}", [(".name", value.name), *_numbered(value.to_list())]
     return None
 
 
@@ -163,7 +163,7 @@ def _arrow(value: Any, kind: str) -> Parts | None:
         names = enumerate(value.schema.names)
         return f"{kind} of {value.num_rows}", [(f"[{name!r}]", value.column(i)) for i, name in names]
     if hasattr(type(value), "to_pylist"):
-        return f"{kind} of {cut(str(value.type))}", _numbered(value.to_pylist())
+        return f"{kind} of {shorten(str(value.type))}", _numbered(value.to_pylist())
     return None
 
 

@@ -1,4 +1,4 @@
-"""One output of any type, taken apart: its shape (paths, types, words) and the numbers in it.
+"""An output of any type as a shape (paths, types, words) and the numbers in it.
 
 The shape has everything that is not a finite number: types, lengths, keys and their order, texts, None, NaN, infinities, the sign
 of a zero, exceptions. Numbers that stand in a text are numbers too. Two outputs are the same when shape and numbers are.
@@ -13,14 +13,25 @@ from fractions import Fraction
 
 import numpy as np
 
-from discreet.auditor.sampling.containers import kind_of, parts
-from discreet.auditor.texts import cut, numerals, plain, text_of
+from discreet.auditor.sampling.containers import name_type, take_apart
+from discreet.auditor.texts import exception_text, shorten, split_numbers, strip_addresses
 from discreet.tables import clean
 
-__all__ = ["Outcome", "Shape", "describe", "failure", "hang", "number_paths", "outcome", "repeated", "said_beside"]
+__all__ = [
+    "NUMBER",
+    "TIMED_OUT",
+    "Output",
+    "Shape",
+    "describe",
+    "is_annotation",
+    "is_stored_answer",
+    "list_number_paths",
+    "read_exception",
+    "read_output",
+]
 
 Shape = tuple[tuple[str, str], ...]  # (path, word); the word of a number is # and its type, of an array # type [size]
-Outcome = tuple[Shape, tuple[float | int, ...]]
+Output = tuple[Shape, tuple[float | int, ...]]
 
 NUMBER = "#"
 _DEPTH = 20
@@ -29,13 +40,14 @@ _MINUS_ZERO = "minus zero"
 _FEW = 6  # numbers of an array that are shown
 _SMALLEST = -400  # the exponent of a Decimal that is still looked at as a number
 
+TIMED_OUT: Output = ((".hangs", "did not return in time"),), ()
 _PLAIN: dict[type, Shape] = {kind: (("", NUMBER + kind.__name__),) for kind in (int, float, bool)}
 
 
-def outcome(value: object) -> Outcome:
+def read_output(value: object) -> Output:
     """Take one output apart.
 
-    >>> outcome({"n": 3, "who": "none"})
+    >>> read_output({"n": 3, "who": "none"})
     ((('', 'dict of 2'), ("['n']", '#int'), ("['who']", "'none'")), (3,))
     """
     shape = _PLAIN.get(type(value))
@@ -46,25 +58,20 @@ def outcome(value: object) -> Outcome:
     return tuple(walk.leaves), tuple(walk.numbers)
 
 
-def failure(raised: BaseException) -> Outcome:
+def read_exception(raised: BaseException) -> Output:
     """An exception as an output: its type, and its text."""
     walk = _Walk()
     walk.failure("", raised)
     return tuple(walk.leaves), tuple(walk.numbers)
 
 
-def hang() -> Outcome:
-    """The output of a run that does not return."""
-    return ((".hangs", "did not return in time"),), ()
-
-
-def repeated(value: object) -> bool:
+def is_stored_answer(value: object) -> bool:
     """Whether this is an answer that a curator had stored, and gave again for free: not a draw."""
     curator = sys.modules.get("discreet.curator.answer")
     return curator is not None and isinstance(value, curator.Answer) and bool(value.repeated)
 
 
-def said_beside(path: str) -> bool:
+def is_annotation(path: str) -> bool:
     """Whether this is not a part of the output, but said of one: a sign, or a number that stands in a text."""
     return path.endswith(")")
 
@@ -85,15 +92,15 @@ class _Walk:
         elif isinstance(value, str):
             self._text(path, value)
         elif value is None or isinstance(value, (bytes, bytearray)):
-            self.leaves.append((path, cut(repr(value))))
+            self.leaves.append((path, shorten(repr(value))))
         elif isinstance(value, BaseException):
             self.failure(path, value)
         elif isinstance(value, np.ndarray) and _plain_array(value):
             self._array(path, value)
         elif len(self._above) > _DEPTH or id(value) in self._above:
-            self.leaves.append((path, f"{kind_of(value)}, which contains itself or is too deep"))
+            self.leaves.append((path, f"{name_type(value)}, which contains itself or is too deep"))
         else:
-            name, inside = parts(value)
+            name, inside = take_apart(value)
             self.leaves.append((path, name))
             self._above.append(id(value))
             for key, part in inside:
@@ -101,19 +108,19 @@ class _Walk:
             self._above.pop()
 
     def failure(self, path: str, raised: BaseException) -> None:
-        self.leaves.append((f"{path}.raised", kind_of(raised)))
-        self._text(f"{path}.text", text_of(raised))
+        self.leaves.append((f"{path}.raised", name_type(raised)))
+        self._text(f"{path}.text", exception_text(raised))
 
     def _text(self, path: str, text: str) -> None:
-        self.leaves.append((path, cut(repr(text))))
-        form, found = numerals(text)
+        self.leaves.append((path, shorten(repr(text))))
+        form, found = split_numbers(text)
         if found:
-            self.leaves.append((f"{path} (the text without its numbers)", cut(repr(form))))
+            self.leaves.append((f"{path} (the text without its numbers)", shorten(repr(form))))
             self.leaves += [(f"{path} (number {i + 1} of the text)", f"{NUMBER}text") for i in range(len(found))]
             self.numbers += found
 
     def _array(self, path: str, value: np.ndarray) -> None:
-        kind, flat = kind_of(value), np.asarray(value).ravel()
+        kind, flat = name_type(value), np.asarray(value).ravel()
         name = "" if type(value) is np.ndarray else f"{kind} of "
         self.leaves.append((path, f"{NUMBER}{name}{value.dtype} {list(value.shape)}"))
         if value.dtype.kind == "f":
@@ -124,7 +131,7 @@ class _Walk:
         self.numbers += flat.tolist()
 
     def _number(self, path: str, value: object) -> None:
-        kind = kind_of(value)
+        kind = name_type(value)
         exact = int(value) if isinstance(value, (bool, int, np.integer, np.bool_)) else value
         tiny = isinstance(exact, Decimal) and exact.is_finite() and int(exact.as_tuple().exponent) < _SMALLEST
         try:
@@ -132,8 +139,8 @@ class _Walk:
         except (OverflowError, ValueError, TypeError):  # a signalling NaN, a huge integer or fraction
             number = math.nan
         if not math.isfinite(number):
-            text = hex(exact) if isinstance(exact, int) else plain(str(value))  # large integers have no decimal text
-            self.leaves.append((path, f"{kind} {cut(text)}"))
+            text = hex(exact) if isinstance(exact, int) else strip_addresses(str(value))  # large integers have no decimal text
+            self.leaves.append((path, f"{kind} {shorten(text)}"))
             return
         self.leaves.append((path, NUMBER + kind))
         self.numbers.append(exact if isinstance(exact, int) else number)
@@ -158,7 +165,7 @@ def _plain_array(value: np.ndarray) -> bool:
     return value.dtype.itemsize < 8 or not bool(((value > _EXACT) | (value < -_EXACT)).any())
 
 
-def number_paths(shape: Shape) -> list[str]:
+def list_number_paths(shape: Shape) -> list[str]:
     """The path of every number of a shape, in order."""
     paths: list[str] = []
     for path, word in shape:
@@ -170,10 +177,10 @@ def number_paths(shape: Shape) -> list[str]:
     return paths
 
 
-def describe(output: Outcome) -> str:
+def describe(output: Output) -> str:
     """An output in a few words; numbers that are not given are called by their type.
 
-    >>> describe(outcome(3)), describe(failure(ValueError("seven"))), describe(outcome([None, 0.5]))
+    >>> describe(read_output(3)), describe(read_exception(ValueError("seven"))), describe(read_output([None, 0.5]))
     ('3', "ValueError with the text 'seven'", 'list of 2 ([0]: None, [1]: 0.5)')
     """
     shape, numbers = output
@@ -181,10 +188,10 @@ def describe(output: Outcome) -> str:
         return _short(f"{shape[0][1]} with the text {_short(shape[1][1])}")
     place, shown = 0, []
     for path, word in shape:
-        many = len(number_paths(((path, word),)))
+        many = len(list_number_paths(((path, word),)))
         here = numbers[place : place + many]
         text = word.removeprefix(NUMBER)
-        if not said_beside(path) or word == _MINUS_ZERO:
+        if not is_annotation(path) or word == _MINUS_ZERO:
             shown.append(
                 (path, text if not here or many > _FEW else f"{text} {list(here)}" if word.endswith("]") else repr(here[0]))
             )

@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 
 import discreet as dp
 from discreet.auditor.sampling import features
-from discreet.auditor.sampling.features import Table
-from discreet.auditor.sampling.order import change, echo, trend
-from discreet.auditor.sampling.outputs import failure, outcome
-from discreet.auditor.sampling.state import _drift
+from discreet.auditor.sampling.features import Sample
+from discreet.auditor.sampling.outputs import read_exception, read_output
+from discreet.auditor.sampling.state import bound_autocorrelation, bound_change_point, bound_trend, find_dependence
 
 _random = np.random.default_rng()
 
@@ -30,7 +29,7 @@ def _holds(bounds: list[float]) -> None:
 @pytest.mark.parametrize("size", [2, 4, 6])
 def test_the_chance_of_a_trend_is_bounded_in_every_case(size: int) -> None:
     for kinds in itertools.combinations_with_replacement(range(4), size):
-        _holds([trend(np.array(order)) for order in itertools.permutations(kinds)])
+        _holds([bound_trend(np.array(order)) for order in itertools.permutations(kinds)])
 
 
 @pytest.mark.parametrize("size", range(2, 12))
@@ -38,16 +37,16 @@ def test_the_chance_of_an_echo_and_of_a_change_is_bounded_in_every_case(size: in
     for ones in range(1, size):
         rows = [np.isin(np.arange(size), places) for places in itertools.combinations(range(size), ones)]
         for lag in (1, 2, 3):
-            _holds([echo(row, lag) for row in rows])
-        _holds([change(row.astype(np.int64)) for row in rows])
+            _holds([bound_autocorrelation(row, lag) for row in rows])
+        _holds([bound_change_point(row.astype(np.int64)) for row in rows])
 
 
 def test_what_is_strong_is_seen() -> None:
     late = np.arange(1_000) > 600
-    assert trend((late & (_random.random(1_000) < 0.9)).astype(np.int64)) < -100
-    assert echo(np.arange(1_000) % 2 == 0, 1) < -100
-    assert echo(np.arange(1_000) % 6 < 3, 3) < -100
-    assert change(np.array([0] * 990 + [1] * 10)) < -40
+    assert bound_trend((late & (_random.random(1_000) < 0.9)).astype(np.int64)) < -100
+    assert bound_autocorrelation(np.arange(1_000) % 2 == 0, 1) < -100
+    assert bound_autocorrelation(np.arange(1_000) % 6 < 3, 3) < -100
+    assert bound_change_point(np.array([0] * 990 + [1] * 10)) < -40
 
 
 _numbers = st.floats(-10, 10)
@@ -67,15 +66,15 @@ _outputs = st.one_of(
 def test_a_column_says_the_same_however_the_draws_came(outputs: list[object], cuts: set[int]) -> None:
     """Every entry is a function of its own output: not of when that output, or another like it, was seen first."""
     pieces = [0, *sorted(cut for cut in cuts if cut < len(outputs)), len(outputs)]
-    tables = Table(), Table()
-    for table, ends in zip(tables, ([0, len(outputs)], pieces), strict=True):
+    samples = Sample(), Sample()
+    for sample, ends in zip(samples, ([0, len(outputs)], pieces), strict=True):
         for start, end in itertools.pairwise(ends):
-            some = [failure(o) if isinstance(o, ValueError) else outcome(o) for o in outputs[start:end]]
-            table.add(some, [True] * len(some))
-    assert tables[0].numbers.keys() == tables[1].numbers.keys()
-    for name, column in tables[0].numbers.items():
-        np.testing.assert_array_equal(column, tables[1].numbers[name], name)
-    assert not tables[1].partial
+            some = [read_exception(o) if isinstance(o, ValueError) else read_output(o) for o in outputs[start:end]]
+            sample.add(some, [True] * len(some))
+    assert samples[0].numbers.keys() == samples[1].numbers.keys()
+    for name, column in samples[0].numbers.items():
+        np.testing.assert_array_equal(column, samples[1].numbers[name], name)
+    assert not samples[1].incomplete
 
 
 def _fails() -> object:
@@ -104,23 +103,25 @@ RARE: dict[str, Callable[[], object]] = {
 @pytest.mark.parametrize("usual", USUAL)
 def test_rare_outputs_are_no_state(usual: str, rare: str, rate: float) -> None:
     """As an audit batches its draws; a function without state is called one that has it with probability at most 1e-7."""
-    table, size = Table(), 100
-    while table.size < 3_000:
+    sample, size = Sample(), 100
+    while sample.size < 3_000:
         values = [RARE[rare]() if _random.random() < rate else USUAL[usual]() for _ in range(size)]
-        table.add([failure(v) if isinstance(v, ValueError) else outcome(v) for v in values], list(_random.random(size) < 0.5))
-        table.choose()
-        size = max(50, int(0.15 * table.size))
-    assert _drift(table) == ""
+        sample.add(
+            [read_exception(v) if isinstance(v, ValueError) else read_output(v) for v in values], list(_random.random(size) < 0.5)
+        )
+        sample.choose()
+        size = max(50, int(0.15 * sample.size))
+    assert find_dependence(sample) == ""
 
 
 def test_wide_outputs_that_cannot_all_be_kept_are_no_state(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(features, "_KEPT", 20_000)
-    table = Table()
+    sample = Sample()
     for _ in range(10):
-        table.add([outcome(_random.normal(size=200)) for _ in range(100)], list(_random.random(100) < 0.5))
-        table.choose()
-    assert table.partial
-    assert _drift(table) == ""
+        sample.add([read_output(_random.normal(size=200)) for _ in range(100)], list(_random.random(100) < 0.5))
+        sample.choose()
+    assert sample.incomplete
+    assert find_dependence(sample) == ""
 
 
 def test_a_rare_leak_is_called_a_leak() -> None:

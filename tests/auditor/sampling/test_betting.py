@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from auditor.correct import CORRECT
+from support.correct import CORRECT
 
 import discreet as dp
-from discreet.auditor.sampling.betting import gains
-from discreet.auditor.sampling.features import Table
-from discreet.auditor.sampling.learning import Guesses
-from discreet.auditor.sampling.outputs import outcome
+from discreet.auditor.sampling.betting import log_growth
+from discreet.auditor.sampling.features import Sample
+from discreet.auditor.sampling.learning import Learner
+from discreet.auditor.sampling.outputs import read_output
 
 
 @pytest.mark.parametrize("name", CORRECT)
@@ -46,7 +46,7 @@ def test_no_bet_is_favourable_while_the_claim_holds(epsilon: float, delta: float
             for cell in range(4):
                 seen = np.zeros((2, 4))
                 seen[side, cell] = 1
-                gain = gains(chance, past, seen, np.array([epsilon]), np.array([delta]))
+                gain = log_growth(chance, past, seen, np.array([epsilon]), np.array([delta]))
                 expected += 0.5 * law[cell] * float(np.exp(gain[0]))
         assert expected <= 1 + 1e-9
 
@@ -66,16 +66,16 @@ def test_nobody_hopes_where_there_is_nothing_to_learn() -> None:
     """Four hundred outputs that do not depend on the side: what a guess earns on draws that it was not learned from is above
     log(1e8) with probability at most 1e-8, and there are below fifty guesses. On its own draws one of them earns hundreds."""
     generator = np.random.default_rng()
-    table, guesses = Table(), Guesses()
-    table.add([outcome(int(x)) for x in generator.integers(400, size=4_000)], list(generator.random(4_000) < 0.5))
-    guesses.learn(table)
-    tallies = guesses.tally(table)
-    assert 5 < len(tallies) < 50
-    assert {"smooth", "bold", "shy"} == {name.split()[-1] for name in tallies}
-    for _, one, two in tallies.values():
+    sample, learner = Sample(), Learner()
+    sample.add([read_output(int(x)) for x in generator.integers(400, size=4_000)], list(generator.random(4_000) < 0.5))
+    learner.learn(sample)
+    tried = learner.try_out(sample)
+    assert 5 < len(tried) < 50
+    assert {"smooth", "mean", "shrunk"} == {name.split()[-1] for name in tried}
+    for _, one, two in tried.values():
         for trial in (one, two):
-            assert gains(*trial, np.zeros(1), np.zeros(1))[0] < np.log(1e8)
-    assert max(gains(*now, np.zeros(1), np.zeros(1))[0] for now, _, _ in tallies.values()) > np.log(1e8)
+            assert log_growth(*trial, np.zeros(1), np.zeros(1))[0] < np.log(1e8)
+    assert max(log_growth(*now, np.zeros(1), np.zeros(1))[0] for now, _, _ in tried.values()) > np.log(1e8)
 
 
 def test_the_certificate_is_tight() -> None:

@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 import pytest
-from auditor.broken import BROKEN, laplace
+from support.broken import BROKEN, laplace
 
 import discreet as dp
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from auditor.broken import laplace
-from auditor.clock import Clock
+from support.broken import laplace
+from support.clock import Clock
 
 import discreet as dp
 

@@ -18,10 +18,10 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from auditor.broken import laplace
+from support.broken import laplace
 
 import discreet as dp
-from discreet.auditor.sampling.outputs import describe, outcome
+from discreet.auditor.sampling.outputs import describe, read_output
 
 _random = np.random.default_rng()
 _release = dp.Laplace(sensitivity=1, epsilon=1).release
@@ -176,7 +176,7 @@ def test_objects_that_contain_themselves() -> None:
     one, other = Table(1), Table(2)
     for table in (one, other):
         vars(table).update(left=one, right=other, both=[one, other])
-    assert len(outcome(one)[0]) < 100
+    assert len(read_output(one)[0]) < 100
 
 
 @pytest.mark.parametrize(
@@ -192,4 +192,4 @@ def test_objects_that_contain_themselves() -> None:
     ids=["zero", "array", "list", "text", "control", "object"],
 )
 def test_outputs_in_words(value: Any, words: str) -> None:
-    assert describe(outcome(value)) == words
+    assert describe(read_output(value)) == words

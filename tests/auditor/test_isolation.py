@@ -14,16 +14,16 @@ import numpy as np
 import pytest
 
 import discreet as dp
-from discreet.auditor.cases import listed
+from discreet.auditor.cases import read_pairs
 from discreet.auditor.examine import examine
-from discreet.auditor.isolation import muted
+from discreet.auditor.isolation import mute
 
 _release = dp.Laplace(sensitivity=1, epsilon=1).release
 
 FORKS = """
 import os, sys
 import discreet as dp
-from discreet.auditor.cases import listed
+from discreet.auditor.cases import read_pairs
 from discreet.auditor.examine import examine
 
 def forks(rows):
@@ -32,7 +32,7 @@ def forks(rows):
     return dp.Laplace(sensitivity=1, epsilon=1).release(len(rows))
 
 dp.audit(forks, [1, 2], [1], epsilon=1, draws=3)
-examine(forks, listed([([1, 2], [1])]), epsilon=1, draws=3)
+examine(forks, read_pairs([([1, 2], [1])]), epsilon=1, draws=3)
 print("over")
 """
 
@@ -54,7 +54,7 @@ def test_what_is_written_to_descriptors_is_swallowed(capfd: pytest.CaptureFixtur
         return _release(len(rows))
 
     assert not dp.audit(loud, [1, 2], [1], epsilon=1, draws=50, error=1e-6).violated
-    assert not examine(loud, listed([([1, 2], [1])]), epsilon=1, draws=50, error=1e-6).violated
+    assert not examine(loud, read_pairs([([1, 2], [1])]), epsilon=1, draws=50, error=1e-6).violated
     os.write(1, b"heard")
     assert capfd.readouterr() == ("heard", "")
 
@@ -63,12 +63,12 @@ def test_descriptors_come_back_whoever_leaves_last(capfd: pytest.CaptureFixture[
     entered, leave = threading.Event(), threading.Event()
 
     def other() -> None:
-        with muted():
+        with mute():
             entered.set()
             leave.wait(600)
 
     thread = threading.Thread(target=other)
-    with muted():
+    with mute():
         thread.start()
         entered.wait(600)
     leave.set()
@@ -100,7 +100,7 @@ def test_a_hand_stops_an_audit_and_what_is_known_is_returned() -> None:
 
 @pytest.mark.parametrize("after", [1, 100])
 def test_a_hand_stops_replays_and_samples(after: int) -> None:
-    report = examine(pressed(after), listed([([1, 2], [1]), ([1], [])]), epsilon=1, error=1e-6)
+    report = examine(pressed(after), read_pairs([([1, 2], [1]), ([1], [])]), epsilon=1, error=1e-6)
     assert (report.outcome, report.stopped) == ("stopped", True)
     assert report.draws <= after
     assert "stopped by hand" in report.verdict
@@ -116,7 +116,7 @@ def test_whatever_the_function_raises_is_its_output(raised: type[BaseException])
     finding = dp.audit(fails, [1, 2], [1], epsilon=1, draws=1_000, error=1e-6)
     assert finding.violated
     assert raised.__name__ in finding.event
-    report = examine(fails, listed([([1, 2], [1])]), epsilon=1, draws=5_000, error=1e-6)
+    report = examine(fails, read_pairs([([1, 2], [1])]), epsilon=1, draws=5_000, error=1e-6)
     assert (report.outcome, report.stopped) == ("violated", False)
 
 

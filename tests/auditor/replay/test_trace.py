@@ -11,14 +11,16 @@ from typing import Any
 from unittest.mock import patch
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 
 import discreet as dp
 from discreet.auditor.replay.compare import replay
-from discreet.auditor.replay.trace import Committed, Let, Opened, Reserved, watch
+from discreet.auditor.replay.trace import Committed, Opened, Released, Reserved, _find_shape, watch
 from discreet.errors import ValueRefused
 from discreet.ledger import ledger as ledgers
+from discreet.mechanisms.histograms import Histograms
 
 
 def laplace() -> dp.Laplace:
@@ -43,7 +45,7 @@ def asking(rows: list[int]) -> object:
 
 def test_all_steps_of_a_curator_are_written_down_in_order() -> None:
     trace = watch(asking, [1, 2])
-    assert [type(step) for step in trace.steps] == [Opened, Reserved, Let, Committed]
+    assert [type(step) for step in trace.steps] == [Opened, Reserved, Released, Committed]
     assert trace.steps[1].privacy.epsilon() == 1  # type: ignore[union-attr]
     assert sum(trace.steps[2].release.value) == 2  # type: ignore[union-attr]
     assert trace.raised is None
@@ -65,7 +67,7 @@ def test_what_a_run_says_and_raises_goes_no_further(capsys: pytest.CaptureFixtur
         raise KeyError(rows[0])
 
     trace = watch(loud, [7])
-    assert trace.said == ("hello\n", "UserWarning: careful")
+    assert trace.printed == ("hello\n", "UserWarning: careful")
     assert trace.raised == "KeyError: 7"
     assert capsys.readouterr().out == ""
 
@@ -105,3 +107,19 @@ def test_recording_stays_in_its_thread_and_ends_with_the_run() -> None:
 def test_a_replay_inside_a_replay() -> None:
     inner = lambda rows: replay(lambda r: laplace().release(sum(r)), rows, []).violated  # noqa: E731
     assert replay(inner, [0], [5]).differences[0].kind == "returned"
+
+
+def test_shapes() -> None:
+    none = np.zeros(0, dtype=np.int64)
+    assert [_find_shape(value) for value in (1, 2.5, "text", [], [1, 2], [[1, 2]], np.zeros((2, 0)), pd.Series([1, 2]))] == [
+        (),
+        (),
+        (),
+        (0,),
+        (2,),
+        (1, 2),
+        (2, 0),
+        (2,),
+    ]
+    assert _find_shape(Histograms(2, 3, none, none, none)) == (2, 3)
+    assert _find_shape({"a": 1}) is None

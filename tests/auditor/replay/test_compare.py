@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import itertools
+import math
 import warnings
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import discreet as dp
-from discreet.auditor.replay.compare import replay
+from discreet.auditor.replay.compare import are_equal, replay
 from discreet.mechanisms.quantile import Quantile
 
 Run = Callable[[list[Any]], object]
@@ -203,3 +205,68 @@ def test_a_function_with_other_noise_is_not_judged() -> None:
     assert not found.violated
     assert not found.steady
     assert "cannot be replayed" in str(found)
+
+
+class Held:
+    def __init__(self, value: object) -> None:
+        self.value = value
+
+
+class Slotted:
+    __slots__ = ("value",)
+
+    def __init__(self, value: object) -> None:
+        self.value = value
+
+
+def ring(value: object) -> Held:
+    one, other = Held(value), Held(None)
+    one.next = other.next = other.last = one  # type: ignore[attr-defined]
+    one.last = other  # type: ignore[attr-defined]
+    return one
+
+
+SAME: list[tuple[Any, Any]] = [
+    (math.nan, float("nan")),
+    ({"a": [1, (2.0, None)]}, {"a": [1, (2.0, None)]}),
+    (np.array([1.0, math.nan]), np.array([1.0, math.nan])),
+    (dp.Laplace(sensitivity=1, epsilon=1), dp.Laplace(sensitivity=1, scale=1)),
+    (pd.DataFrame({"x": [1.0, None]}), pd.DataFrame({"x": [1.0, None]})),
+    (object(), object()),
+    ({1, 2}, {2, 1}),
+    (Held([1, math.nan]), Held([1, math.nan])),
+    (Slotted(1), Slotted(1)),
+    (ring(1), ring(1)),
+    (ValueError("x"), ValueError("x")),
+]
+OTHER: list[tuple[Any, Any]] = [
+    (1, 1.0),
+    (1, True),
+    (0.0, -0.0),
+    ([1], (1,)),
+    ([1], [1, 1]),
+    ({"a": 1, "b": 2}, {"b": 2, "a": 1}),
+    (np.array([1]), np.array([1.0])),
+    (np.array([[1]]), np.array([1])),
+    (dp.Laplace(sensitivity=1, epsilon=1), dp.Laplace(sensitivity=1.0, epsilon=1)),
+    (dp.NoisyMax(sensitivity=1, epsilon=1), dp.Exponential(sensitivity=1, epsilon=1)),
+    (pd.DataFrame({"x": [1]}), pd.DataFrame({"x": [2]})),
+    ("a", "b"),
+    ({1}, {2}),
+    (Held(1), Held(2)),
+    (Held([Held(1)]), Held([Held(2)])),
+    (Slotted(1), Slotted(1.0)),
+    (ring(1), ring(2)),
+    (ValueError("x"), ValueError("y")),
+]
+
+
+@pytest.mark.parametrize("i", range(len(SAME)))
+def test_equal(i: int) -> None:
+    assert are_equal(*SAME[i])
+
+
+@pytest.mark.parametrize("i", range(len(OTHER)))
+def test_not_equal(i: int) -> None:
+    assert not are_equal(*OTHER[i])
+    assert not are_equal([OTHER[i][0]], [OTHER[i][1]])

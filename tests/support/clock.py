@@ -8,7 +8,6 @@ import time
 import pytest
 
 from discreet.auditor import audit, examine
-from discreet.auditor.replay import replays
 from discreet.auditor.sampling import memory, runs
 
 
@@ -28,6 +27,6 @@ class Clock:
         time.sleep(0.001)
 
     def install(self, monkeypatch: pytest.MonkeyPatch) -> Clock:
-        for module in (sys.modules[audit.__module__], examine, memory, replays, runs):
+        for module in (sys.modules[audit.__module__], examine, memory, runs):
             monkeypatch.setattr(module, "time", self)
         return self

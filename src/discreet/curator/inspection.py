@@ -24,13 +24,14 @@ from typing import NoReturn
 
 from discreet.curator.answer import Answer
 from discreet.curator.answer import Column as Output
-from discreet.engine.duckdb.engine import DuckDBEngine, groups_of
+from discreet.engine.base import groups_of
+from discreet.engine.sql.engine import DuckDBEngine
 from discreet.errors import DiscreetError
 from discreet.mechanisms.secret import opened
 from discreet.plan.display import clean, label, text_table
 from discreet.plan.expressions import Value
-from discreet.plan.parts import Share
-from discreet.plan.price import price
+from discreet.plan.plan import price
+from discreet.plan.release import Share
 from discreet.plan.sql import parse_query
 from discreet.schema.columns import Category, Column, Date, Integer, Kind, Number, Text
 from discreet.schema.table import Schema

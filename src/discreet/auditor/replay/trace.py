@@ -25,8 +25,7 @@ import numpy as np
 from discreet.auditor.isolation import Interrupted, TimedOut, call, mute
 from discreet.auditor.texts import exception_text, strip_addresses
 from discreet.ledger import ledger as ledgers
-from discreet.ledger.chain import Chain, opening
-from discreet.ledger.entry import Facts
+from discreet.ledger.chain import Chain, Facts, opening
 from discreet.mechanisms import RandomizedResponse
 from discreet.mechanisms.histograms import Histograms
 from discreet.mechanisms.recording import Release, recorded, recorder

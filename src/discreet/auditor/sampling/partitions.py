@@ -160,7 +160,9 @@ def _log_evidence(counts: Floats) -> Floats:
 def _log_gamma(x: Floats) -> Floats:
     """Stirling's series, after a shift by 8: good to 1e-10."""
     y = x + 8
-    series = (y - 0.5) * np.log(y) - y + 0.5 * np.log(2 * np.pi) + 1 / (12 * y) - 1 / (360 * y**3) + 1 / (1260 * y**5)
+    inverse = 1 / y
+    square = inverse * inverse
+    series = (y - 0.5) * np.log(y) - y + 0.5 * np.log(2 * np.pi) + inverse * (1 / 12 - square * (1 / 360 - square / 1260))
     return np.asarray(series - np.log(x * (x + 1) * (x + 2) * (x + 3) * (x + 4) * (x + 5) * (x + 6) * (x + 7)))
 
 

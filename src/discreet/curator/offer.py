@@ -9,8 +9,7 @@ from fractions import Fraction
 from discreet.plan.expressions import Column
 from discreet.plan.plan import Plan
 from discreet.plan.preview import Preview, preview_lines
-from discreet.plan.release import described
-from discreet.plan.statistics import ROWS, Measure
+from discreet.plan.statistics import ROWS, Sums
 from discreet.plan.terms import Priced
 from discreet.privacy import Privacy
 from discreet.privacy.account import Account
@@ -32,7 +31,7 @@ def offer(priced: Priced, account: Account, before: str = "") -> Preview:
         cost=priced.asked if costs else "nothing",
         groups=None if None in sizes else sum(size or 0 for size in sizes),
         lines=lines,
-        parts=tuple(described(part) for plan in plans for part in plan.parts),
+        parts=tuple(release.description for plan in plans for release in plan.releases),
         halve=_halve(account, priced.amount) if costs else "",
         fits="" if total is None else _fits(account, total),
         remarks=(*([before] if before else []), *_advice(plans), f"Budget: {account.brief}."),
@@ -42,7 +41,8 @@ def offer(priced: Priced, account: Account, before: str = "") -> Preview:
 def _advice(plans: Sequence[Plan]) -> Iterator[str]:
     """A share that a declaration would save: a column that can be missing needs a count of its own."""
     for plan in plans:
-        counted = [part.statistic for part in plan.parts if isinstance(part.statistic, Measure)]
+        statistics = [release.statistic for release in plan.releases]
+        counted = [measure for one in statistics if isinstance(one, Sums) for measure in one.of]
         apart = [str(m.of) for m in counted if m.what == "present" and isinstance(m.of, Column)]
         if apart and ROWS in counted:
             yield f"{', '.join(apart)} may be missing and has a count of its own; declare missing= to save its share."

@@ -13,7 +13,6 @@ from discreet.errors import ParameterError
 from discreet.exact import positive
 from discreet.plan.plan import Plan
 from discreet.plan.preview import preview_lines
-from discreet.plan.query import Mean, Variance
 
 __all__ = ["Accuracy", "cost_for"]
 
@@ -67,7 +66,7 @@ def _wanted(accuracy: Accuracy, plans: Sequence[Plan]) -> dict[str, Fraction]:
                     f"The error of {output.name} is a number of rows, not a half-width; give accuracy= for other outputs, "
                     "as {name: half-width}, and a cost for this one."
                 )
-            if isinstance(output.aggregate, (Mean, Variance)) and plan.schema.unit.size is None:
+            if output.aggregate.depends_on_size and plan.schema.unit.size is None:
                 raise ParameterError(
                     f"The error of {output.name} depends on how many rows there are, which is private; declare a rough size "
                     "that is public (unit=rows(size=10_000)), or ask with a cost."

@@ -12,7 +12,7 @@ import pytest
 from pyarrow import parquet
 
 from discreet.cli.hospital import CONFIGURATION, PATIENTS, build, visits
-from discreet.curator.opening import open as open_curator
+from discreet.curator.configuration import open as open_curator
 
 Run = Callable[..., int]
 

@@ -15,8 +15,9 @@ from curator.hospital import COLUMNS, table
 
 import discreet as dp
 from discreet.curator.releases import answer_of, noisy
-from discreet.engine.duckdb.engine import DuckDBEngine, groups_of
-from discreet.engine.duckdb.sources import open_source
+from discreet.engine.base import groups_of
+from discreet.engine.sources.source import open_source
+from discreet.engine.sql.engine import DuckDBEngine
 from discreet.plan.plan import price
 from discreet.plan.release import Share
 from discreet.plan.sql import parse_query

@@ -14,8 +14,8 @@ import pytest
 from flint import acb, arb, ctx
 from privacy.reference_curves import real
 
-from discreet.privacy.contour import decay
-from discreet.privacy.lattice import convolve
+from discreet.privacy.accountant.contour import decay
+from discreet.privacy.accountant.lattice import convolve
 from discreet.privacy.losses import (
     BoundedRange,
     Box,
@@ -27,7 +27,8 @@ from discreet.privacy.losses import (
     Response,
     SampledGaussian,
 )
-from discreet.privacy.losses.base import UNIT, Atoms
+from discreet.privacy.losses.atoms import Atoms
+from discreet.privacy.losses.base import UNIT
 
 F = Fraction
 BITS = 192

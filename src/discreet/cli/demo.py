@@ -38,8 +38,8 @@ def run(
 
         run_lectures()
         return
+    from discreet.canvas import check_ending
     from discreet.cli.files import checked_place
-    from discreet.privacy.canvas import check_ending
 
     checked_place(check_ending(output))
     with _own_folder() as folder:
@@ -100,7 +100,7 @@ def _ask(text: str, sql: str, epsilon: str) -> None:
 
 def _short(answer: Answer) -> str:
     """The table and what is left; how the noise was made is said by the preview."""
-    from discreet.curator.cells import left_of
+    from discreet.curator.rendering import left_of
 
     table = str(answer).split("\n\n")[0]
     return f"{table}\n{left_of(answer)}"

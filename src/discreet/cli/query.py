@@ -74,7 +74,7 @@ def run(
     except KeyboardInterrupt:
         typer.echo("Interrupted. If it was being counted, the question is paid for: discreet budget --history says so.", err=True)
         raise typer.Exit(INTERRUPTED) from None
-    from discreet.curator.cells import left_of
+    from discreet.curator.rendering import left_of
 
     files: list[tuple[Output, list[Answer]]] = [(place, answers)]
     if apart:

@@ -6,20 +6,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+from discreet.arrays import Number
 from discreet.calls import called_as
 from discreet.curator.answer import Answer
 from discreet.errors import ParameterError
 from discreet.exact import whole
-from discreet.mechanisms.values import Number
-from discreet.plan.accuracy import Accuracy
 from discreet.plan.aggregates import Asked, Best
+from discreet.plan.cost import Accuracy, Terms
 from discreet.plan.expressions import Call, Expression, Literal, Value, columns_of, conjuncts
 from discreet.plan.expressions.facts import facts_of_column
 from discreet.plan.expressions.values import check_candidate, check_words, plain_values, words_of
 from discreet.plan.preview import Preview
 from discreet.plan.query import Key, Order, Output, Query
 from discreet.plan.sql import parse_expression
-from discreet.plan.terms import Terms
 from discreet.schema.table import Schema
 
 __all__ = ["Question"]

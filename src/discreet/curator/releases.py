@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 
+from discreet.arrays import Reals
 from discreet.curator.answer import Answer, Column
-from discreet.engine.counting import Groups
-from discreet.engine.duckdb.engine import Found
+from discreet.engine.base import Found, Groups
 from discreet.plan.aggregates.base import Estimate
 from discreet.plan.expressions import Value
 from discreet.plan.plan import Plan
-from discreet.plan.release import Reals, Release, Released
+from discreet.plan.release import Release, Released
 
 __all__ = ["answer_of", "let_out"]
 

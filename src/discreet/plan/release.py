@@ -23,13 +23,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arrays import Number, Reals
 from discreet.errors import ParameterError
 from discreet.exact import root
 from discreet.mechanisms import Exponential, Gaussian, Laplace, PermuteAndFlip, Threshold
 from discreet.mechanisms.quantile import Quantile
 from discreet.mechanisms.secret import Secret
 from discreet.mechanisms.selection import Selection
-from discreet.mechanisms.values import Number
 from discreet.plan.statistics import Frame, Histogram, KeyCounts, Persons, Statistic, Sums
 from discreet.privacy import Privacy
 from discreet.schema.units import Unit
@@ -41,7 +41,6 @@ __all__ = [
     "Need",
     "OpenKeys",
     "Ranked",
-    "Reals",
     "Release",
     "Released",
     "Share",
@@ -50,7 +49,6 @@ __all__ = [
 ]
 
 Mechanism = Laplace | Gaussian | Selection | Quantile | Threshold
-Reals = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

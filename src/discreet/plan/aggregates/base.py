@@ -13,11 +13,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
+from discreet.arrays import Reals
 from discreet.errors import ParameterError
 from discreet.plan.expressions import Call, Expression, Literal, Value
 from discreet.plan.expressions.evaluate import infer, listing
 from discreet.plan.expressions.facts import Facts
-from discreet.plan.release import Need, Reals, Release, Released
+from discreet.plan.release import Need, Release, Released
 from discreet.schema.units import Unit
 
 __all__ = ["Aggregate", "Context", "Estimate", "Expected", "OfExpression", "OfNumbers", "Spelling", "Typical", "name_from"]

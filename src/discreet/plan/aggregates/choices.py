@@ -13,6 +13,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from discreet.arrays import Reals
 from discreet.errors import ParameterError
 from discreet.exact import probability
 from discreet.mechanisms.quantile import Quantile as QuantileMechanism
@@ -22,7 +23,7 @@ from discreet.plan.expressions import Expression, Literal, Value, columns_of, su
 from discreet.plan.expressions.evaluate import infer, listing
 from discreet.plan.expressions.facts import Facts
 from discreet.plan.expressions.values import kind_of
-from discreet.plan.release import Largest, Need, Ranked, Reals, Release, Released
+from discreet.plan.release import Largest, Need, Ranked, Release, Released
 from discreet.plan.statistics import HALVES, MOST_CELLS, MOST_WORK, Axis, Histogram, Sums, measure_value
 from discreet.schema.units import Unit
 

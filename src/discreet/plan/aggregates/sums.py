@@ -21,12 +21,13 @@ from fractions import Fraction
 
 import numpy as np
 
+from discreet.arrays import Reals
 from discreet.errors import ParameterError
 from discreet.plan.aggregates.base import Aggregate, Context, Estimate, Expected, OfNumbers, Spelling, Typical
 from discreet.plan.expressions import Call, Expression, Literal
 from discreet.plan.expressions.evaluate import infer
 from discreet.plan.expressions.facts import Facts
-from discreet.plan.release import Additive, Reals, Release, Released, Spread, outside
+from discreet.plan.release import Additive, Release, Released, Spread, outside
 from discreet.plan.statistics import ROWS, Measure, Persons, Sums, measure_presence, measure_value
 from discreet.schema.units import Rows, Unit
 

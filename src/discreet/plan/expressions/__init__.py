@@ -1,7 +1,7 @@
 """Scalar expressions over one row, as frozen values.
 
-Three nodes are enough: a column, a literal, and a call of an operation of ``evaluate.OPERATIONS``. Nothing here can read data or
-run code that a user wrote. ``str()`` is canonical: two expressions mean the same if their texts are the same.
+Three nodes are enough: a column, a literal, and a call of an operation of ``evaluate.OPERATIONS``. Nothing here can read data
+or run code that a user wrote. ``str()`` is canonical: two expressions mean the same if their texts are the same.
 
 >>> str(Call("<", (Column("age"), Literal(18))))
 '(age < 18)'

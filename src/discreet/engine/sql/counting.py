@@ -1,0 +1,300 @@
+"""A plan as SQL statements: sums, presences, histograms and keys, in as few scans as there are kinds of bounding.
+
+Texts are short, because the proofs are about them.
+
+**Rows.** Sum by key, then look the keys up: nobody adds to more than one group.
+
+**Persons, sums** (``weighted``). Per person and group: c rows, and the sums s of what they add. The rows of a cell get the weight
+w = min(1, r / c) f, with f = min(1, C / norm) and norm that of the person's min(c, r) over all groups: L2 against r sqrt(m),
+or L1 against r m. So weighted counts have norm at most C, and |w s| <= b w c in every group. In doubles w has a relative error
+below 2^-49; it is lowered by 2^-40 wherever it is not 1, and products are cut off towards zero, so the bound holds in whole
+numbers. Cells with w = 1 are summed exactly, and no order of rows changes anything.
+
+**Persons, presence** (``chosen``): of a person's groups the m with the smallest keyed hash. The hash is followed by the number
+of the group, so there are no ties and never m + 1.
+
+**Persons, histograms**: in the chosen groups, with rows that weigh floor(2^12 r / c) where c > r, else 2^12.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from hashlib import sha256
+
+from discreet.engine.base import Groups
+from discreet.engine.sql.dialect import Dialect
+from discreet.engine.sql.statement import Raw, Statement
+from discreet.plan.expressions.evaluate import infer
+from discreet.plan.plan import Plan
+from discreet.plan.statistics import CELL_BITS, ROWS, Axis, Histogram, Measure
+from discreet.schema.units import Person
+
+__all__ = ["Counting"]
+
+
+@dataclass(frozen=True)
+class Counting:
+    """Writes the statements of one plan. ``salt`` decides which of a person's groups count where not all can."""
+
+    plan: Plan
+    raw: Raw
+    dialect: Dialect
+    salt: str
+
+    def sums(self, measures: Sequence[tuple[Measure, int]], groups: Groups) -> Statement:
+        """i and s0, s1 ...: the measures of every group that has any, each in its 2^-bits units."""
+        new = self._statement()
+        added = {f"m{j}": new.added(measure) for j, (measure, _) in enumerate(measures) if measure != ROWS}
+        totals = [_total(measure, j) for j, (measure, _) in enumerate(measures)]
+        with_keys = self._with(new, added, groups)
+        if not isinstance(self.plan.schema.unit, Person):
+            new.text = f"{with_keys}\n{summed(totals, len(groups.listed))}"
+            return new
+        unit, factor = self.plan.schema.unit, self._factor(groups)
+        cells = "".join(f", {sql} AS s{j}" for j, sql in enumerate(totals) if sql != "count(*)")
+        text = f"{with_keys},\n{self._cells(groups, f'count(*) AS c{cells}')}"
+        if factor:
+            text += f",\n{heavy(unit.rows, self._most(groups), self.plan.norm)}"
+        each = ", ".join(
+            contribution(
+                f"s{j}" if m != ROWS else "c",
+                unit.rows,
+                bits,
+                factor=factor,
+                wide=unit.rows * m.bound << bits >= 2**62,
+                dialect=self.dialect,
+            )
+            + f" AS s{j}"
+            for j, (m, bits) in enumerate(measures)
+        )
+        join = " LEFT JOIN heavy ON cells.person = heavy.person" if factor else ""
+        new.text = f"{text}\nSELECT i, {each} FROM cells{join} GROUP BY i"
+        return new
+
+    def quick_sums(self, measures: Sequence[Measure], groups: Groups) -> Statement:
+        """The same for rows, with sums in doubles, and n: rows. Exact where n times a measure's bound is at most 2^53, since no
+        partial sum in any order leaves the whole numbers that doubles hold."""
+        new = self._statement()
+        added = {
+            f"m{j}": new.added_in_doubles(measure) if measure.what == "value" else new.added(measure)
+            for j, measure in enumerate(measures)
+            if measure != ROWS
+        }
+        totals = [*(_total(measure, j) for j, measure in enumerate(measures)), "count(*)"]
+        new.text = f"{self._with(new, added, groups)}\n{summed(totals, len(groups.listed))}"
+        return new
+
+    def persons(self, groups: Groups) -> Statement:
+        """i and s0: the distinct persons of every group, each in as many groups as the unit allows."""
+        new = self._statement()
+        text = f"{self._with(new, {}, groups)},\n{self._cells(groups, self._number(new, groups, 'count(*) AS c'))}"
+        kept, choice = self._kept(groups)
+        new.text = f"{text}{choice}\nSELECT i, count(*) AS s0 FROM {kept} GROUP BY i"
+        return new
+
+    def histogram(self, histogram: Histogram, groups: Groups, *, streamed: bool) -> Statement:
+        """The rows in every cell x of every group i: a line (i, x, n) for each that is not empty, n rows or weights of rows; or
+        ``streamed``, a line for each row: its place i * cells + x, and for persons its weight n."""
+        new = self._statement()
+        text = self._placed(new, histogram.axes, groups)
+        place = f"CAST(placed.i AS BIGINT) * {histogram.count} + x AS place"
+        if not isinstance(self.plan.schema.unit, Person):
+            end = f"SELECT {place} FROM placed" if streamed else "SELECT i, x, count(*) AS n FROM placed GROUP BY i, x"
+            new.text = f"{text}\n{end}"
+            return new
+        rows = self.plan.schema.unit.rows
+        counts = self._number(new, groups, "count(*) AS c")
+        text += f",\ncells AS (SELECT person, i, {counts} FROM placed GROUP BY person, i)"
+        kept, choice = self._kept(groups)
+        less = self.dialect.quotient.format(rows << CELL_BITS, "c")
+        weight = f"CASE WHEN c <= {rows} THEN {1 << CELL_BITS} ELSE {less} END"
+        both = f"FROM placed JOIN {kept} ON placed.person = {kept}.person AND placed.i = {kept}.i"
+        grouped = f"SELECT placed.i AS i, x, sum({weight}) AS n {both} GROUP BY placed.i, x"
+        new.text = f"{text}{choice}\n{f'SELECT {place}, {weight} AS n {both}' if streamed else grouped}"
+        return new
+
+    def _placed(self, new: Statement, axes: Sequence[Axis], groups: Groups) -> str:
+        """``placed``: for every row its group i and its cell x, that of the last axis turning fastest."""
+        number, joins = ("keys.i", f" JOIN keys ON {keyed(len(groups.listed))}") if groups.listed else ("0", "")
+        columns: dict[str, str] = {}
+        tables, tests, x = "", [], ""
+        for j, axis in enumerate(axes):
+            end = f"{j}" if j else ""
+            if axis.values is None:
+                away = f"(({new.once(axis.of)} - {_double(axis.first)}) / {_double(axis.width)})"
+                columns[f"x{end}"] = new.rounded(away, 0, axis.count - 1)
+                tests.append(f"x{end} IS NOT NULL")
+                place = f"x{end}"
+            else:
+                columns[f"v{end}"] = new.key(axis.of, axis.values)
+                kind = infer(axis.of, self.plan.facts).kind
+                table = self.dialect.numbered.format(j=f"v{end}", values=new.listed(kind, axis.values), n=len(axis.values))
+                tables += f",\nplaces{end} AS (SELECT * FROM {table})"
+                joins += f" JOIN places{end} ON lines.v{end} = places{end}.k"
+                place = f"places{end}.i"
+            x = f"({x}) * {axis.count} + {place}" if x else place
+        text = self._with(new, columns, groups) + tables
+        who = "person, " if isinstance(self.plan.schema.unit, Person) else ""
+        where = f" WHERE {' AND '.join(tests)}" if tests else ""
+        return f"{text},\nplaced AS (SELECT {who}{number} AS i, {x} AS x FROM lines{joins}{where})"
+
+    def _number(self, new: Statement, groups: Groups, columns: str) -> str:
+        """Columns of cells, and the person's number p where groups have to be chosen."""
+        if not self._factor(groups):
+            return columns
+        assert isinstance(self.plan.schema.unit, Person)
+        whole = self.raw.columns[self.plan.schema.unit.id][1] in self.dialect.whole_types
+        number = number_of_person(new.bind(self.salt), self.dialect, whole=whole)
+        return f"{columns}, any_value({number}) AS p"
+
+    def _kept(self, groups: Groups) -> tuple[str, str]:
+        """The table of cells that count, and the choice of them where not all can."""
+        if not self._factor(groups):
+            return "cells", ""
+        return "chosen", f",\n{chosen(self._most(groups), mark(self.salt), self.dialect)}"
+
+    def open_keys(self) -> Statement:
+        """key0, key1 ... and n: how many rows, or chosen persons, have a key."""
+        new = self._statement()
+        keys = [f"k{j}" for j in range(len(self.plan.keys.keys))]
+        text = self._lines(new, {})
+        tests = [f"{key} IS NOT NULL" for key in keys]
+        kinds = self.plan.facts
+        for key, asked in zip(keys, self.plan.keys.keys, strict=True):
+            if asked.values is not None:  # of keys that are open together with others, still only those that were listed
+                tests.append(f"{key} IN (SELECT unnest({new.listed(infer(asked.of, kinds).kind, asked.values)}))")
+        some, listed = " AND ".join(tests), ", ".join(keys)
+        if isinstance(self.plan.schema.unit, Person):
+            texts = [f"CAST({key} AS {self.dialect.types['text']})" for key in keys]
+            group = " || '/' || ".join(f"length({text}) || ':' || {text}" for text in texts)
+            text += f",\ncells AS (SELECT DISTINCT person, {listed}, {group} AS i FROM lines WHERE {some})"
+            marks = self.dialect.keyed_hash.format(salt=new.bind(self.salt), person="person", group="i")
+            text += f",\n{chosen(self.plan.schema.unit.groups, marks, self.dialect)}"
+            new.text = f"{text}\nSELECT {listed}, count(*) AS n FROM chosen GROUP BY {listed}"
+        else:
+            new.text = f"{text}\nSELECT {listed}, count(*) AS n FROM lines WHERE {some} GROUP BY {listed}"
+        return new
+
+    def _statement(self) -> Statement:
+        return Statement(self.plan.query, self.plan.schema, self.raw, self.dialect)
+
+    def _lines(self, new: Statement, columns: dict[str, str]) -> str:
+        keys = self.plan.keys
+        listings = [None] * len(keys.keys) if keys.listings is None else keys.listings
+        pairs = zip(keys.keys, listings, strict=True)
+        return new.lines({f"k{j}": new.key(key.of, listed) for j, (key, listed) in enumerate(pairs)} | columns)
+
+    def _with(self, new: Statement, columns: dict[str, str], groups: Groups) -> str:
+        text = self._lines(new, columns)
+        if not groups.listed:
+            return text
+        kinds = [infer(key.of, self.plan.facts).kind for key in self.plan.keys.keys]
+        return f"{text},\n{new.keys(kinds, groups.listed, product=groups.product)}"
+
+    def _cells(self, groups: Groups, columns: str) -> str:
+        if not groups.listed:
+            return f"cells AS (SELECT person, 0 AS i, {columns} FROM lines GROUP BY person)"
+        return (
+            f"cells AS (SELECT person, keys.i AS i, {columns} FROM lines JOIN keys ON {keyed(len(groups.listed))} "
+            "GROUP BY person, keys.i)"
+        )
+
+    def _most(self, groups: Groups) -> int:
+        """In how many groups a person may be: what the noise was calibrated to."""
+        assert isinstance(self.plan.schema.unit, Person)
+        most = self.plan.schema.unit.groups
+        return most if self.plan.keys.size is None else min(most, groups.size)
+
+    def _factor(self, groups: Groups) -> bool:
+        """Whether a person can be in more groups than count."""
+        return self._most(groups) < groups.size
+
+
+def _total(measure: Measure, j: int) -> str:
+    """The aggregate that adds up what rows add."""
+    return "count(*)" if measure == ROWS else f"count(m{j})" if measure.what == "present" else f"sum(m{j})"
+
+
+def _double(number: Fraction) -> str:
+    return f"({number.numerator}e0 / {number.denominator}e0)" if number.denominator > 1 else f"{number.numerator}e0"
+
+
+_P = 2**31 - 1
+_DIGITS = 10**18 - 1
+_LOWERED = "0.99999999999909050529e0"  # 1 - 2^-40, and a little less
+
+
+def keyed(keys: int) -> str:
+    """``ON`` of the join with the table of keys."""
+    return " AND ".join(f"lines.k{j} = keys.key{j}" for j in range(keys))
+
+
+def summed(sums: Sequence[str], keys: int) -> str:
+    """Rows: sums by group."""
+    inside = ", ".join(f"{sql} AS s{j}" for j, sql in enumerate(sums))
+    if not keys:
+        return f"SELECT 0 AS i, {inside} FROM lines"
+    by = ", ".join(f"k{j}" for j in range(keys))
+    outside = ", ".join(f"s{j}" for j in range(len(sums)))
+    return (
+        f"SELECT keys.i AS i, {outside} FROM (SELECT {by}, {inside} FROM lines GROUP BY {by}) AS lines JOIN keys ON {keyed(keys)}"
+    )
+
+
+def heavy(rows: int, groups: int, norm: int) -> str:
+    """Persons whose counts, cut off at ``rows`` a group, exceed the norm; and the factor that brings them back."""
+    if norm == 2:
+        size, most = f"CASE WHEN c > {rows} THEN {rows**2} ELSE c * c END", rows**2 * groups
+        factor = f"sqrt({most}e0 / sum({size}))"
+    else:
+        size, most = f"CASE WHEN c > {rows} THEN {rows} ELSE c END", rows * groups
+        factor = f"{most}e0 / sum({size})"
+    return f"heavy AS (SELECT person, {factor} AS f FROM cells GROUP BY person HAVING sum({size}) > {most})"
+
+
+def contribution(total: str, rows: int, bits: int, *, factor: bool, wide: bool, dialect: Dialect) -> str:
+    """What a cell adds to a measure, in 2^-bits units."""
+    whole = dialect.wide if wide else "BIGINT"
+    light = f"c <= {rows} AND f IS NULL" if factor else f"c <= {rows}"
+    weight = f"(CASE WHEN c > {rows} THEN {rows}e0 / c ELSE 1e0 END)" + (" * coalesce(f, 1e0)" if factor else "")
+    scale, double = (f" * {2**bits}", f" * {2**bits}e0") if bits else ("", "")
+    return (
+        f"sum(CASE WHEN {light} THEN CAST({total} AS {whole}){scale} "
+        f"ELSE CAST(trunc(CAST({total} AS {dialect.types['number']}){double} * ({weight} * {_LOWERED})) AS {whole}) END)"
+    )
+
+
+def number_of_person(salt: str, dialect: Dialect, *, whole: bool) -> str:
+    """A whole number below P for every person: of the text of their id and of nothing else, because one row may decide the type
+    of all ids (a missing one turns integers into doubles, a word turns them into texts). An id of up to 18 digits is a number
+    itself, which is quicker than a keyed hash. ``whole``: all ids are integers.
+    """
+    text = f"CAST(person AS {dialect.types['text']})"
+    digits = f"person BETWEEN -{_DIGITS} AND {_DIGITS}" if whole else dialect.digits.format(text=text)
+    number = dialect.try_whole.format(value="person" if whole else text)
+    hashed = dialect.hashed.format(salt=salt, person="person", most=_P)
+    return f"CASE WHEN {digits} THEN ({number} % {_P} + {_P}) % {_P} ELSE {hashed} END"
+
+
+def mark(salt: str) -> str:
+    """A mark for the cell of person number p and group i: a keyed permutation of the numbers below the prime P, then i.
+
+    t = A p + B i + C mod P, with A, B and C from the salt, then t^5 mod P, which is one to one because 5 does not divide P - 1.
+    All products stay below 2^62: the same numbers on every engine.
+    """
+    a, b, c = (1 + int.from_bytes(sha256(f"{name} {salt}".encode()).digest()) % (_P - 1) for name in "ABC")
+    t = f"(((p * {a}) % {_P} + (CAST(i AS BIGINT) * {b}) % {_P} + {c}) % {_P})"
+    fourth = f"(({t} * {t} % {_P}) * ({t} * {t} % {_P}) % {_P})"
+    return f"({fourth} * {t} % {_P}) * {2**24} + i"
+
+
+def chosen(most: int, mark: str, dialect: Dialect) -> str:
+    """Cells of at most ``most`` groups a person: those with the smallest marks."""
+    return (
+        f"marked AS (SELECT *, {mark} AS h FROM cells),\n"
+        f"many AS (SELECT person, {dialect.nth_smallest.format(value='h', n=most)} AS last FROM marked "
+        f"GROUP BY person HAVING count(*) > {most}),\n"
+        f"chosen AS (SELECT marked.* FROM marked LEFT JOIN many ON marked.person = many.person WHERE last IS NULL OR h <= last)"
+    )

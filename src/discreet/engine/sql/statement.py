@@ -1,0 +1,221 @@
+"""One SQL statement in the making: cleaned columns, kept rows, keys, and the constants bound in it.
+
+Every statement is a chain of common table expressions, each reading the one before:
+
+    "cleaned rows"   declared columns, cleaned, and the person's id; a name that no public table can have
+    lines     a line for every row that passes WHERE: its person, its keys k0, k1 ..., and what the shape at hand adds
+    keys      the listed keys and their numbers i = 0, 1 ...
+
+What a user wrote is bound, never pasted; names are quoted; numbers of the schema are written out. What differs between engines
+is in the dialect.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from discreet.engine.sql.dialect import Dialect, quoted
+from discreet.engine.sql.expressions import write
+from discreet.plan.expressions import Column, Expression, Value, columns_of
+from discreet.plan.expressions.evaluate import infer
+from discreet.plan.plan import facts_of
+from discreet.plan.query import Query
+from discreet.plan.statistics import Measure
+from discreet.schema.columns import Category, Kind, Number
+from discreet.schema.table import Schema
+from discreet.schema.units import Person
+
+__all__ = ["Raw", "Statement"]
+
+_CLEANED = '"cleaned rows"'
+_ONCE = "discreet value "
+
+
+@dataclass(frozen=True)
+class Raw:
+    """Where the private table is: a relation in SQL, and the name and type there of every declared column and of the id."""
+
+    relation: str
+    columns: Mapping[str, tuple[str, str]]
+
+
+@dataclass
+class Statement:
+    """Collects the pieces of one statement over the rows that a question is about."""
+
+    query: Query
+    schema: Schema
+    raw: Raw
+    dialect: Dialect
+    text: str = ""
+    parameters: dict[str, object] = field(default_factory=dict)
+    _cleaned: dict[str, str] = field(default_factory=dict)  # alias -> SQL, in the table of cleaned columns
+    _values: dict[str, str] = field(default_factory=dict)  # a name in the question -> SQL of its value, numbers as doubles
+    _once: dict[str, str] = field(default_factory=dict)  # SQL -> its alias, of what is calculated before the lines are
+
+    def bind(self, value: object) -> str:
+        """A placeholder for a constant."""
+        name = f"p{len(self.parameters)}"
+        self.parameters[name] = value
+        return f"${name}"
+
+    def value(self, expression: Expression) -> str:
+        """SQL of an expression over a row."""
+        for name in dict.fromkeys(columns_of(expression)):
+            if name not in self._values:
+                self._values[name] = self._column(name)
+        return write(expression, self._values, self.bind, self.dialect)
+
+    def once(self, expression: Expression) -> str:
+        """A name for the value of an expression that is needed several times over: engines look at every copy of a text anew."""
+        return self._once.setdefault(self.value(expression), f'"{_ONCE}{len(self._once)}"')
+
+    def _column(self, name: str) -> str:
+        column = self.schema.column(name)
+        if name in self.schema.columns:
+            value = self._alias(name)
+        else:
+            table, public = name.split(".", 1)
+            value = f"{quoted(table)}.{quoted(public)}"
+            if column.kind == "text":  # whatever its type is: a private text is never converted to it
+                value = f"CAST({value} AS {self._type('text')})"
+        if column.kind != "number":
+            return value
+        step = column.step if isinstance(column, Number) and name in self.schema.columns else Fraction(1)
+        return _scaled(f"CAST({value} AS {self._type('number')})", step)
+
+    def _alias(self, name: str, *, listed: bool = True, doubles: bool = False) -> str:
+        """The alias of a cleaned column; ``listed``: a category outside its list is missing; ``doubles``: units as doubles."""
+        alias = f"{'d' if doubles else 'c' if listed else 'r'}{list(self.schema.columns).index(name)}"
+        source, kind = self.raw.columns[name]
+        column = self.schema.columns[name]
+        cell = quoted(source)
+        self._cleaned[alias] = (
+            self.dialect.clean(column, cell, kind, doubles=doubles) if listed else self.dialect.clean_key(column, cell, kind)
+        )
+        return f"{_CLEANED}.{alias}"
+
+    def _type(self, kind: Kind) -> str:
+        return self.dialect.types[kind]
+
+    def key(self, expression: Expression, listed: Sequence[Value] | None) -> str:
+        """SQL of a value that is joined with a list, or grouped by (None).
+
+        A category by itself is not compared with its own list where the join does that. Numbers that were calculated are rounded
+        to their grid, as those of the list are: 3 * 0.1 is the key 0.3.
+        """
+        if isinstance(expression, Column) and expression.name in self.schema.columns:
+            column = self.schema.columns[expression.name]
+            if isinstance(column, Category) and column.kind == "text" and column.missing is None:
+                return self._alias(expression.name, listed=listed is None or not {*listed} <= {*column.values})
+            return self.value(expression)
+        facts = infer(expression, facts_of(self.schema))
+        if facts.kind != "number":
+            return self.value(expression)
+        value = self.once(expression)
+        if facts.step is not None:
+            value = _scaled(f"floor({_scaled(value, 1 / facts.step)} + 0.5e0)", facts.step)
+        return f"CASE WHEN {self.dialect.is_finite.format(number=value)} THEN {value} END"
+
+    def added_in_doubles(self, measure: Measure) -> str:
+        """The same whole number as ``added``, as a double; for values."""
+        of = measure.of
+        if (
+            isinstance(of, Column)
+            and isinstance(column := self.schema.columns.get(of.name), Number)
+            and column.step == measure.step
+        ):
+            units = self._alias(of.name, doubles=True)
+            return f"({units} - {measure.shift}e0)" if measure.shift else units
+        return f"CAST({self.added(measure)} AS {self._type('number')})"
+
+    def added(self, measure: Measure) -> str:
+        """What a row adds to a measure: a whole number between its bounds; NULL where it adds nothing."""
+        if measure.of is None:
+            return "1"
+        if measure.what == "present":
+            return f"CASE WHEN {self.value(measure.of)} IS NOT NULL THEN 1 END"
+        if measure.what == "value":
+            units = self._units(measure, measure.low + measure.shift, measure.high + measure.shift)
+            return f"({units} - {measure.shift})" if measure.shift else units
+        reach = math.isqrt(measure.high + measure.lift)
+        away = f"({self._units(measure, measure.shift - reach, measure.shift + reach)} - {measure.shift})"
+        return f"({away} * {away} - {measure.lift})"
+
+    def _units(self, measure: Measure, low: int, high: int) -> str:
+        """A value in units of a measure's step, a whole number from ``low`` to ``high``."""
+        of = measure.of
+        assert of is not None
+        if isinstance(of, Column) and of.name in self.schema.columns:
+            column = self.schema.columns[of.name]
+            if (column.step if isinstance(column, Number) else 1) == measure.step:
+                return self._alias(of.name)
+        return self.rounded(_scaled(self.once(of), 1 / measure.step), low, high)
+
+    def rounded(self, number: str, low: int, high: int) -> str:
+        """A double rounded to a whole number between two others, which no row can make fail; NaN is missing."""
+        nothing = self.dialect.is_nan.format(number=number)
+        return (
+            f"CASE WHEN {number} BETWEEN {low}e0 AND {high}e0 THEN CAST(floor({number} + 0.5e0) AS BIGINT) "
+            f"WHEN {number} < {low}e0 THEN {low} WHEN {nothing} THEN NULL WHEN {number} > {high}e0 THEN {high} END"
+        )
+
+    def lines(self, columns: Mapping[str, str]) -> str:
+        """``WITH cleaned ..., lines ...``: the rows that a question is about, with these columns; no person, no row."""
+        tests = [] if self.query.where is None else [f"({self.value(self.query.where)})"]
+        joins = "".join(self._join(i) for i in range(len(self.query.joins)))
+        wanted = dict(columns)
+        if isinstance(self.schema.unit, Person):
+            source, kind = self.raw.columns[self.schema.unit.id]
+            self._cleaned["person"] = self.dialect.clean_id(quoted(source), kind)
+            wanted = {"person": f"{_CLEANED}.person", **wanted}
+            tests.append(f"{_CLEANED}.person IS NOT NULL")
+        where = f" WHERE {' AND '.join(tests)}" if tests else ""
+        text = f"WITH {_CLEANED} AS (SELECT {_listed(self._cleaned)} FROM {self.raw.relation}),\n"
+        if not self._once:
+            return f"{text}lines AS (SELECT {_listed(wanted)} FROM {_CLEANED}{joins}{where})"
+        later = {alias: sql for alias, sql in wanted.items() if f'"{_ONCE}' in sql}  # no name of a column is in there
+        first = {alias: sql for alias, sql in wanted.items() if alias not in later}
+        inner = _listed(first | {alias: sql for sql, alias in self._once.items()})
+        outer = _listed({alias: later.get(alias, alias) for alias in wanted})
+        return f"{text}lines AS (SELECT {outer} FROM (SELECT {inner} FROM {_CLEANED}{joins}{where}))"
+
+    def _join(self, i: int) -> str:
+        join = self.query.joins[i]
+        name = quoted(join.table)
+        on = " AND ".join(f"{self.value(mine)} = {self.value(Column(f'{join.table}.{theirs}'))}" for mine, theirs in join.on)
+        return f" {'LEFT ' if join.keep else ''}JOIN {name} ON {on}"
+
+    def listed(self, kind: Kind, values: Sequence[Value]) -> str:
+        """A list of constants."""
+        plain = [float(v) if isinstance(v, (int, Fraction)) and not isinstance(v, bool) else v for v in values]
+        return f"CAST({self.bind(plain)} AS {self._type(kind)}[])"
+
+    def keys(self, kinds: Sequence[Kind], listed: Sequence[Sequence[Value]], *, product: bool) -> str:
+        """``keys``: numbered keys, from one list for every key; all combinations of them (``product``), or line by line."""
+        tables = []
+        for j, (kind, values) in enumerate(zip(kinds, listed, strict=True)):
+            tables.append(self.dialect.numbered.format(j=j, values=self.listed(kind, values), n=len(values)))
+        number = "t0.i"
+        for j, values in enumerate(listed[1:], 1):
+            number = f"({number}) * {len(values)} + t{j}.i" if product else number
+        together = (
+            "" if product or len(tables) == 1 else f" WHERE {' AND '.join(f't{j}.i = t0.i' for j in range(1, len(tables)))}"
+        )
+        columns = ", ".join(f"t{j}.k AS key{j}" for j in range(len(tables)))
+        return f"keys AS (SELECT {columns}, {number} AS i FROM {', '.join(tables)}{together})"
+
+
+def _listed(columns: Mapping[str, str]) -> str:
+    """A SELECT list of SQL by alias."""
+    return ", ".join(f"{sql} AS {alias}" for alias, sql in columns.items()) or "1 AS nothing"
+
+
+def _scaled(number: str, step: Fraction) -> str:
+    """A double times a rational: two roundings at most, none where it is 1."""
+    times = f" * {step.numerator}e0" if step.numerator != 1 else ""
+    over = f" / {step.denominator}e0" if step.denominator != 1 else ""
+    return f"({number}{times}{over})" if times or over else number

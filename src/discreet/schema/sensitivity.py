@@ -21,7 +21,7 @@ from discreet.calls import called_as
 from discreet.errors import ParameterError
 from discreet.exact import rational, root_up, shown, whole
 
-__all__ = ["Neighbours", "Sensitivity", "count", "histogram", "mean", "move", "sum"]
+__all__ = ["Neighbours", "Sensitivity", "count", "histogram", "mean", "sum"]
 
 Neighbours = Literal["add-remove", "replace"]
 N = TypeVar("N", int, Fraction)

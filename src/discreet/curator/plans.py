@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from discreet.curator.answer import Answer, refine
+from discreet.curator.digest import digest_of
+from discreet.curator.former import former_digest
 from discreet.curator.gate import Engine, Outcome, Price, Reservation
 from discreet.curator.releases import answer_of, noisy
 from discreet.engine.base import Found, groups_of
@@ -32,11 +33,11 @@ class Plans:
 
     @cached_property
     def digest(self) -> str:
-        return hashlib.sha256("\n".join(plan.digest for plan in self.plans).encode()).hexdigest()
+        return digest_of(self.plans)
 
     @property
     def former(self) -> Sequence[str]:
-        return ()
+        return (former_digest(self.plans),)
 
     @cached_property
     def price(self) -> Price | None:

@@ -14,7 +14,6 @@ from datetime import date
 from fractions import Fraction
 
 from discreet.plan.plan import Plan
-from discreet.plan.release import described, named
 from discreet.schema.columns import Boolean, Category, Column, Date, Integer, Number, Text
 from discreet.schema.units import Person, Rows, Unit
 
@@ -50,7 +49,7 @@ def facts_of(plan: Plan) -> dict[str, object]:
         "unit": _declared(schema.unit),
         "public": sorted(schema.public),
         "delta": str(plan.share.named) if plan.keys.size is None else None,
-        "releases": [[described(part)[0], named(part)] for part in plan.parts],
+        "releases": [[release.label, release.how] for release in plan.releases],
     }
 
 

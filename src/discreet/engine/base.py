@@ -8,15 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.mechanisms.histograms import Table
 from discreet.mechanisms.secret import Secret
+from discreet.mechanisms.values import Table
 from discreet.plan.expressions import Value
 from discreet.plan.plan import Plan
 from discreet.plan.statistics import Statistic
 
-__all__ = ["Found", "Groups", "groups_of"]
+__all__ = ["Counted", "Found", "Groups", "groups_of"]
 
-Found = Mapping[Statistic, Secret[NDArray[np.generic]] | Secret[Table]]
+Counted = tuple[Statistic, int]  # in 2**-bits units
+Found = Mapping[Counted, Secret[NDArray[np.generic]] | Secret[Table]]
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,8 @@ import pytest
 from curator.hospital import COLUMNS, table
 
 import discreet as dp
-from discreet.curator.plans import answer_of
+from discreet.curator.gate import Reservation
+from discreet.curator.plans import answer_of, let_out
 from discreet.engine.base import groups_of
 from discreet.engine.sources.source import open_source
 from discreet.engine.sql.engine import DuckDBEngine
@@ -47,10 +48,12 @@ def test_intervals_cover(unit: object, share: Share) -> None:
     engine = DuckDBEngine(source, schema, {})
     counts = engine.count(plan, groups, "salt")
     quiet = price(parse_query(QUESTION, schema), schema, Share(share.epsilon and Fraction(10**7), share.rho and Fraction(10**13)))
-    truth = answer_of(quiet, groups, counts)  # the same bounding, and hardly any noise
+    truth = answer_of(
+        quiet, groups, let_out(quiet, groups, counts, Reservation(quiet.privacy))
+    )  # the same bounding, and hardly any noise
     covered = dict.fromkeys(truth.outputs, np.zeros(groups.size))
     for _ in range(DRAWS):
-        answer = answer_of(plan, groups, counts)
+        answer = answer_of(plan, groups, let_out(plan, groups, counts, Reservation(plan.privacy)))
         for name, column in answer.outputs.items():
             exact = np.array(truth.outputs[name].values)
             slack = 1e-6 * (1 + np.abs(exact))  # the truth has a little noise too

@@ -24,6 +24,7 @@ from typing import NoReturn
 
 from discreet.curator.answer import Answer
 from discreet.curator.answer import Column as Output
+from discreet.curator.former import declared_text
 from discreet.engine.base import groups_of
 from discreet.engine.sql.engine import DuckDBEngine
 from discreet.errors import DiscreetError
@@ -222,7 +223,7 @@ def _never(engine: DuckDBEngine, reading: Reading, name: str, column: Category) 
 
 def declarations(schema: Schema) -> dict[str, str]:
     """A short hash of what is declared of every column, and of who is protected under the name "" (which no column has)."""
-    facts = {"": repr(schema.unit), **{name: repr(column) for name, column in schema.columns.items()}}
+    facts = {"": declared_text(schema.unit), **{name: declared_text(column) for name, column in schema.columns.items()}}
     return {name: hashlib.sha256(fact.encode(errors="surrogatepass")).hexdigest()[:16] for name, fact in facts.items()}
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 
 from discreet.arrays import Reals
 from discreet.curator.answer import Answer, Column, refine
+from discreet.curator.digest import digest_of
+from discreet.curator.former import former_digest
 from discreet.curator.gate import Engine, Outcome, Price, Reservation
 from discreet.engine.base import Found, Groups, groups_of
 from discreet.mechanisms import Threshold
@@ -19,7 +20,7 @@ from discreet.plan.expressions import Value
 from discreet.plan.plan import Plan
 from discreet.plan.release import Release, Released
 
-__all__ = ["Plans", "answer_of"]
+__all__ = ["Plans"]
 
 
 @dataclass(frozen=True)
@@ -35,11 +36,11 @@ class Plans:
 
     @cached_property
     def digest(self) -> str:
-        return hashlib.sha256("\n".join(plan.digest for plan in self.plans).encode()).hexdigest()
+        return digest_of(self.plans)
 
     @property
     def former(self) -> Sequence[str]:
-        return ()
+        return (former_digest(self.plans),)
 
     @cached_property
     def price(self) -> Price | None:
@@ -76,27 +77,35 @@ class Plans:
 
 
 def _released(plan: Plan, engine: Engine | None, reserved: Reservation) -> Answer:
-    """Count, and add noise; all releases are charged before the first is let out."""
-    for release in plan.releases:
-        reserved.spend(release.privacy)
+    """Count, and add noise."""
     chosen: list[tuple[Value, ...]] | None = None
     if plan.keys.size is None:
         assert engine is not None
         choice = plan.releases[0].mechanism
         assert isinstance(choice, Threshold)
+        reserved.spend(plan.releases[0].privacy)
         chosen = _ordered(choice.select(engine.keys(plan, reserved.salt)))
     groups = groups_of(plan, chosen)
     counts: Found = {}
     if engine is not None and groups.size:
         counts = engine.count(plan, groups, reserved.salt)
-    return answer_of(plan, groups, counts)
+    return answer_of(plan, groups, let_out(plan, groups, counts, reserved))
 
 
-def answer_of(plan: Plan, groups: Groups, counts: Found) -> Answer:
-    """Every statistic through its mechanism, and estimates of it for every output, in the order of the groups."""
-    needed = dict.fromkeys(release for those in plan.behind.values() for release in those)
+def _ordered(keys: list[tuple[Value, ...]]) -> list[tuple[Value, ...]]:
+    """In an order that says nothing about the data."""
+    return sorted(keys, key=lambda key: tuple((str(type(value)), value) for value in key))
+
+
+def let_out(plan: Plan, groups: Groups, counts: Found, reserved: Reservation) -> dict[Release, Released]:
+    """Every statistic through its mechanism; public ones from public facts."""
+    behind = dict.fromkeys(release for those in plan.behind.values() for release in those)
     unit = plan.schema.unit
-    released = {one: Released(one, one.let_out(counts.get((one.statistic, one.bits)), groups.size, unit)) for one in needed}
+    return {one: Released(one, reserved.release(one, counts.get((one.statistic, one.bits)), groups.size, unit)) for one in behind}
+
+
+def answer_of(plan: Plan, groups: Groups, released: Mapping[Release, Released]) -> Answer:
+    """Estimates for every output, in the order of the groups."""
     outputs = {}
     for output in plan.query.outputs:
         behind = plan.behind[output.name]
@@ -130,8 +139,3 @@ def _keys(plan: Plan, groups: Groups) -> dict[str, tuple[Value, ...]]:
         name: tuple(float(v) if isinstance(v, Fraction) else v for v in column)
         for name, column in zip(plan.keys.names, columns, strict=True)
     }
-
-
-def _ordered(keys: list[tuple[Value, ...]]) -> list[tuple[Value, ...]]:
-    """In an order that says nothing about the data."""
-    return sorted(keys, key=lambda key: tuple((str(type(value)), value) for value in key))

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-from discreet.privacy.contour import Parts, Saddle, find_saddle, saddle_at
+from discreet.privacy.contour import Parts, Saddle, decay, find_saddle, saddle_at
 from discreet.privacy.losses import SampledGaussian, SampledLattice
 from discreet.privacy.losses.cut_gaussian import cut_gaussian
 from discreet.privacy.losses.cut_sample import cut_sample
@@ -22,6 +22,7 @@ __all__ = ["Kept", "cut_losses", "settle"]
 
 _LOST = -27.6  # ln of the share of delta that may be lost
 _COARSE = 1 << 18  # terms
+_EFFORT, _NODES = 1 << 24, 1 << 18  # terms and nodes of a contour, roughly
 
 
 @dataclass(frozen=True)
@@ -33,13 +34,13 @@ class Kept:
     saddle: Saddle
 
 
-def cut_losses(parts: Parts, log_delta: float, *, top: bool) -> tuple[Parts, float]:
-    """The kept part, in a form that has a characteristic function, and what is lost."""
+def cut_losses(parts: Parts, log_delta: float, *, top: bool, share: float = 1.0) -> tuple[Parts, float]:
+    """The kept part, in a form that has a characteristic function, and what is lost; ``share`` says how steeply it is cut."""
     most = math.exp(max(log_delta + _LOST - math.log(sum(count for _, count in parts)), -730.0))
     kept, lost = [], 0.0
     for loss, count in parts:
         if isinstance(loss, SampledGaussian):
-            loss = cut_gaussian(loss, most)
+            loss = cut_gaussian(loss, most, share)
         elif isinstance(loss, SampledLattice):
             loss = cut_sample(loss, most, up=top)
         lost += count * loss.lost
@@ -70,20 +71,38 @@ def settle(parts: Parts, *, top: bool, epsilon: float | None = None, log_delta: 
                 break
             saddle = replace(find_saddle(kept, epsilon=near), epsilon=near)
     saddle = replace(saddle, log_delta=target, epsilon=saddle.epsilon if epsilon is None else epsilon)
-    return Kept(kept, lost, _lower_tilt(kept, saddle) if lost else saddle)
+    return _cheapest(parts, Kept(kept, lost, saddle), top=top) if lost else Kept(kept, lost, saddle)
 
 
-def _lower_tilt(parts: Parts, saddle: Saddle) -> Saddle:
-    """A smaller tilt where that takes fewer nodes for the same digits: moments rise steeply where rare losses begin to matter."""
-    best, least = saddle, math.inf
-    for factor in (1.0, 0.85, 0.7, 0.55, 0.4):
-        if (found := saddle_at(parts, factor * saddle.tilt)) is None:
-            continue
-        here = replace(found, epsilon=saddle.epsilon, log_delta=saddle.log_delta)
-        cost = math.log(window(parts, here)[0]) + here.log_scale - here.tilt * here.epsilon - math.log(here.tilt)
-        if cost < least:
-            best, least = here, cost
+def _cheapest(parts: Parts, kept: Kept, *, top: bool) -> Kept:
+    """A smaller tilt, and with it a gentler cut or none, where that takes fewer terms for the same digits.
+
+    Moments rise steeply where rare losses begin to matter.
+    """
+    best, least, saddle = kept, math.inf, kept.saddle
+    for share, factors in ((1.0, (1.0, 0.85, 0.7, 0.55, 0.4)), (0.0, (0.85, 0.7, 0.55))):
+        cut, lost = (kept.parts, kept.lost) if share else cut_losses(parts, saddle.log_delta, top=top, share=share)
+        for factor in factors:
+            if (found := saddle_at(cut, factor * saddle.tilt)) is None:
+                continue
+            here = replace(found, epsilon=saddle.epsilon, log_delta=saddle.log_delta)
+            width = window(cut, here)[0]
+            if not width < math.inf:
+                continue
+            cost = _error(cut, here, width)
+            if cost < least:
+                best, least = Kept(cut, lost, here), cost
     return best
+
+
+def _error(parts: Parts, saddle: Saddle, width: float) -> float:
+    """Roughly what a smoothed contour would err by, relative to delta: rounding, and smoothing where nothing else fades."""
+    x, surplus = saddle.tilt, saddle.log_scale - saddle.tilt * saddle.epsilon - saddle.log_delta
+    end = 2 * math.pi / width * min(_NODES, _EFFORT / sum(loss.work(x) for loss, _ in parts))
+    faded = surplus + 25 + math.log(max(decay(parts, x, end), 1e-300)) < 0
+    still, turned = (math.fsum(count * loss.rounding(x, t) for loss, count in parts) for t in (0.0, x))
+    rounding = (still + 3 * (turned - still)) / x * math.exp(min(surplus, 600.0))
+    return rounding + (0.0 if faded else (9 * x / end) ** 2)
 
 
 def _crossing(coarse: Smoothed, delta: float, far: float) -> float:

@@ -162,10 +162,8 @@ def _smoothed_road(parts: Parts, aim: Aim, sure: float, *, top: bool) -> Bound |
         return None
     listed = [loss for loss, _ in kept.parts if isinstance(loss, CutSample)]
     effort = _WORK >> (3 if not all(loss.exact for loss in listed) else 2 if listed else 0)
-    if any(isinstance(loss, CutGaussian) for loss, _ in kept.parts) and not listed and sum(count for _, count in parts) < _FEW:
-        contour = open_smoothed(kept.parts, kept.saddle, 2 * effort, 1 << 18)  # few steps fade late
-    else:
-        contour = open_smoothed(kept.parts, kept.saddle, effort)
+    few = any(isinstance(loss, CutGaussian) for loss, _ in kept.parts) and not listed
+    contour = open_smoothed(kept.parts, kept.saddle, effort, 1 << 18 if few else 1 << 17)  # few steps fade late
     if contour is None:
         return None
     extra = sure + kept.lost if top else sure

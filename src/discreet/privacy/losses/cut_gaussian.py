@@ -13,10 +13,12 @@ exp(-e^(a (Re z - c)) cos(a b)), at most 1 while a b < pi/2. The trapezoid rule 
 (e^(2 pi y / h) - 1), G bounding the integral of the modulus on every line from -y to 2y. G is not guessed but summed: each of
 the factors phi(z) e^(2 y^2), |r|^c and |chi| is monotone between grid points (phi on either side of 0), so that its larger end
 bounds it; |r(z + ib)|^c is at most r(z)^c for c > 0 and |r(z + 2iy)|^c for c < 0. The step is halved until the error is 2^-59
-of M. The range leaves out less: to the left as in ``SampledGaussian``; to the right, at its end e^(a (z - c)) cos(2 a y)
-exceeds c mu z by 100 and grows faster by 60 a unit.
+of M. The range leaves out less: to the left as in ``SampledGaussian``; to the right, too, or else at its end e^(a (z - c)) cos(2
+a y) exceeds c mu z by 100 and grows faster by 60 a unit.
 
-Adding a record, L = -ln r is at most -ln(1 - q) and nothing is cut; the same line serves tilts that are large.
+The gentler the slope a, the fewer points: the same mass is lost at a cut that lies farther out. Where the tilt does not reach
+that far anyway, nothing is cut (a = 0). Adding a record, L = -ln r is at most -ln(1 - q) and nothing is cut either; the same
+line serves tilts that are large.
 """
 
 from __future__ import annotations
@@ -39,7 +41,7 @@ _SHARES = np.geomspace(1e-3, 1.0, 14)  # of the height, tried in ``decay``
 
 @dataclass(frozen=True)
 class CutGaussian(Loss):
-    """The kept part of a sampled Gaussian's loss; ``cut`` is c, ``slope`` a (both 0 when adding)."""
+    """The kept part of a sampled Gaussian's loss; ``cut`` is c, ``slope`` a (both 0 where nothing is cut)."""
 
     whole: SampledGaussian
     cut: float
@@ -57,7 +59,7 @@ class CutGaussian(Loss):
     @property
     def lost(self) -> float:
         """A bound on the mass that is not kept."""
-        if self.whole.adding:
+        if not self.slope:
             return 0.0
         mu, q, a, c = math.sqrt(self.whole.squared_mu), float(self.whole.rate), self.slope, self.cut
         base, moved = a * a / 2 - a * c, a * a / 2 + a * mu - a * c
@@ -114,15 +116,15 @@ class CutGaussian(Loss):
         raise no_groups(size)
 
 
-def cut_gaussian(whole: SampledGaussian, most: float) -> CutGaussian:
-    """The sampled Gaussian cut where at most ``most`` of its mass is not kept."""
-    if whole.adding:
+def cut_gaussian(whole: SampledGaussian, most: float, share: float = 1.0) -> CutGaussian:
+    """The sampled Gaussian cut where at most ``most`` of its mass is not kept; a ``share`` of the steepest slope, 0 for no cut."""
+    if whole.adding or not share:
         return CutGaussian(whole, 0.0, 0.0)
     mu = math.sqrt(whole.squared_mu)
     cut = mu + 3.0
     while True:
-        made = CutGaussian(whole, cut, max(2.0, cut - mu))
-        if made.lost <= max(most, 1e-320) or cut > mu + 40:
+        made = CutGaussian(whole, cut, max(2.0, share * (cut - mu)))
+        if made.lost <= max(most, 1e-320) or cut > mu + 40 / share:
             return made
         cut += 0.125
 
@@ -170,15 +172,24 @@ def _line(mu: float, rate: float, keep: float, adding: bool, x: float, cut: floa
     height = min(0.75 / mu, 1.5, 0.7 / slope if slope else 1.5)
     step = 2 * math.pi * height / (2 * height * height + 46)
     cosine = math.cos(2 * slope * height)
-    low, high = (-math.sqrt(2 * (42 - x * math.log1p(-rate))), 9.5) if adding else (-9.5, max(cut, 9.5))
-    while not adding and math.exp(slope * (high - cut)) * cosine < power * mu * high + 100 * (1 + power * mu / slope):
-        high += 0.125
+    if adding:
+        low, high = -math.sqrt(2 * (42 - x * math.log1p(-rate))), 9.5
+    else:
+        surplus = max(0.0, math.log(rate) + x * (x + 1) * mu * mu / 2)
+        low, high, farthest = -9.5, max(cut, 9.5), max(9.5, (1 + x) * mu + math.sqrt(2 * (42 + surplus)))
+        while (
+            slope
+            and high < farthest
+            and math.exp(slope * (high - cut)) * cosine < power * mu * high + 100 * (1 + power * mu / slope)
+        ):
+            high += 0.125
+        high = min(high, farthest) if slope else farthest
     while True:
         z: Reals = np.arange(math.floor(low / step), math.ceil(high / step) + 1, dtype=np.float64) * step
-        if z.size > _MOST_TERMS:
+        if not z.size <= _MOST_TERMS:
             return None
         losses, _ = log_shifted(z, mu, rate, keep, 0.0)
-        fading = np.zeros(z.size) if adding else np.exp(slope * (z - cut))
+        fading = np.exp(slope * (z - cut)) if slope else np.zeros(z.size)
         exponent = power * losses - fading
         if float(exponent.max()) > 600:
             return None

@@ -5,8 +5,8 @@ Subtracting 1 keeps the digits of small losses: where phi is 1 + something small
 matrix product for all b and c. Exponentials are needed for the two grids only.
 
 **Rounding.** With Im l >= 0, |e^(itl)| <= 1. Each e^z - 1 is computed to 16 units of itself for a given z; z = itl errs by 8
-units of |z| (t is a multiple of the step to 4 units); sums are taken over 64 terms at a time, and those added up, so that n
-terms add 80 + n / 64 units of the terms' moduli. In all that is at most 112 + n / 64 units of sum |w| (|e^(ibl) - 1| + |e^(icl)
+units of |z| (t is a multiple of the step to 4 units); sums are taken over 32 terms at a time, and those added up, so that n
+terms add 48 + n / 32 units of the terms' moduli. In all that is at most 80 + n / 32 units of sum |w| (|e^(ibl) - 1| + |e^(icl)
 - 1|), hence ``units(n)`` units of t sum |w| |l|.
 """
 
@@ -18,15 +18,15 @@ from discreet.privacy.losses.base import Complex, Reals
 
 __all__ = ["turned_sums", "units"]
 
-_FINE = 64  # points of the fine grid
-_TERMS = 64  # added up at a time
+_FINE = 128  # points of the fine grid
+_TERMS = 32  # added up at a time
 _BLOCK = 1 << 18
 _ROWS = 12  # small matrices: larger ones are given to threads, which spin
 
 
 def units(terms: int) -> float:
     """Of rounding, for each unit of t and of the mean modulus of the losses."""
-    return 2 * (112 + terms / _TERMS)
+    return 2 * (80 + terms / _TERMS)
 
 
 def turned_sums(t: Reals, losses: Reals | Complex, weights: Reals | Complex) -> Complex:

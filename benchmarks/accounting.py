@@ -20,8 +20,8 @@ from rich.console import Console
 from rich.table import Table
 
 import discreet as dp
-from discreet.privacy import composition, contour, enumeration, smoothing
-from discreet.privacy.losses import cut_gaussian, sampled_gaussian
+from discreet.privacy.accountant import composition, contour, cut_gaussian, enumeration, smoothing
+from discreet.privacy.losses import sampled_gaussian
 
 DELTA = 1e-6
 CACHES = (

@@ -24,7 +24,7 @@ from scipy.stats import binom
 from timing import seconds
 
 import discreet as dp
-from discreet.local.choice import MAKERS, choose, named
+from discreet.local.protocols.choice import MAKERS, choose, named
 
 N = 1_000_000
 EPSILON = 1.0

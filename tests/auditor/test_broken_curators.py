@@ -22,8 +22,8 @@ from discreet.engine.duckdb import cleaning
 from discreet.engine.duckdb.engine import DuckDBEngine
 from discreet.errors import ParameterError
 from discreet.ledger.ledger import Ledger
-from discreet.plan import parts
-from discreet.plan.norms import Norms
+from discreet.plan import release
+from discreet.plan.statistics import Norms
 from discreet.schema.table import Schema
 from discreet.schema.units import Unit
 
@@ -65,17 +65,19 @@ def no_group_bound(patch: pytest.MonkeyPatch) -> None:
 
 
 def half_the_noise(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(parts, "Laplace", lambda *, sensitivity, epsilon: dp.Laplace(sensitivity=sensitivity // 2, epsilon=epsilon))
+    patch.setattr(release, "Laplace", lambda *, sensitivity, epsilon: dp.Laplace(sensitivity=sensitivity // 2, epsilon=epsilon))
 
 
 def forgotten_bits(patch: pytest.MonkeyPatch) -> None:
-    norms = parts.norms
-    patch.setattr(parts, "norms", lambda *of, **more: (n := norms(*of, **more)) and Norms(n.l1 >> n.bits, n.l2 >> n.bits, n.bits))
+    norms = release.norms
+    patch.setattr(
+        release, "norms", lambda *of, **more: (n := norms(*of, **more)) and Norms(n.l1 >> n.bits, n.l2 >> n.bits, n.bits)
+    )
 
 
 def unpaid_groups(patch: pytest.MonkeyPatch) -> None:
     """Every contest is right by itself; that one person takes part in two is forgotten."""
-    patch.setattr(parts, "cell_norms", lambda unit, *_, **__: (unit.rows << 12, 1))
+    patch.setattr(release, "cell_norms", lambda unit, *_, **__: (unit.rows << 12, 1))
 
 
 def failing(patch: pytest.MonkeyPatch) -> None:

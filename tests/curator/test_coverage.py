@@ -17,8 +17,8 @@ import discreet as dp
 from discreet.curator.releases import answer_of, noisy
 from discreet.engine.duckdb.engine import DuckDBEngine, groups_of
 from discreet.engine.duckdb.sources import open_source
-from discreet.plan.parts import Share
-from discreet.plan.price import price
+from discreet.plan.plan import price
+from discreet.plan.release import Share
 from discreet.plan.sql import parse_query
 from discreet.schema.table import Schema
 

@@ -13,11 +13,11 @@ from discreet.engine.duckdb.engine import DuckDBEngine, groups_of
 from discreet.engine.duckdb.public import facts_of_public
 from discreet.engine.duckdb.sources import open_source
 from discreet.mechanisms.secret import opened
-from discreet.plan.measures import Commonest, Measure, Persons, Ranked, Scores
-from discreet.plan.parts import Share
-from discreet.plan.price import Plan, price
+from discreet.plan.plan import Plan, price
 from discreet.plan.query import Query
+from discreet.plan.release import Share
 from discreet.plan.sql import parse_query
+from discreet.plan.statistics import Commonest, Measure, Persons, Ranked, Scores
 from discreet.schema.columns import Column
 from discreet.schema.table import Schema
 from discreet.schema.units import Person, Unit

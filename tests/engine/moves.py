@@ -13,9 +13,9 @@ import numpy as np
 from discreet.mechanisms import Exponential, Gaussian, Laplace, Threshold
 from discreet.mechanisms.quantile import Quantile
 from discreet.mechanisms.selection import Selection
-from discreet.plan.measures import Scores
-from discreet.plan.parts import Part
-from discreet.plan.price import Plan
+from discreet.plan.plan import Plan
+from discreet.plan.release import Part
+from discreet.plan.statistics import Scores
 
 __all__ = ["moves", "prepared", "tight"]
 

@@ -17,10 +17,10 @@ from typing import Any
 
 from engine.reference import reference_clean, reference_id
 
-from discreet.plan.evaluate import evaluate, infer
 from discreet.plan.expressions import Column, Expression
-from discreet.plan.measures import Cells, Measure
-from discreet.plan.price import Plan, facts_of
+from discreet.plan.expressions.evaluate import evaluate, infer
+from discreet.plan.plan import Plan, facts_of
+from discreet.plan.statistics import Cells, Measure
 from discreet.schema.columns import Number
 from discreet.schema.units import Person
 

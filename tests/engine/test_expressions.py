@@ -15,10 +15,9 @@ from plan.random_expressions import CONSTANTS, DECLARED, FACTS, KINDS, VALUES, d
 from discreet.engine.duckdb.dialect import DUCKDB
 from discreet.engine.expressions import write
 from discreet.errors import ParameterError
-from discreet.plan.evaluate import evaluate, infer
 from discreet.plan.expressions import Call, Column, Expression, Literal, Value, columns_of
-from discreet.plan.facts import Facts
-from discreet.plan.operations import OPERATIONS
+from discreet.plan.expressions.evaluate import OPERATIONS, evaluate, infer
+from discreet.plan.expressions.facts import Facts
 
 TYPES = {name: DUCKDB.types[facts.kind] for name, facts in FACTS.items()}
 

@@ -17,9 +17,9 @@ from engine.moves import moves, prepared, tight
 from hypothesis import HealthCheck, given, settings, target
 from hypothesis import strategies as st
 
-from discreet.plan.parts import Share
-from discreet.plan.price import Plan
+from discreet.plan.plan import Plan
 from discreet.plan.query import Best, Output, Query
+from discreet.plan.release import Share
 from discreet.plan.sql import parse_expression
 from discreet.schema.columns import Column, category, integer, text
 from discreet.schema.table import Schema

@@ -13,26 +13,27 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from pathlib import Path
 
+from support.recorded import replay
+
 import discreet as dp
 from discreet.balls import arb, ball
 from discreet.errors import BudgetExceeded, ValueRefused
-from discreet.local.affine import Affine
-from discreet.local.duchi import Duchi
-from discreet.local.frequencies import Frequencies
-from discreet.local.hashing import Hashing
-from discreet.local.hybrid import Hybrid
-from discreet.local.laplace import Laplace
-from discreet.local.memoised import Memoised
-from discreet.local.prefixes import Prefixes
-from discreet.local.projective import Projective
-from discreet.local.protocol import FrequencyProtocol, likely
-from discreet.local.square_wave import SquareWave
-from discreet.local.subset import Subset
+from discreet.local.protocols.affine import Affine
+from discreet.local.protocols.base import FrequencyProtocol, likely
+from discreet.local.protocols.hashing import Hashing
+from discreet.local.protocols.memoised import Memoised
+from discreet.local.protocols.numbers.duchi import Duchi
+from discreet.local.protocols.numbers.hybrid import Hybrid
+from discreet.local.protocols.numbers.laplace import Laplace
+from discreet.local.protocols.numbers.square_wave import SquareWave
+from discreet.local.protocols.prefixes import Prefixes
+from discreet.local.protocols.projective import Projective
+from discreet.local.protocols.subset import Subset
+from discreet.local.protocols.unary import Unary
 from discreet.local.task import Task
-from discreet.local.unary import Unary
+from discreet.local.tasks.frequencies import Frequencies
 from discreet.noise.coins import Chance
 from discreet.noise.exponential import _split
-from discreet.noise.recorded import replay
 
 FILE = Path(__file__).with_name("vectors.json")
 

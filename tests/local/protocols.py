@@ -8,15 +8,15 @@ from fractions import Fraction
 
 import numpy as np
 
-from discreet.local.affine import Affine
-from discreet.local.choice import named
-from discreet.local.hashing import Hashing
-from discreet.local.k_ary import KAry
-from discreet.local.projective import Projective
-from discreet.local.protocol import FrequencyProtocol, Rows
-from discreet.local.randomized_response import RandomizedResponse
-from discreet.local.subset import Subset
-from discreet.local.unary import Unary
+from discreet.local.protocols.affine import Affine
+from discreet.local.protocols.base import FrequencyProtocol, Rows
+from discreet.local.protocols.choice import named
+from discreet.local.protocols.hashing import Hashing
+from discreet.local.protocols.k_ary import KAry
+from discreet.local.protocols.projective import Projective
+from discreet.local.protocols.randomized_response import RandomizedResponse
+from discreet.local.protocols.subset import Subset
+from discreet.local.protocols.unary import Unary
 
 EPSILONS = [Fraction(1, 1000), Fraction(1, 2), Fraction(1), Fraction(4)]
 NAMES = ["randomized response", "k-ary", "subset", "projective", "unary", "hashing", "affine"]

@@ -6,7 +6,7 @@ from local.protocols import NAMES
 
 import discreet as dp
 from discreet.local import Batch, Frequencies
-from discreet.local.protocol import Rows
+from discreet.local.protocols.base import Rows
 
 
 def task_of(name: str) -> Frequencies:

@@ -19,7 +19,8 @@ import pytest
 
 import discreet as dp
 from discreet.errors import BudgetExceeded, LedgerRefused, ParameterError, ValueRefused
-from discreet.local import Attributes, Bit, Client, Frequencies, Mean, Repeated, Report, memoised
+from discreet.local import Attributes, Bit, Client, Frequencies, Mean, Repeated, Report
+from discreet.local.protocols import memoised
 
 BIT = Bit(0.1)
 MOODS = ["good", "bad", "so so"]

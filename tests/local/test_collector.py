@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 from local.tasks import FIRST, LABELS, TASKS, counted, some
 
 import discreet as dp
+from discreet.arrays import Integers
 from discreet.errors import ParameterError, ValueRefused
 from discreet.local import Batch, Collector, Estimate, Frequencies, Report, read_collector, state
 from discreet.local import collector as collecting
-from discreet.local.protocol import Rows
+from discreet.local.protocols.base import Rows
 from discreet.local.state_text import from_text
 from discreet.local.task import Task
-from discreet.noise.lazy import Integers
 
 
 @pytest.mark.parametrize("task", TASKS, ids=LABELS)

@@ -11,8 +11,8 @@ import pytest
 
 from discreet.errors import ParameterError, ValueRefused
 from discreet.local import Collector, Distribution, read_collector, read_task
-from discreet.local.distribution_estimate import DistributionEstimate
-from discreet.local.square_wave import SquareWave, best_arm
+from discreet.local.protocols.numbers.square_wave import SquareWave, best_arm
+from discreet.local.tasks.distribution_estimate import DistributionEstimate
 
 
 def collected(task: Distribution, values: np.ndarray) -> Collector[DistributionEstimate]:

@@ -11,7 +11,7 @@ import pytest
 
 import discreet as dp
 from discreet.errors import ParameterError, ValueRefused
-from discreet.local.domain import Domain, domain_of, key_of
+from discreet.local.domains.categorical import Domain, domain_of, key_of
 
 FOREIGN = ["no such", None, math.nan, 10**400, [1], {"a": 1}, object(), b"dark", 1.5, "\ud800"]
 

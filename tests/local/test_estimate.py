@@ -20,9 +20,9 @@ from scipy.signal import fftconvolve
 from scipy.stats import binom
 
 from discreet.errors import ParameterError
-from discreet.local.choice import named
-from discreet.local.estimate import Estimate, norm_sub
-from discreet.local.protocol import Rates
+from discreet.local.protocols.base import Rates
+from discreet.local.protocols.choice import named
+from discreet.local.tasks.estimate import Estimate, norm_sub
 
 PEOPLE = 1000
 

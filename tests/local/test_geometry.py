@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.local.geometry import Geometry
+from discreet.local.protocols.geometry import Geometry
 
 SHAPES = [(2, 3), (2, 5), (3, 2), (3, 3), (3, 4), (5, 3), (7, 3), (11, 2)]
 

@@ -12,8 +12,8 @@ import pytest
 from reference import statistics
 
 from discreet.errors import ParameterError
-from discreet.local.domain import key_of
-from discreet.local.hashing import Hashing, best_buckets, bucket
+from discreet.local.domains.categorical import key_of
+from discreet.local.protocols.hashing import Hashing, best_buckets, bucket
 from discreet.noise.bits import words
 
 KEYS = [0, 1, 2, 63, 2**32, -1, -(2**63), key_of("dark"), key_of("blond")]

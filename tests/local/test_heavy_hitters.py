@@ -14,10 +14,10 @@ import discreet as dp
 from discreet.balls import ball, precision
 from discreet.errors import ParameterError, ValueRefused
 from discreet.local import Batch, HeavyHitters, read_collector, read_task
-from discreet.local.hashing import bucket
-from discreet.local.hitters import Hitters, line
-from discreet.local.prefixes import keys_of
-from discreet.local.spelling import Spelling
+from discreet.local.domains.spelling import Spelling
+from discreet.local.protocols.hashing import bucket
+from discreet.local.protocols.prefixes import keys_of
+from discreet.local.tasks.hitters import Hitters, line
 
 WORDS = ["the", "and", "café", "privacy", "zebra"]
 SHARES = [0.3, 0.2, 0.15, 0.1, 0.05]

@@ -29,8 +29,8 @@ from reference import statistics
 import discreet as dp
 from discreet.balls import precision
 from discreet.errors import BudgetExceeded, LedgerRefused, ParameterError
-from discreet.local.hashing import Hashing, bucket
-from discreet.local.prefixes import Prefixes
+from discreet.local.protocols.hashing import Hashing, bucket
+from discreet.local.protocols.prefixes import Prefixes
 from discreet.local.task import Task, canonical
 
 CLIENT = Path(str(resources.files("discreet.local") / "discreet-client.js"))

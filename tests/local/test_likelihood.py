@@ -15,15 +15,15 @@ from local.protocols import EPSILONS, NAMES, SMALL, every_report, label, large
 from local.ratio import worst
 from reference import statistics
 from scipy.stats import binom
+from support.recorded import replay
 
 from discreet.balls import arb, ball, precision
-from discreet.local.hashing import Hashing
-from discreet.local.protocol import FrequencyProtocol
-from discreet.local.subset import Subset
-from discreet.local.unary import Unary
+from discreet.local.protocols.base import FrequencyProtocol
+from discreet.local.protocols.hashing import Hashing
+from discreet.local.protocols.subset import Subset
+from discreet.local.protocols.unary import Unary
 from discreet.noise.bits import words
 from discreet.noise.coins import Chance, uniform
-from discreet.noise.recorded import replay
 
 # Hashing draws a fresh seed for every report; its law is tested in test_hashing.
 UNSEEDED = [protocol for protocol in SMALL if not isinstance(protocol, Hashing)]

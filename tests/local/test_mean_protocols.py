@@ -12,18 +12,18 @@ import numpy as np
 import pytest
 from local.ratio import worst
 from reference import statistics
+from support.recorded import replay
 
 from discreet.balls import arb, ball, precision
 from discreet.errors import ParameterError
-from discreet.local.duchi import Duchi
-from discreet.local.hybrid import Hybrid, best_window
-from discreet.local.laplace import Laplace
-from discreet.local.mean_protocol import MeanProtocol, rounded_places
-from discreet.local.protocol import Protocol
-from discreet.local.square_wave import SquareWave, best_arm
-from discreet.local.window import Window
+from discreet.local.protocols.base import Protocol
+from discreet.local.protocols.numbers.base import MeanProtocol, rounded_places
+from discreet.local.protocols.numbers.duchi import Duchi
+from discreet.local.protocols.numbers.hybrid import Hybrid, best_window
+from discreet.local.protocols.numbers.laplace import Laplace
+from discreet.local.protocols.numbers.square_wave import SquareWave, best_arm
+from discreet.local.protocols.numbers.window import Window
 from discreet.noise.bits import words
-from discreet.noise.recorded import replay
 
 HALF, ONE, FOUR = Fraction(1, 2), Fraction(1), Fraction(4)
 

@@ -16,7 +16,7 @@ from reference import statistics
 from discreet.balls import arb, ball, precision
 from discreet.errors import ParameterError
 from discreet.local import Repeated, read_collector, read_task
-from discreet.local.memoised import Memoised
+from discreet.local.protocols.memoised import Memoised
 from discreet.noise.coins import Chance
 
 PROTOCOLS = [

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import ParameterError, ValueRefused
-from discreet.local.scale import Scale, scale_of
+from discreet.local.domains.scale import Scale, scale_of
 
 TEN = scale_of(0, 10, None)
 

@@ -13,8 +13,8 @@ from scipy.stats import binom
 from discreet.balls import ball, precision
 from discreet.errors import ParameterError
 from discreet.local import Attributes, Bit, Distribution, Frequencies, HeavyHitters, Mean, amplified
-from discreet.local.k_ary import KAry
-from discreet.local.protocol import FrequencyProtocol
+from discreet.local.protocols.base import FrequencyProtocol
+from discreet.local.protocols.k_ary import KAry
 from discreet.local.shuffle import Clones
 from discreet.local.task import Task
 

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import pytest
 from reference import laws, statistics
+from support.recorded import replay
 
 from discreet import Laplace
-from discreet.noise.recorded import replay
 
 DRAWS = 200_000
 RNG = np.random.default_rng(1)

@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 import pytest
 from reference import laws, statistics
+from support.recorded import replay
 
 from discreet import SparseVector
 from discreet.errors import Exhausted
 from discreet.noise import laplace
-from discreet.noise.recorded import replay
 
 STILL = 2**64 - 2  # the random word whose noise is 0 at every scale
 SURE = 10**9  # so far above or below that noise never matters

@@ -17,12 +17,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from reference import statistics
+from support.recorded import replay
 
 import discreet
 from discreet.balls import precision
 from discreet.errors import EntropyError
 from discreet.noise import bits, coins, discrete_gaussian, gaussian, laplace
-from discreet.noise.recorded import replay
 from discreet.noise.selection import Noise, noisy_argmax
 
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")

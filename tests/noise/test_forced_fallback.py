@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 from flint import arb
 from reference import laws, statistics
+from support.recorded import NotPrivate, replay
 
 from discreet.noise import coins, discrete_gaussian, exponential, gaussian, laplace, selection
-from discreet.noise.recorded import NotPrivate, replay
 from discreet.noise.selection import Noise, noisy_argmax
 
 DRAWS = 3000

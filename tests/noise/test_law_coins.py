@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference import statistics
+from support.recorded import replay
 
 from discreet.noise.coins import Chance, accept, bernoulli, exponential_chance, uniform, weighted
-from discreet.noise.recorded import replay
 
 DRAWS = 400_000
 exactly = settings(derandomize=True, deadline=None, max_examples=200)

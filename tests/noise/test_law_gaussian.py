@@ -10,10 +10,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from reference import laws, statistics
+from support.recorded import replay
 
 from discreet.errors import ParameterError
 from discreet.noise import bits, discrete_gaussian, gaussian
-from discreet.noise.recorded import replay
 
 DRAWS = 1_000_000
 DEVIATIONS = [Fraction(1, 2), Fraction(1), Fraction(10), Fraction(100), Fraction(333)]

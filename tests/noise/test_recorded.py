@@ -6,10 +6,10 @@ import threading
 
 import numpy as np
 import pytest
+from support.recorded import NotPrivate, replay
 
 from discreet.errors import EntropyError
 from discreet.noise import bits
-from discreet.noise.recorded import NotPrivate, replay
 
 
 def test_a_recording_says_what_it_is() -> None:

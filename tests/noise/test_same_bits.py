@@ -20,10 +20,10 @@ from hypothesis import strategies as st
 from noise.witness import Witness
 from reference import truth
 from reference.laws import real
+from support.recorded import replay
 
 from discreet.noise import exponential, laplace
 from discreet.noise.exponential import Shift, Sign, floors
-from discreet.noise.recorded import replay
 
 THIRD = Fraction(1, 3)
 SHORT = [THIRD, Fraction(1), Fraction(100), Fraction(10**6), Fraction(2**24), Fraction(2**26)]

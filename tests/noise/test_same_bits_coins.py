@@ -15,9 +15,9 @@ import pytest
 from flint import arb
 from reference import truth
 from reference.laws import real
+from support.recorded import replay
 
 from discreet.noise import coins
-from discreet.noise.recorded import replay
 
 SPARE = [0x9E3779B97F4A7C15 * i % 2**64 for i in range(1, 40)]
 EXPONENTS = [

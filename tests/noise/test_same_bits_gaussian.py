@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 from noise.witness import Witness
 from reference import truth
 from reference.laws import real
+from support.recorded import replay
 
 from discreet.noise import coins, discrete_gaussian, gaussian
-from discreet.noise.recorded import replay
 
 DEVIATIONS = [Fraction(1, 3), Fraction(1), Fraction(100), Fraction(10**6), Fraction(2**24)]
 SPARE = [0x9E3779B97F4A7C15 * i % 2**64 for i in range(1, 4001)]

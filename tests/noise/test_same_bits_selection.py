@@ -14,9 +14,9 @@ import pytest
 from flint import arb
 from reference import truth
 from reference.laws import real
+from support.recorded import replay
 
 from discreet.noise import selection
-from discreet.noise.recorded import replay
 from discreet.noise.selection import Noise, noisy_argmax
 
 SPARE = [0x9E3779B97F4A7C15 * i % 2**64 for i in range(1, 400)]

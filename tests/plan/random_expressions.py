@@ -7,8 +7,8 @@ import random
 from fractions import Fraction
 
 from discreet.plan.expressions import Call, Column, Expression, Literal, Value
-from discreet.plan.facts import facts_of_column
-from discreet.plan.operations import OPERATIONS
+from discreet.plan.expressions.evaluate import OPERATIONS
+from discreet.plan.expressions.facts import facts_of_column
 from discreet.schema.columns import boolean, category, date, integer, number, text
 
 DECLARED = {

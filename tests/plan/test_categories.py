@@ -6,7 +6,7 @@ import pytest
 
 from discreet.errors import ParameterError
 from discreet.plan.builder import Draft
-from discreet.plan.categories import misspelt
+from discreet.plan.expressions.values import misspelt
 from discreet.plan.sql import parse_expression, parse_query
 from discreet.schema.columns import category, integer, text
 from discreet.schema.table import Schema

@@ -10,12 +10,12 @@ from plan.random_expressions import FACTS, draw, rows
 
 from discreet.errors import ParameterError
 from discreet.plan.builder import Draft, count
-from discreet.plan.evaluate import evaluate, infer, listing, on_grid
 from discreet.plan.expressions import Value, columns_of
+from discreet.plan.expressions.evaluate import evaluate, infer, listing, on_grid
 from discreet.plan.keys import Keys, keys_of
-from discreet.plan.parts import Share
-from discreet.plan.price import facts_of, price
+from discreet.plan.plan import facts_of, price
 from discreet.plan.query import Count, Key, Output, Query
+from discreet.plan.release import Share
 from discreet.plan.sql import parse_query
 from discreet.schema.columns import boolean, category, date, integer, number, text
 from discreet.schema.table import Schema

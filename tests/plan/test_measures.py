@@ -7,12 +7,12 @@ from fractions import Fraction
 import pytest
 
 from discreet.errors import ParameterError
-from discreet.plan.evaluate import infer
 from discreet.plan.expressions import Call, Expression, Literal
 from discreet.plan.expressions import Column as Name
-from discreet.plan.facts import Facts, facts_of_column
-from discreet.plan.measures import MOST_CELLS, MOST_WORK, ROWS, Cells, Commonest, Measure, Ranked, Scores, needs, statistics
+from discreet.plan.expressions.evaluate import infer
+from discreet.plan.expressions.facts import Facts, facts_of_column
 from discreet.plan.query import Aggregate, Best, Count, Mean, Mode, Output, Quantile, Sum, Variance
+from discreet.plan.statistics import MOST_CELLS, MOST_WORK, ROWS, Cells, Commonest, Measure, Ranked, Scores, needs, statistics
 from discreet.schema.columns import boolean, category, integer, number, text
 
 X, Y = Name("x"), Name("y")

@@ -10,11 +10,10 @@ import pytest
 
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.plan.expressions import Column as Name
-from discreet.plan.measures import ROWS, Measure, Persons
-from discreet.plan.norms import CELL_BITS, Norms, cell_norms, norms
-from discreet.plan.parts import Share
-from discreet.plan.price import Plan, price
+from discreet.plan.plan import Plan, price
+from discreet.plan.release import Share
 from discreet.plan.sql import parse_query
+from discreet.plan.statistics import CELL_BITS, ROWS, Measure, Norms, Persons, cell_norms, norms
 from discreet.schema.columns import Column, category, integer, number
 from discreet.schema.table import Schema
 from discreet.schema.units import Unit, person, rows

@@ -10,10 +10,9 @@ import pytest
 from plan.random_expressions import DECLARED, FACTS, KINDS, MAKES, draw, rows
 
 from discreet.errors import ParameterError
-from discreet.plan.evaluate import evaluate, infer, listing
 from discreet.plan.expressions import Call, Column, Expression, Literal, Value
-from discreet.plan.facts import Facts, facts_of_column
-from discreet.plan.operations import OPERATIONS
+from discreet.plan.expressions.evaluate import OPERATIONS, evaluate, infer, listing
+from discreet.plan.expressions.facts import Facts, facts_of_column
 from discreet.plan.sql import parse_expression
 from discreet.schema.columns import boolean, category, date, integer, number, text
 from discreet.schema.table import Schema

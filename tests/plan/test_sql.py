@@ -13,8 +13,8 @@ from plan.accepted import ACCEPTED, COLUMNS, SCHEMA
 
 from discreet.errors import ParameterError
 from discreet.plan.builder import Draft
-from discreet.plan.evaluate import evaluate
 from discreet.plan.expressions import Call, Column, Literal
+from discreet.plan.expressions.evaluate import evaluate
 from discreet.plan.query import Count, Distinct, Join, Key, Mean, Mode, Order, Output, Quantile, Query, Sum, Variance
 from discreet.plan.sql import parse_expression, parse_query
 from discreet.schema.table import Schema
@@ -147,7 +147,7 @@ def test_parsing_is_quick() -> None:
 
 
 def test_sqlglot_is_loaded_late() -> None:
-    program = "import sys, discreet.plan.sql, discreet.plan.evaluate; assert 'sqlglot' not in sys.modules"
+    program = "import sys, discreet.plan.sql, discreet.plan.expressions.evaluate; assert 'sqlglot' not in sys.modules"
     subprocess.run([sys.executable, "-c", program], check=True)
 
 

@@ -16,8 +16,8 @@ from privacy import reference_sampled as samples
 from privacy.reference_curves import real
 
 from discreet.privacy import Privacy
+from discreet.privacy.accountant.moments import moment_delta
 from discreet.privacy.losses import Box, DiscreteGaussian, Gaussian, Laplace, Response
-from discreet.privacy.moments import moment_delta
 
 F = Fraction
 BITS = 300

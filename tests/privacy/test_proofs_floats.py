@@ -14,8 +14,8 @@ import pytest
 from flint import acb, arb, ctx
 from privacy.reference_curves import real
 
-from discreet.privacy.contour import decay
-from discreet.privacy.lattice import convolve
+from discreet.privacy.accountant.contour import decay
+from discreet.privacy.accountant.lattice import convolve
 from discreet.privacy.losses import (
     BoundedRange,
     Box,

@@ -18,8 +18,8 @@ from privacy.reference_curves import real
 
 from discreet.privacy.losses import BoundedRange, Box, DiscreteLaplace, Laplace, Loss, Response, SampledGaussian, SampledLattice
 from discreet.privacy.losses.base import UNIT, Atoms
-from discreet.privacy.losses.cells import rounded_atoms
 from discreet.privacy.losses.listed import Listed
+from discreet.privacy.losses.rounding import rounded_atoms
 
 F = Fraction
 RATES = ["1e-9", "1e-4", "0.3", "0.999999999"]

@@ -22,11 +22,11 @@ from privacy.reference_guarantees import steady
 import discreet as dp
 from discreet.errors import DiscreetError, ParameterError
 from discreet.privacy import Privacy
-from discreet.privacy.contour import Contour
+from discreet.privacy.accountant.contour import Contour
+from discreet.privacy.accountant.lattice import Convolution
+from discreet.privacy.accountant.methods import certain
 from discreet.privacy.filters import ConcentratedFilter
-from discreet.privacy.lattice import Convolution
 from discreet.privacy.losses import Box, DiscreteLaplace, Family, Response
-from discreet.privacy.roads import certain
 
 F = Fraction
 KINDS: dict[str, Callable[[Fraction], Privacy]] = {

@@ -21,11 +21,12 @@ from privacy.reference_curves import real
 from privacy.reference_sampled import gaussian_at, phi, sampled
 
 import discreet as dp
-from discreet.privacy import Privacy, composition, roads
-from discreet.privacy.enumeration import list_outcomes
+from discreet.privacy import Privacy
+from discreet.privacy.accountant import composition, methods
+from discreet.privacy.accountant.cut_gaussian import cut_gaussian
+from discreet.privacy.accountant.enumeration import list_outcomes
+from discreet.privacy.accountant.turning import turned_sums
 from discreet.privacy.losses import DiscreteLaplace, Laplace, Response, SampledGaussian
-from discreet.privacy.losses.cut_gaussian import cut_gaussian
-from discreet.privacy.losses.turning import turned_sums
 
 F = Fraction
 MILLIONTH = F(1, 10**6)
@@ -71,14 +72,14 @@ LISTED = {
 def work(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Terms of every smoothed contour that is opened."""
     done: list[int] = []
-    plain = roads.open_smoothed
+    plain = methods.open_smoothed
 
     def counted(*arguments: object) -> object:
         found = plain(*arguments)  # type: ignore[arg-type]
         done.append(found.work if found else 0)
         return found
 
-    monkeypatch.setattr(roads, "open_smoothed", counted)
+    monkeypatch.setattr(methods, "open_smoothed", counted)
     composition.epsilon_bounds.cache_clear()
     return done
 
@@ -215,8 +216,8 @@ def test_smoothing_encloses_a_product_of_polynomials() -> None:
 
     parts = sum((dp.pure(epsilon) for epsilon in epsilons), Privacy()).parts
     for log_delta in (-14.0, -60.0):
-        aim = roads.Aim(log_delta=log_delta)
-        bounds = [roads._smoothed_road(parts, aim, 0.0, top=top) for top in (False, True)]
+        aim = methods.Aim(log_delta=log_delta)
+        bounds = [methods._smoothed_road(parts, aim, 0.0, top=top) for top in (False, True)]
         for x in (F(1, 2), F(1)):
             low, high = (bound(float(x)) for bound in bounds if bound)
             with ctx.workprec(400):

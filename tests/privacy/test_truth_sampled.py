@@ -17,7 +17,8 @@ from privacy.reference_bracket import EPSILONS, holds
 from privacy.reference_curves import Curve
 
 import discreet as dp
-from discreet.privacy import Privacy, composition
+from discreet.privacy import Privacy
+from discreet.privacy.accountant import composition
 from discreet.privacy.losses import Laplace, Response, SampledGaussian
 
 F = Fraction

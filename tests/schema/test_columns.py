@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.errors import ParameterError
-from discreet.plan.parts import Share
-from discreet.plan.price import price
+from discreet.plan.plan import price
+from discreet.plan.release import Share
 from discreet.plan.sql import parse_query
 from discreet.schema.columns import Column, date, integer, number
 from discreet.schema.formats import day_parts

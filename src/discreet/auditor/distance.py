@@ -14,14 +14,14 @@ from typing import cast
 
 import numpy as np
 
+from discreet.arrays import Integers, Number
 from discreet.auditor.likeness import alike
 from discreet.mechanisms import DiscreteGaussian, Exponential, Gaussian, Laplace, RandomizedResponse, SparseVector, Threshold
 from discreet.mechanisms.histograms import Histograms, Table
 from discreet.mechanisms.quantile import Quantile
 from discreet.mechanisms.recording import Release
 from discreet.mechanisms.selection import Selection
-from discreet.mechanisms.values import Number, Value, read_numbers
-from discreet.noise.lazy import Integers
+from discreet.mechanisms.values import Value, read_numbers
 from discreet.privacy import Privacy, pure, zcdp
 from discreet.privacy.losses import BoundedRange
 from discreet.privacy.losses import Gaussian as GaussianLoss

@@ -38,8 +38,8 @@ def run(
 
         run_lectures()
         return
+    from discreet.canvas import check_ending
     from discreet.cli.files import checked_place
-    from discreet.privacy.canvas import check_ending
 
     checked_place(check_ending(output))
     with _own_folder() as folder:

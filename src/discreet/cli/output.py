@@ -65,7 +65,7 @@ class Output:
             if place is not None:
                 checked_place(place)
         if plot is not None:
-            from discreet.privacy.canvas import check_ending, check_installed
+            from discreet.canvas import check_ending, check_installed
 
             check_ending(plot)
             check_installed()
@@ -125,7 +125,7 @@ def in_json(columns: Mapping[str, Sequence[object]]) -> list[dict[str, object]]:
 
 def draw(picture: Callable[[], Axes], file: Path) -> None:
     """Draw where there need be no screen, and write it."""
-    from discreet.privacy.canvas import save
+    from discreet.canvas import save
 
     no_window()
     save(picture(), file)

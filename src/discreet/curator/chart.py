@@ -12,10 +12,10 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from discreet.canvas import BLUE, GREEN, GREY, ORANGE, RED, finish, new_axes, stacked_axes
 from discreet.errors import ParameterError
 from discreet.plan.display import clean, label
 from discreet.plan.expressions import Value
-from discreet.privacy.canvas import BLUE, GREEN, GREY, ORANGE, RED, finish, new_axes, stacked_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

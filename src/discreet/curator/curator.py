@@ -29,6 +29,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import NoReturn, TypeVar
 
+from discreet.arrays import Number
 from discreet.calls import called_as
 from discreet.curator.answer import Answer
 from discreet.curator.gate import ask, asked_before
@@ -41,7 +42,6 @@ from discreet.ledger.entry import Entry
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.people import check, checked_name
 from discreet.ledger.place import resolved
-from discreet.mechanisms.values import Number
 from discreet.plan.accuracy import Accuracy
 from discreet.plan.builder import Asked, Draft
 from discreet.plan.expressions import Value

@@ -34,7 +34,7 @@ from discreet.ledger.ledger import Ledger
 from discreet.mechanisms import Threshold
 from discreet.mechanisms.secret import Secret
 from discreet.plan.expressions import Value
-from discreet.plan.price import Plan
+from discreet.plan.plan import Plan
 from discreet.plan.terms import Priced
 from discreet.privacy.account import Account
 

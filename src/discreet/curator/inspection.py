@@ -29,8 +29,8 @@ from discreet.errors import DiscreetError
 from discreet.mechanisms.secret import opened
 from discreet.plan.display import clean, label, text_table
 from discreet.plan.expressions import Value
-from discreet.plan.parts import Share
-from discreet.plan.price import price
+from discreet.plan.plan import price
+from discreet.plan.release import Share
 from discreet.plan.sql import parse_query
 from discreet.schema.columns import Category, Column, Date, Integer, Kind, Number, Text
 from discreet.schema.table import Schema

@@ -6,11 +6,11 @@ import math
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from discreet.plan.describe import described
 from discreet.plan.expressions import Column
-from discreet.plan.measures import ROWS, Measure
+from discreet.plan.plan import Plan
 from discreet.plan.preview import Preview, preview_lines
-from discreet.plan.price import Plan
+from discreet.plan.release import described
+from discreet.plan.statistics import ROWS, Measure
 from discreet.plan.terms import Priced
 from discreet.privacy import Privacy
 from discreet.privacy.account import Account

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from discreet.arrays import Number
 from discreet.calls import called_as
 from discreet.curator.answer import Answer
 from discreet.errors import ParameterError
-from discreet.mechanisms.values import Number
 from discreet.plan.accuracy import Accuracy
 from discreet.plan.builder import Asked, Draft
 from discreet.plan.expressions import Value

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from discreet.curator.answer import Answer, Column
-from discreet.plan.evaluate import evaluate
 from discreet.plan.expressions import Value
+from discreet.plan.expressions.evaluate import evaluate
 from discreet.plan.query import Order, Query
 
 __all__ = ["refine"]

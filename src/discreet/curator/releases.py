@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arrays import Reals
 from discreet.curator.answer import Answer, Column
 from discreet.engine.counting import Groups
 from discreet.engine.duckdb.engine import Found
@@ -15,16 +16,14 @@ from discreet.mechanisms import Gaussian, Laplace
 from discreet.mechanisms.quantile import Quantile
 from discreet.mechanisms.selection import Selection
 from discreet.plan import estimates
-from discreet.plan.describe import described, named
 from discreet.plan.estimates import Estimate
-from discreet.plan.evaluate import infer
 from discreet.plan.expressions import Literal, Value
-from discreet.plan.facts import Facts
-from discreet.plan.measures import Commonest, Measure, Persons, Ranked, Scores, Statistic
-from discreet.plan.noise_law import Reals, spread_of
-from discreet.plan.parts import KeyChoice, Part
-from discreet.plan.price import Plan, facts_of
+from discreet.plan.expressions.evaluate import infer
+from discreet.plan.expressions.facts import Facts
+from discreet.plan.plan import Plan, facts_of
 from discreet.plan.query import Aggregate, Best, Mean, Mode, Sum, Variance
+from discreet.plan.release import KeyChoice, Part, described, named, spread_of
+from discreet.plan.statistics import Commonest, Measure, Persons, Ranked, Scores, Statistic
 from discreet.schema.columns import Kind
 
 __all__ = ["answer_of", "noisy"]

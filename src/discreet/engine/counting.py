@@ -10,11 +10,10 @@ from discreet.engine.dialect import Dialect
 from discreet.engine.shapes import chosen, contribution, heavy, keyed, mark, number_of_person, summed
 from discreet.engine.statement import Raw, Statement
 from discreet.mechanisms import Laplace
-from discreet.plan.evaluate import infer
 from discreet.plan.expressions import Value
-from discreet.plan.measures import ROWS, Cells, Measure
-from discreet.plan.norms import CELL_BITS
-from discreet.plan.price import Plan, facts_of
+from discreet.plan.expressions.evaluate import infer
+from discreet.plan.plan import Plan, facts_of
+from discreet.plan.statistics import CELL_BITS, ROWS, Cells, Measure
 from discreet.schema.units import Person
 
 __all__ = ["Counting", "Groups"]

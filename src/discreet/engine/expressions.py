@@ -13,7 +13,7 @@ from fractions import Fraction
 from discreet.engine.dialect import Dialect
 from discreet.errors import ParameterError
 from discreet.plan.expressions import Call, Column, Expression, Literal, Value
-from discreet.plan.words import labels
+from discreet.plan.expressions.text import labels
 from discreet.schema.columns import Kind
 
 __all__ = ["write"]

@@ -19,11 +19,11 @@ from fractions import Fraction
 
 from discreet.engine.dialect import Dialect
 from discreet.engine.expressions import write
-from discreet.plan.evaluate import infer
 from discreet.plan.expressions import Column, Expression, Value, columns_of
-from discreet.plan.measures import Measure
-from discreet.plan.price import facts_of
+from discreet.plan.expressions.evaluate import infer
+from discreet.plan.plan import facts_of
 from discreet.plan.query import Query
+from discreet.plan.statistics import Measure
 from discreet.schema.columns import Category, Kind, Number
 from discreet.schema.table import Schema
 from discreet.schema.units import Person

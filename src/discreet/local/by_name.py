@@ -33,7 +33,7 @@ class Estimates(ByName[Result]):
 
     def plot(self) -> list[Axes]:
         """A picture of every attribute, one below the other."""
-        from discreet.privacy.canvas import stacked_axes
+        from discreet.canvas import stacked_axes
 
         axes = stacked_axes(len(self))
         for ax, (name, part) in zip(axes, self.items(), strict=True):

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.privacy.canvas import BLUE, finish, new_axes
+from discreet.canvas import BLUE, finish, new_axes
 from discreet.tables import clean
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from discreet.local.estimate import Estimate
-    from discreet.local.hitters import Hitters
+    from discreet.local.tasks.estimate import Estimate
+    from discreet.local.tasks.hitters import Hitters
 
 __all__ = ["plot"]
 

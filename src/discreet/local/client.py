@@ -17,15 +17,15 @@ from pathlib import Path
 
 import numpy as np
 
+from discreet.arrays import Number
 from discreet.calls import called_as
 from discreet.errors import LedgerRefused, ParameterError, ValueRefused
 from discreet.exact import positive, up
 from discreet.local.life import Life, new_life, read_life, write_life
 from discreet.local.lock import locked
-from discreet.local.repeated import Lifetime, Repeated
 from discreet.local.report import Report, new_nonces
 from discreet.local.task import Task
-from discreet.mechanisms.values import Number
+from discreet.local.tasks.repeated import Lifetime, Repeated
 
 __all__ = ["Client"]
 

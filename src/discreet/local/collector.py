@@ -16,21 +16,21 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 
+from discreet.arrays import Booleans
 from discreet.errors import ParameterError, ValueRefused
-from discreet.local.protocol import Protocol, Rows
+from discreet.local.protocols.base import Protocol, Rows
 from discreet.local.report import VERSION, Batch, Report, UnreadableFile, report_facts
 from discreet.local.state import MOST_REPORTS, State
 from discreet.local.state_text import Stored, to_text
-from discreet.noise.coins import Booleans
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     import pyarrow
 
+    from discreet.arrays import Integers
     from discreet.local.columns import Piece
     from discreet.local.task import Task
-    from discreet.noise.lazy import Integers
 
 __all__ = ["Collector"]
 

@@ -11,10 +11,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from discreet.arrays import Booleans
 from discreet.errors import ParameterError
-from discreet.local.protocol import Form, Rows
+from discreet.local.protocols.base import Form, Rows
 from discreet.local.report import VERSION, UnreadableFile
-from discreet.noise.coins import Booleans
 
 if TYPE_CHECKING:
     from discreet.local.report import Batch

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from discreet.local.protocol import Plain, Protocol, Rows
+from discreet.local.protocols.base import Plain, Protocol, Rows
 from discreet.noise.bits import words
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from abc import ABC, abstractmethod
 from statistics import NormalDist
 from typing import TYPE_CHECKING, ClassVar
 
+from discreet.arrays import Number
 from discreet.errors import ParameterError
 from discreet.exact import probability
-from discreet.mechanisms.values import Number
 from discreet.tables import html_table, text_table
 
 if TYPE_CHECKING:

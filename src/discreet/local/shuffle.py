@@ -32,14 +32,13 @@ from functools import cached_property
 
 import numpy as np
 
+from discreet.arrays import Number, Reals
 from discreet.balls import arb, ball, floor, upper
 from discreet.calls import called_as
 from discreet.errors import ParameterError
 from discreet.exact import down, probability, up, whole
-from discreet.local.protocol import all_digits
+from discreet.local.protocols.base import all_digits
 from discreet.local.task import Task, read_epsilon
-from discreet.mechanisms.values import Number
-from discreet.noise.lazy import Reals
 from discreet.privacy import Privacy, approximate
 
 __all__ = ["Amplified", "Clones", "amplified"]

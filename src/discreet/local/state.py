@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from discreet.arrays import Integers
 from discreet.errors import ParameterError
 from discreet.noise.bits import words
-from discreet.noise.lazy import Integers
 
 __all__ = ["MOST_REMEMBERED", "MOST_REPORTS", "REASONS", "State"]
 

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from discreet.arrays import Integers
 from discreet.errors import ParameterError
-from discreet.local.protocol import Protocol
+from discreet.local.protocols.base import Protocol
 from discreet.local.state import MOST_REMEMBERED, MOST_REPORTS, REASONS, State
 from discreet.local.task import Task, canonical
-from discreet.noise.lazy import Integers
 
 __all__ = ["Stored", "from_text", "to_text"]
 

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from discreet.arrays import Integers
 from discreet.errors import ParameterError
 from discreet.exact import positive, shown
-from discreet.local.protocol import Protocol
+from discreet.local.protocols.base import Protocol
 from discreet.local.report import Batch, Report, new_nonces
-from discreet.noise.lazy import Integers
 from discreet.privacy import Privacy, pure
 
 if TYPE_CHECKING:

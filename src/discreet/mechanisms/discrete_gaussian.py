@@ -14,6 +14,7 @@ import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+from discreet.arrays import Number
 from discreet.balls import ball, precision, upper
 from discreet.calls import called_as
 from discreet.errors import ParameterError
@@ -21,7 +22,7 @@ from discreet.exact import positive, probability, root
 from discreet.exact import sensitivity as read_sensitivity
 from discreet.mechanisms.grid import Released, release_integers
 from discreet.mechanisms.recording import let_out
-from discreet.mechanisms.values import Number, Value
+from discreet.mechanisms.values import Value
 from discreet.noise import discrete_gaussian as noise
 from discreet.privacy import Privacy
 from discreet.privacy.losses import Box, Concentrated, Family

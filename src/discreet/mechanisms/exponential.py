@@ -15,12 +15,12 @@ from fractions import Fraction
 
 import numpy as np
 
+from discreet.arrays import Number, Reals
 from discreet.balls import arb, ball, precision, upper
 from discreet.errors import ParameterError
 from discreet.exact import probability, whole
 from discreet.mechanisms.selection import Scores, Selection, distances, read_contest
-from discreet.mechanisms.values import Number, nearest
-from discreet.noise.lazy import Reals
+from discreet.mechanisms.values import nearest
 from discreet.noise.selection import Noise
 from discreet.privacy import Privacy
 from discreet.privacy.losses import BoundedRange

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 
+from discreet.arrays import Number
 from discreet.balls import arb, ball, precision, upper
 from discreet.calls import called_as
 from discreet.errors import ParameterError
@@ -26,7 +27,7 @@ from discreet.exact import positive, probability, root
 from discreet.exact import sensitivity as read_sensitivity
 from discreet.mechanisms.grid import Grid, Released, choose_grid
 from discreet.mechanisms.recording import let_out
-from discreet.mechanisms.values import Number, Value, nearest
+from discreet.mechanisms.values import Value, nearest
 from discreet.noise import gaussian as noise
 from discreet.privacy import Privacy
 from discreet.privacy.losses import Gaussian as Loss

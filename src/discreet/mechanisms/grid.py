@@ -20,9 +20,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arrays import Integers, Reals
 from discreet.errors import ParameterError, ValueRefused
 from discreet.mechanisms.values import Numbers, Value, read_numbers
-from discreet.noise.lazy import Integers, Reals
 
 __all__ = ["Grid", "Released", "choose_grid", "release_integers"]
 

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
-from discreet.noise.lazy import Integers
+from discreet.arrays import Integers
 
 __all__ = ["Histograms", "Table"]
 
@@ -38,4 +37,4 @@ class Histograms:
             yield row
 
 
-Table = NDArray[np.int64] | Histograms
+Table = Integers | Histograms

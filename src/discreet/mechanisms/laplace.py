@@ -15,6 +15,7 @@ import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+from discreet.arrays import Number
 from discreet.balls import ball, precision, upper
 from discreet.calls import called_as
 from discreet.errors import ParameterError
@@ -22,7 +23,7 @@ from discreet.exact import positive, probability
 from discreet.exact import sensitivity as read_sensitivity
 from discreet.mechanisms.grid import Grid, Released, choose_grid
 from discreet.mechanisms.recording import let_out
-from discreet.mechanisms.values import Number, Numbers, Value, nearest
+from discreet.mechanisms.values import Numbers, Value, nearest
 from discreet.noise import laplace as noise
 from discreet.privacy import Privacy
 from discreet.privacy.losses import DiscreteLaplace as DiscreteLoss

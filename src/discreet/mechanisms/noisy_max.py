@@ -15,9 +15,10 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
+from discreet.arrays import Number
 from discreet.balls import arb
 from discreet.mechanisms.selection import Selection, read_contest
-from discreet.mechanisms.values import Number, nearest
+from discreet.mechanisms.values import nearest
 from discreet.noise.selection import Noise
 
 __all__ = ["NoisyMax"]

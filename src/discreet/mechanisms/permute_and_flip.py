@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from discreet.arrays import Number
 from discreet.balls import arb, ball, precision, upper
 from discreet.mechanisms.selection import Selection, read_contest
-from discreet.mechanisms.values import Number
 from discreet.noise.selection import Noise
 
 __all__ = ["PermuteAndFlip"]

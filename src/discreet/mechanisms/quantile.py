@@ -25,8 +25,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.arrays import Integers, Number
 from discreet.errors import ParameterError
 from discreet.exact import positive, probability, whole
 from discreet.mechanisms.exponential import Exponential
@@ -34,7 +34,6 @@ from discreet.mechanisms.histograms import Histograms, Table
 from discreet.mechanisms.permute_and_flip import PermuteAndFlip
 from discreet.mechanisms.recording import let_out
 from discreet.mechanisms.secret import Secret, opened
-from discreet.mechanisms.values import Number
 from discreet.privacy import Privacy
 from discreet.schema.sensitivity import Neighbours
 
@@ -89,19 +88,19 @@ class Quantile:
         """With at least this probability the cell that is chosen misses the quantile by no more (in units of weight)."""
         return self.selection.error(confidence, candidates=candidates) / self.share.denominator
 
-    def release(self, counts: Table | Secret[Table], confidence: Number = 0.975) -> NDArray[np.int64]:
+    def release(self, counts: Table | Secret[Table], confidence: Number = 0.975) -> Integers:
         """The cell chosen in every row of a table of counts.
 
         With ``side``, the end of an interval that holds the quantile with at least this ``confidence``.
         """
         table = opened(counts)
 
-        def draw() -> NDArray[np.int64]:
+        def draw() -> Integers:
             return np.array([self.selection.release(scores) for scores in self.scores(table, confidence)], dtype=np.int64)
 
         return let_out(self, table, draw, confidence)
 
-    def scores(self, table: Table, confidence: Number = 0.975) -> Iterator[NDArray[np.int64]]:
+    def scores(self, table: Table, confidence: Number = 0.975) -> Iterator[Integers]:
         """What the cells of every row are chosen by: minus their losses, in parts of the share's denominator."""
         cells = table.width if isinstance(table, Histograms) else table.shape[1]
         offset, padding, most = self.limits(cells, confidence)
@@ -118,7 +117,7 @@ class Quantile:
             raise ParameterError("So small an epsilon, spread over so many cells, leaves no quantile; write a larger epsilon.")
         return offset, 2 * offset, most
 
-    def _scores(self, row: NDArray[np.int64], offset: int, padding: int) -> NDArray[np.int64]:
+    def _scores(self, row: Integers, offset: int, padding: int) -> Integers:
         """All in whole numbers: losses are multiplied by the share's denominator, and so are ``offset`` and ``padding``."""
         share, scale = self.share.numerator, self.share.denominator
         below_or_in = np.cumsum(row)
@@ -128,5 +127,5 @@ class Quantile:
         if padding:
             lt[0] = 0
             le[-1] += padding
-        scores: NDArray[np.int64] = -np.maximum(np.maximum(lt - aim, aim - le), 0)
+        scores: Integers = -np.maximum(np.maximum(lt - aim, aim - le), 0)
         return scores

@@ -18,14 +18,13 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arrays import Integers, Number, Reals
 from discreet.balls import ball, precision, upper
 from discreet.calls import called_as
 from discreet.errors import ParameterError, ValueRefused
 from discreet.exact import positive, probability, whole
 from discreet.mechanisms.recording import let_out
-from discreet.mechanisms.values import Number
 from discreet.noise.coins import Chance, bernoulli, uniform
-from discreet.noise.lazy import Integers, Reals
 from discreet.privacy import Privacy
 from discreet.privacy.losses import Response
 from discreet.privacy.neighbours import Neighbours, read_neighbours

@@ -18,6 +18,7 @@ from typing import TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arrays import Integers, Number, Reals
 from discreet.balls import arb, ball, precision
 from discreet.calls import called_as
 from discreet.errors import ParameterError, ValueRefused
@@ -26,8 +27,7 @@ from discreet.exact import sensitivity as read_sensitivity
 from discreet.mechanisms.histograms import Table
 from discreet.mechanisms.recording import let_out, recorder
 from discreet.mechanisms.secret import Secret, opened
-from discreet.mechanisms.values import Number, Numbers, nearest, read_numbers
-from discreet.noise.lazy import Reals
+from discreet.mechanisms.values import Numbers, nearest, read_numbers
 from discreet.noise.selection import Noise, noisy_argmax
 from discreet.privacy import Privacy
 from discreet.privacy.losses import Box, Family, response
@@ -91,7 +91,7 @@ class Selection(ABC):
         away, exact = distances(scores)
         return noisy_argmax(away, self.weight, self.noise, exact)
 
-    def release_each(self, scores: Table | Secret[Table]) -> NDArray[np.int64]:
+    def release_each(self, scores: Table | Secret[Table]) -> Integers:
         """The position of the winner in every row of a table of scores: one contest, and one cost, a row."""
         return let_out(self, scores, lambda: np.array([self._winner(row) for row in opened(scores)], dtype=np.int64), "each")
 

@@ -25,6 +25,7 @@ from typing import NoReturn, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arrays import Booleans, Number, Reals
 from discreet.balls import ball, precision, upper
 from discreet.calls import called_as
 from discreet.errors import Exhausted, ParameterError, ValueRefused
@@ -32,10 +33,9 @@ from discreet.exact import positive, probability, whole
 from discreet.exact import sensitivity as read_sensitivity
 from discreet.mechanisms.laplace import Laplace
 from discreet.mechanisms.recording import let_out
-from discreet.mechanisms.values import Number, Numbers, Value, nearest, read_number, read_numbers
+from discreet.mechanisms.values import Numbers, Value, nearest, read_number, read_numbers
 from discreet.noise import laplace as noise
 from discreet.noise.bits import CHUNK
-from discreet.noise.lazy import Reals
 from discreet.privacy import Privacy
 from discreet.privacy.losses import Box, Family, response
 from discreet.privacy.neighbours import Neighbours, read_neighbours
@@ -212,20 +212,20 @@ class Stream:
                     break
         return answers
 
-    def _above(self, numbers: Numbers, near: Reals, start: int) -> NDArray[np.bool_]:
+    def _above(self, numbers: Numbers, near: Reals, start: int) -> Booleans:
         here = slice(start, start + CHUNK)
         return let_out(
             self._technique, numbers.flat[here], lambda: self._compare(near[here], start, numbers.exact), self._threshold, self
         )
 
-    def _compare(self, near: Reals, start: int, exact: Callable[[int], Fraction]) -> NDArray[np.bool_]:
+    def _compare(self, near: Reals, start: int, exact: Callable[[int], Fraction]) -> Booleans:
         """Which values plus fresh noise reach the bar: in floats where those are surely right, exactly otherwise."""
         drawn = noise.discrete(self._query_scale, near.size)
         step, bar = nearest(self._technique.step), nearest(self._bar)
         with np.errstate(over="ignore", invalid="ignore"):
             gap = near + drawn * step - bar
             sure = np.abs(gap) > 2.0**-36 * (np.abs(near) + np.abs(drawn) * step + abs(bar))
-        above: NDArray[np.bool_] = gap >= 0
+        above: Booleans = gap >= 0
         for i in np.flatnonzero(~(sure & np.isfinite(gap))):  # too close, or beyond the doubles
             above[i] = exact(start + int(i)) + int(drawn[i]) * self._technique.step >= self._bar
         return above

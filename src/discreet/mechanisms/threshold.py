@@ -26,6 +26,7 @@ from typing import Literal, TypeVar
 
 import numpy as np
 
+from discreet.arrays import Integers, Number
 from discreet.balls import arb, ball, precision
 from discreet.calls import called_as
 from discreet.errors import ParameterError, ValueRefused
@@ -34,11 +35,9 @@ from discreet.mechanisms.gaussian import Gaussian, analytic_sigma
 from discreet.mechanisms.laplace import Laplace
 from discreet.mechanisms.recording import let_out
 from discreet.mechanisms.secret import Secret, opened
-from discreet.mechanisms.values import Number
 from discreet.noise import gaussian, laplace
 from discreet.noise.bits import words
 from discreet.noise.coins import Chance, bernoulli
-from discreet.noise.lazy import Integers
 from discreet.privacy import Privacy, approximate
 
 __all__ = ["Threshold"]

@@ -16,13 +16,12 @@ from numbers import Integral, Rational
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arrays import Integers, Number, Reals
 from discreet.errors import ValueRefused
 from discreet.mechanisms.secret import Secret, opened
-from discreet.noise.lazy import Integers, Reals
 
-__all__ = ["Number", "Numbers", "Value", "nearest", "read_number", "read_numbers"]
+__all__ = ["Numbers", "Value", "nearest", "read_number", "read_numbers"]
 
-Number = int | float | Fraction | Decimal
 Plain = Number | Sequence[Number] | NDArray[np.generic]
 Value = Plain | Secret[NDArray[np.generic]]
 

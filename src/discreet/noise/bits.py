@@ -9,7 +9,7 @@ kernel (``os.urandom``) instead: ten times slower, and right for virtual machine
 The kernel is also the fallback where OpenSSL is missing, fails, or is one of the releases (before 1.1.1d) that
 did not notice a fork.
 
-Tests that need to know the words in advance import ``discreet.noise.recorded``, which marks every result as
+Tests that need to know the words in advance use ``tests/support/recorded.py``, which marks every result as
 not private. Nothing else can replace the source.
 """
 

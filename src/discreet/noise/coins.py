@@ -14,16 +14,14 @@ from fractions import Fraction
 from itertools import accumulate
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.arrays import Booleans, Integers, Reals
 from discreet.balls import arb, ball, floor, precision
 from discreet.errors import EntropyError
 from discreet.noise.bits import words
-from discreet.noise.lazy import SLACK, Integers, Reals, settle
+from discreet.noise.lazy import SLACK, settle
 
 __all__ = ["Chance", "accept", "bernoulli", "exponential_chance", "uniform", "weighted"]
-
-Booleans = NDArray[np.bool_]
 
 _PATIENCE = 2048  # rounds, or binary digits, that a working generator never needs
 _STUCK = "Two thousand random bits did not settle one draw; the system's generator cannot be working."

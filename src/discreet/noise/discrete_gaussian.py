@@ -15,12 +15,12 @@ from fractions import Fraction
 
 import numpy as np
 
+from discreet.arrays import Integers
 from discreet.errors import EntropyError, ParameterError
 from discreet.exact import root
 from discreet.noise import laplace
 from discreet.noise.bits import CHUNK
 from discreet.noise.coins import accept
-from discreet.noise.lazy import Integers
 
 __all__ = ["LARGEST_SCALE", "discrete"]
 

@@ -30,10 +30,11 @@ from functools import lru_cache
 
 import numpy as np
 
+from discreet.arrays import Integers, Reals
 from discreet.balls import arb, ball, floor, precision
 from discreet.errors import EntropyError, ParameterError
 from discreet.noise.bits import CHUNK, Words, words
-from discreet.noise.lazy import LARGEST, SLACK, Integers, Reals, settle
+from discreet.noise.lazy import LARGEST, SLACK, settle
 
 __all__ = ["LARGEST_SCALE", "ZERO", "Shift", "Sign", "check_scale", "floors"]
 

@@ -29,10 +29,11 @@ from functools import lru_cache
 
 import numpy as np
 
+from discreet.arrays import Integers, Reals
 from discreet.balls import arb, ball, floor, precision
 from discreet.errors import ParameterError
 from discreet.noise.bits import CHUNK, Words, words
-from discreet.noise.lazy import SLACK, Integers, Reals, settle
+from discreet.noise.lazy import SLACK, settle
 
 __all__ = ["LARGEST_SCALE", "rounded"]
 

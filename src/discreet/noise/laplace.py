@@ -16,9 +16,9 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
 
+from discreet.arrays import Integers, Reals
 from discreet.balls import arb, ball, precision
 from discreet.noise.exponential import LARGEST_SCALE, ZERO, Shift, Sign, check_scale, floors
-from discreet.noise.lazy import Integers, Reals
 
 __all__ = ["LARGEST_SCALE", "discrete", "geometric", "rounded"]
 

@@ -17,17 +17,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from discreet.balls import arb, between, precision
 from discreet.errors import EntropyError
 from discreet.noise.bits import words
 
-__all__ = ["LARGEST", "SLACK", "Integers", "Reals", "settle"]
+__all__ = ["LARGEST", "SLACK", "settle"]
 
-Integers = NDArray[np.int64]
-Reals = NDArray[np.float64]
 T = TypeVar("T")
 
 SLACK = 2.0**-40

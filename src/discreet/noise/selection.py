@@ -27,10 +27,10 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arrays import Reals
 from discreet.balls import arb, ball, between, precision
 from discreet.errors import EntropyError
 from discreet.noise.bits import CHUNK, words
-from discreet.noise.lazy import Reals
 
 __all__ = ["Noise", "noisy_argmax"]
 

@@ -11,8 +11,8 @@ from fractions import Fraction
 
 from discreet.errors import ParameterError
 from discreet.exact import positive
+from discreet.plan.plan import Plan
 from discreet.plan.preview import preview_lines
-from discreet.plan.price import Plan
 from discreet.plan.query import Mean, Variance
 
 __all__ = ["Accuracy", "cost_for"]

@@ -13,14 +13,13 @@ from typing import Literal
 from discreet.calls import called_as
 from discreet.errors import ParameterError
 from discreet.exact import probability, whole
-from discreet.plan.categories import check_words, words_of
 from discreet.plan.expressions import Call, Expression, Value, columns_of, conjuncts
 from discreet.plan.expressions import Literal as Constant
-from discreet.plan.facts import facts_of_column
+from discreet.plan.expressions.facts import facts_of_column
+from discreet.plan.expressions.values import check_candidate, check_words, plain_values, words_of
 from discreet.plan.query import Aggregate, Best, Count, Distinct, Key, Mean, Mode, Order, Output, Quantile, Query, Sum, Variance
 from discreet.plan.requirements import check_needs
 from discreet.plan.sql import parse_expression
-from discreet.plan.values import check_candidate, plain_values
 from discreet.schema.table import Schema
 
 __all__ = ["Asked", "Draft", "count", "mean", "median", "most_common", "persons", "quantile", "stddev", "sum", "variance"]

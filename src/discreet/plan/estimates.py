@@ -14,9 +14,10 @@ from fractions import Fraction
 
 import numpy as np
 
+from discreet.arrays import Reals
 from discreet.plan.expressions import Value
-from discreet.plan.measures import Cells, Measure
-from discreet.plan.noise_law import Reals, Spread, outside
+from discreet.plan.release import Spread, outside
+from discreet.plan.statistics import Cells, Measure
 
 __all__ = ["Estimate", "choice", "mean", "plain", "quantile", "total", "variance"]
 

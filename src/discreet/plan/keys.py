@@ -16,10 +16,9 @@ from fractions import Fraction
 from functools import lru_cache
 
 from discreet.errors import ParameterError
-from discreet.plan.evaluate import agreed, evaluate, infer, listing, on_grid
 from discreet.plan.expressions import Expression, Value, columns_of, conjuncts, size
-from discreet.plan.facts import MOST_KEYS, Facts
-from discreet.plan.operation import LARGE
+from discreet.plan.expressions.evaluate import agreed, evaluate, infer, listing, on_grid
+from discreet.plan.expressions.facts import LARGE, MOST_KEYS, Facts
 from discreet.plan.query import Key, Query
 from discreet.schema.columns import Kind
 

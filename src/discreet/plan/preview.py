@@ -16,14 +16,11 @@ import numpy as np
 from discreet.mechanisms.quantile import Quantile as QuantileMechanism
 from discreet.mechanisms.selection import Selection
 from discreet.plan import estimates
-from discreet.plan.describe import named
 from discreet.plan.display import html_table, text_table
-from discreet.plan.measures import Commonest, Measure, Ranked, Scores
-from discreet.plan.noise_law import spread_of
-from discreet.plan.norms import CELL_BITS
-from discreet.plan.parts import Part
-from discreet.plan.price import Plan
+from discreet.plan.plan import Plan
 from discreet.plan.query import Mean, Sum, Variance
+from discreet.plan.release import Part, named, spread_of
+from discreet.plan.statistics import CELL_BITS, Commonest, Measure, Ranked, Scores
 from discreet.schema.units import Person, Rows
 
 __all__ = ["Preview", "PreviewLine", "preview_lines"]

@@ -8,9 +8,9 @@ from dataclasses import replace
 from fractions import Fraction
 
 from discreet.errors import ParameterError
-from discreet.plan.evaluate import infer, listing
 from discreet.plan.expressions import Call, Literal
-from discreet.plan.facts import Facts
+from discreet.plan.expressions.evaluate import infer, listing
+from discreet.plan.expressions.facts import Facts
 from discreet.plan.query import Aggregate, Count, Mean, Mode, Quantile, Sum, Variance
 
 __all__ = ["check_needs", "instead_of", "plain"]

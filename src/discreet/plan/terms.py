@@ -9,7 +9,7 @@ from fractions import Fraction
 from discreet.errors import ParameterError
 from discreet.exact import positive
 from discreet.plan.accuracy import Accuracy, cost_for
-from discreet.plan.price import Plan, price, share_of
+from discreet.plan.plan import Plan, price, share_of
 from discreet.plan.query import Query
 from discreet.privacy.budget import Budget
 from discreet.schema.table import Schema

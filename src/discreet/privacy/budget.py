@@ -29,8 +29,8 @@ from discreet.balls import ball, lower, precision
 from discreet.calls import called_as
 from discreet.errors import ParameterError
 from discreet.exact import positive, probability, rational
+from discreet.privacy.accountant.moments import log
 from discreet.privacy.guarantee import zcdp
-from discreet.privacy.moments import log
 
 if TYPE_CHECKING:
     from discreet.privacy.account import Account

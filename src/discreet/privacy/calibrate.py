@@ -19,7 +19,7 @@ from fractions import Fraction
 from discreet.calls import called_as
 from discreet.errors import ParameterError
 from discreet.exact import positive, probability
-from discreet.privacy.composition import directions, disclosure, supremum
+from discreet.privacy.accountant.composition import directions, disclosure, supremum
 from discreet.privacy.guarantee import Privacy
 
 __all__ = ["count", "noise", "rate"]

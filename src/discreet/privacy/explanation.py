@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from discreet.errors import ParameterError
 from discreet.exact import probability, up, whole
-from discreet.privacy import composition
+from discreet.privacy.accountant import composition
 from discreet.privacy.neighbours import MEANINGS
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from discreet.calls import called_as
 from discreet.errors import ParameterError
 from discreet.exact import positive, probability, rational, shown, up, whole
-from discreet.privacy import composition
+from discreet.privacy.accountant import composition
 from discreet.privacy.losses import Box, Concentrated, Gaussian, Loss, Renyi
 from discreet.privacy.losses.sampled import sample
 from discreet.privacy.neighbours import Neighbours, read_neighbours, share_neighbours

@@ -14,6 +14,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from discreet.arrays import Reals
 from discreet.errors import ParameterError
 from discreet.privacy.losses import (
     Atomic,
@@ -28,7 +29,6 @@ from discreet.privacy.losses import (
     SampledGaussian,
     SampledLattice,
 )
-from discreet.privacy.losses.base import Reals
 
 __all__ = ["Law", "Spread", "law_of", "merge"]
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.calls import called_as
+from discreet.canvas import BLUE, GREY, ORANGE, RED, check_guarantee, finish, new_axes
 from discreet.errors import ParameterError
 from discreet.exact import positive, rational, shown
-from discreet.privacy.canvas import BLUE, GREY, ORANGE, RED, check_guarantee, finish, new_axes
 from discreet.privacy.names import name_of
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from discreet.privacy.composition import Parts
+from discreet.privacy.accountant.composition import Parts
 from discreet.privacy.losses import (
     BoundedRange,
     Box,

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.calls import called_as
+from discreet.canvas import BLUE, GREEN, GREY, ORANGE, check_ending, check_guarantee, finish, new_axes, save
 from discreet.errors import ParameterError
 from discreet.exact import probability, rational, shown, up, whole
-from discreet.privacy import composition
-from discreet.privacy.canvas import BLUE, GREEN, GREY, ORANGE, check_ending, check_guarantee, finish, new_axes, save
+from discreet.privacy.accountant import composition
 from discreet.privacy.guarantee import Privacy, pure, zcdp
 from discreet.privacy.loss_plot import plot_loss, plot_two_laplace
 from discreet.privacy.losses import Concentrated

@@ -18,7 +18,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from discreet.exact import up
-from discreet.privacy.composition import log_moment_bound
+from discreet.privacy.accountant.composition import log_moment_bound
 from discreet.privacy.losses import Concentrated, Gaussian, Loss, Renyi, SampledLattice
 from discreet.privacy.losses.boxes import tanh_rho
 

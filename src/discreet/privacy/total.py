@@ -15,8 +15,9 @@ from functools import cached_property
 
 import numpy as np
 
+from discreet.arrays import Reals
 from discreet.privacy.law import Law, Spread, merge
-from discreet.privacy.losses.base import Atoms, Reals
+from discreet.privacy.losses.base import Atoms
 
 __all__ = ["total_law"]
 

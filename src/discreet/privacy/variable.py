@@ -14,10 +14,10 @@ from html import escape
 import numpy as np
 from numpy.typing import ArrayLike
 
+from discreet.arrays import Reals
 from discreet.errors import ParameterError
-from discreet.privacy.composition import Parts, canonical
+from discreet.privacy.accountant.composition import Parts, canonical
 from discreet.privacy.law import Law, law_of
-from discreet.privacy.losses.base import Reals
 from discreet.privacy.names import name_of
 from discreet.privacy.total import total_law
 

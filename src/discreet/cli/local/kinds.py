@@ -51,13 +51,13 @@ def make(kind: Kind, question: str, period: str, options: dict[str, Any]) -> Tas
             raise ParameterError(f"--{name.replace('_', '-')} does not belong to discreet local task {kind}; leave it out.")
     given |= {"question": question, "period": period}
     if kind is Kind.attributes:
-        from discreet.local.attributes import Attributes
+        from discreet.local.tasks.attributes import Attributes
 
         return Attributes(_members(given.pop("of", [])), **given)
     if "epsilon" not in given:
         raise ParameterError("What may one report cost its sender? Write --epsilon 1.")
     if kind is Kind.repeated:
-        from discreet.local.repeated import Repeated
+        from discreet.local.tasks.repeated import Repeated
 
         if "permanent" not in given:
             raise ParameterError("What may all reports about one value cost together? Write --permanent 2, above --epsilon.")
@@ -65,22 +65,22 @@ def make(kind: Kind, question: str, period: str, options: dict[str, Any]) -> Tas
             raise ParameterError("How many different values may a person have? Write --values 2; each costs --permanent.")
         return Repeated(**_with_domain(given))
     if kind is Kind.frequencies:
-        from discreet.local.frequencies import Frequencies
+        from discreet.local.tasks.frequencies import Frequencies
 
         return Frequencies(**_with_domain(given))
     if kind is Kind.bit:
         from discreet.cli.local.values import TRUTHS
-        from discreet.local.bit import Bit
+        from discreet.local.tasks.bit import Bit
 
         return Bit(**_with_fate(given, lambda text: TRUTHS.get(text.lower(), text)))
     if kind is Kind.heavy_hitters:
-        from discreet.local.heavy_hitters import HeavyHitters
+        from discreet.local.tasks.heavy_hitters import HeavyHitters
 
         return HeavyHitters(**given)
     if not {"lower", "upper"} <= set(given):
         raise ParameterError(f"Between which bounds? Write discreet local task {kind} --lower 0 --upper 15.")
-    from discreet.local.distribution import Distribution
-    from discreet.local.mean import Mean
+    from discreet.local.tasks.distribution import Distribution
+    from discreet.local.tasks.mean import Mean
 
     return Mean(**_with_fate(given, _number)) if kind is Kind.mean else Distribution(**_with_fate(given, _number))
 

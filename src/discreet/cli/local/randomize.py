@@ -18,9 +18,9 @@ from discreet.cli.local.files import TaskFile, read_task_file
 from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
-    from discreet.local.attributes import Attributes
     from discreet.local.report import Batch
     from discreet.local.task import Task
+    from discreet.local.tasks.attributes import Attributes
 
 __all__ = ["run"]
 
@@ -63,8 +63,8 @@ def run(
 
 def _batches(task: Task, answers: Path, column: str | None, nonce: bool) -> Iterator[Batch]:
     """Randomised answers, some at a time; one empty batch where there are none."""
-    from discreet.local.attributes import Attributes
     from discreet.local.report import Batch
+    from discreet.local.tasks.attributes import Attributes
 
     for values in _attributes(task, answers, column) if isinstance(task, Attributes) else _values(task, answers, column):
         made = task.randomize(values, nonce=nonce)

@@ -25,10 +25,10 @@ _WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
 
 def spelled(task: Task) -> Callable[[object], object]:
     """What an entry of a file means to a task; None where it means none of its answers."""
-    from discreet.local.distribution import Distribution
-    from discreet.local.frequencies import Frequencies
-    from discreet.local.mean import Mean
-    from discreet.local.repeated import Repeated
+    from discreet.local.tasks.distribution import Distribution
+    from discreet.local.tasks.frequencies import Frequencies
+    from discreet.local.tasks.mean import Mean
+    from discreet.local.tasks.repeated import Repeated
 
     if isinstance(task, (Mean, Distribution)):
         return _number

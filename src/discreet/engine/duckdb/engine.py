@@ -20,10 +20,10 @@ from discreet.engine.statement import Raw, Statement
 from discreet.errors import EngineError, ParameterError
 from discreet.mechanisms.histograms import Histograms, Table
 from discreet.mechanisms.secret import Secret
-from discreet.plan.evaluate import infer
 from discreet.plan.expressions import Value
-from discreet.plan.measures import MOST_WORK, Cells, Commonest, Measure, Persons, Ranked, Scores, Statistic
-from discreet.plan.price import Plan, facts_of
+from discreet.plan.expressions.evaluate import infer
+from discreet.plan.plan import Plan, facts_of
+from discreet.plan.statistics import MOST_WORK, Cells, Commonest, Measure, Persons, Ranked, Scores, Statistic
 from discreet.schema.table import Schema
 from discreet.schema.units import Person
 

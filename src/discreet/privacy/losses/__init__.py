@@ -3,9 +3,9 @@
 from discreet.privacy.losses.base import Atomic, Atoms, Loss
 from discreet.privacy.losses.bounded_range import BoundedRange
 from discreet.privacy.losses.boxes import Box, Response
-from discreet.privacy.losses.families import Concentrated, Family, Leak, Moments, Renyi, response
 from discreet.privacy.losses.gaussian import DiscreteGaussian, Gaussian
 from discreet.privacy.losses.laplace import DiscreteLaplace, Laplace
+from discreet.privacy.losses.moments import Concentrated, Family, Leak, Moments, Renyi, response
 from discreet.privacy.losses.sampled import SampledLattice
 from discreet.privacy.losses.sampled_gaussian import SampledGaussian
 

@@ -19,17 +19,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.arrays import Complex, Reals
 from discreet.balls import arb
 
 if TYPE_CHECKING:
     from discreet.privacy.losses.listed import Listed
 
-__all__ = ["UNIT", "Atomic", "Atoms", "Complex", "Loss", "Reals", "transform"]
-
-Reals = NDArray[np.float64]
-Complex = NDArray[np.complex128]
+__all__ = ["UNIT", "Atomic", "Atoms", "Loss", "transform"]
 
 UNIT = 2.0**-53
 """Half a unit in the last place: the relative error of one rounding."""

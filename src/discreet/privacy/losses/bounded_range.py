@@ -16,8 +16,9 @@ from fractions import Fraction
 
 import numpy as np
 
+from discreet.arrays import Complex, Reals
 from discreet.balls import arb, ball
-from discreet.privacy.losses.base import UNIT, Complex, Reals
+from discreet.privacy.losses.base import UNIT
 from discreet.privacy.losses.boxes import Box
 from discreet.privacy.losses.smooth import Smooth
 

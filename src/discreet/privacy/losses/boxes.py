@@ -71,8 +71,8 @@ class Box(Atomic):
         moved by k: that is the worst there is, and attained. With a delta: (k epsilon, (1 + e^epsilon + ... + e^((k-1) epsilon))
         delta) from above, and from below what one record costs.
         """
-        from discreet.privacy.losses.families import Family  # which stands on Box
         from discreet.privacy.losses.laplace import DiscreteLaplace  # and this, too
+        from discreet.privacy.losses.moments import Family  # which stands on Box
 
         if size == 1 or self.epsilon == 0 == self.delta:
             return self
@@ -116,7 +116,7 @@ class Response(Atomic):
 
     def group(self, size: int) -> Loss:
         """Answers of several people: no worse than anything pure in steps; one of them attains what one attains."""
-        from discreet.privacy.losses.families import Family  # which stands on Box
+        from discreet.privacy.losses.moments import Family  # which stands on Box
 
         return Family("randomized response", Box(self.epsilon).group(size), self)
 

@@ -9,8 +9,9 @@ from functools import cached_property
 
 import numpy as np
 
+from discreet.arrays import Complex, Reals
 from discreet.balls import arb, ball
-from discreet.privacy.losses.base import UNIT, Atomic, Atoms, Complex, Loss, Reals
+from discreet.privacy.losses.base import UNIT, Atomic, Atoms, Loss
 
 __all__ = ["DiscreteGaussian", "Gaussian", "normal_cdf"]
 
@@ -93,7 +94,7 @@ class DiscreteGaussian(Atomic):
 
     def group(self, size: int) -> Loss:
         """A group may move several coordinates: from above, the zero-concentrated cost; from below, what one record costs."""
-        from discreet.privacy.losses.families import Concentrated, Family  # which stand on Gaussian
+        from discreet.privacy.losses.moments import Concentrated, Family  # which stand on Gaussian
 
         return Family("discrete Gaussian", Concentrated(size * size * self.rho), self)
 

@@ -18,11 +18,12 @@ from functools import cached_property
 
 import numpy as np
 
+from discreet.arrays import Complex, Reals
 from discreet.balls import arb, ball, precision, upper
-from discreet.privacy.losses.base import UNIT, Atomic, Atoms, Complex, Reals
+from discreet.privacy.losses.base import UNIT, Atomic, Atoms
 from discreet.privacy.losses.boxes import tanh_rho
-from discreet.privacy.losses.cells import atoms_to_cells
 from discreet.privacy.losses.listed import Listed
+from discreet.privacy.losses.rounding import atoms_to_cells
 from discreet.privacy.losses.smooth import Smooth
 
 __all__ = ["DiscreteLaplace", "Laplace"]

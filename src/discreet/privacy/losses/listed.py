@@ -8,7 +8,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from discreet.privacy.losses.base import UNIT, Atoms, Complex, Loss, Reals, transform
+from discreet.arrays import Complex, Reals
+from discreet.privacy.losses.base import UNIT, Atoms, Loss, transform
 
 __all__ = ["Listed", "listed_atoms"]
 

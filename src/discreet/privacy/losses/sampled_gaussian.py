@@ -9,11 +9,12 @@ from functools import lru_cache
 
 import numpy as np
 
+from discreet.arrays import Complex, Reals
 from discreet.balls import arb, ball, lower, precision, upper
 from discreet.errors import ParameterError
-from discreet.privacy.losses.base import UNIT, Atoms, Complex, Loss, Reals
-from discreet.privacy.losses.cells import round_cells, stretched
+from discreet.privacy.losses.base import UNIT, Atoms, Loss
 from discreet.privacy.losses.gaussian import normal_cdf
+from discreet.privacy.losses.rounding import round_cells, stretched
 
 __all__ = ["SampledGaussian", "log_shifted"]
 

@@ -12,7 +12,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from discreet.privacy.losses.base import UNIT, Atoms, Loss, Reals
+from discreet.arrays import Reals
+from discreet.privacy.losses.base import UNIT, Atoms, Loss
 from discreet.privacy.losses.listed import Listed, listed_atoms
 
 __all__ = ["Smooth"]

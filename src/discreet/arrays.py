@@ -1,0 +1,19 @@
+"""Types of arrays and numbers that every room shares."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Booleans", "Complex", "Integers", "Number", "Reals"]
+
+Booleans = NDArray[np.bool_]
+Complex = NDArray[np.complex128]
+Integers = NDArray[np.int64]
+Reals = NDArray[np.float64]
+
+Number = int | float | Fraction | Decimal
+"""What a caller may write for a number: exact, or a float, which means its shortest decimal."""

@@ -1,0 +1,1 @@
+"""Protocols for numbers between public bounds: their mean, and their distribution."""

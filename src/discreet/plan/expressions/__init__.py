@@ -1,0 +1,159 @@
+"""Scalar expressions over one row, as frozen values.
+
+Three nodes are enough: a column, a literal, and a call of an operation of ``evaluate.OPERATIONS``. Nothing here can read data
+or run code that a user wrote. ``str()`` is canonical: two expressions mean the same if their texts are the same.
+
+>>> str(Call("<", (Column("age"), Literal(18))))
+'(age < 18)'
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+__all__ = ["Call", "Column", "Expression", "Literal", "Value", "columns_of", "conjuncts", "nodes", "quoted", "size", "substitute"]
+
+Value = int | float | Fraction | str | bool | datetime.date | None
+
+# Words that mean something else to SQL; quoting one too many does no harm.
+_WORDS = """
+    all analyse analyze and anti any array as asc asof between both by case cast collate column constraint create cross
+    current_date current_time current_timestamp current_user date default desc describe distinct do else end escape
+    except exists extract false fetch filter for foreign from full glob global grant group having if ilike in initially
+    inner intersect interval into is isnull join lateral leading left like limit localtime localtimestamp map natural
+    next not notnull null of offset on only or order outer over overlaps partition pivot placing primary prior qualify
+    range references returning right row rows sample select semi session_user set show similar some struct summarize
+    symmetric table tablesample then time timestamp to trailing true try_cast union unique unnest unpivot update use
+    user using values variadic view when where window with within
+"""
+_RESERVED = frozenset(_WORDS.split())
+
+
+@dataclass(frozen=True)
+class Column:
+    """A declared column, by the name it was declared with; ``table.column`` for a public table's."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return ".".join(map(quoted, self.name.split(".", 1)))
+
+
+@dataclass(frozen=True)
+class Literal:
+    """A constant. Numbers with a point are exact fractions."""
+
+    value: Value
+
+    def __str__(self) -> str:
+        if self.value is None:
+            return "NULL"
+        if isinstance(self.value, str):
+            return "'" + self.value.replace("'", "''") + "'"
+        if isinstance(self.value, bool):
+            return "TRUE" if self.value else "FALSE"
+        if isinstance(self.value, datetime.date):
+            return f"DATE '{self.value.isoformat()}'"
+        if isinstance(self.value, Fraction):
+            return _decimal(self.value)
+        return repr(self.value)
+
+
+@dataclass(frozen=True)
+class Call:
+    """An operation on expressions; which there are is said in ``evaluate.OPERATIONS``."""
+
+    name: str
+    arguments: tuple[Expression, ...]
+
+    def __str__(self) -> str:
+        inside = [str(argument) for argument in self.arguments]
+        if self.name == "case":
+            pairs = zip(inside[:-1:2], inside[1::2], strict=True)
+            return f"CASE {' '.join(f'WHEN {test} THEN {value}' for test, value in pairs)} ELSE {inside[-1]} END"
+        if self.name in _MARKED:
+            return _MARKED[self.name].format(*inside, rest=", ".join(inside[1:]))
+        if not self.name[0].isalpha() and len(inside) == 2:
+            return f"({inside[0]} {self.name} {inside[1]})"
+        if self.name in ("and", "or"):
+            return f"({f' {self.name.upper()} '.join(inside)})"
+        return f"{self.name}({', '.join(inside)})"
+
+
+Expression = Column | Literal | Call
+
+_MARKED = {"in": "({0} IN ({rest}))", "like": "({0} LIKE {1})", "is_null": "({0} IS NULL)", "not": "(NOT {0})", "neg": "(- {0})"}
+
+
+def quoted(name: str) -> str:
+    """A name as SQL writes it, in quotes unless it is a plain word.
+
+    >>> print(quoted("age"), quoted("order"), quoted("blood group"))
+    age "order" "blood group"
+    """
+    plain = name.isascii() and name.isidentifier() and name.lower() not in _RESERVED
+    return name if plain else '"' + name.replace('"', '""') + '"'
+
+
+def _decimal(value: Fraction) -> str:
+    """All digits of a fraction; a quotient where they never end."""
+    short = repr(float(value))
+    if Fraction(short) == value:
+        return short
+    twos, fives, rest = 0, 0, value.denominator
+    while rest % 2 == 0:
+        twos, rest = twos + 1, rest // 2
+    while rest % 5 == 0:
+        fives, rest = fives + 1, rest // 5
+    if rest != 1:
+        return f"({value.numerator} / {value.denominator})"
+    places = max(twos, fives)
+    digits = str(abs(value.numerator) * (10**places // value.denominator)).rjust(places + 1, "0")
+    return f"{'-' if value < 0 else ''}{digits[: len(digits) - places]}.{digits[len(digits) - places :]}"
+
+
+def nodes(expression: Expression) -> Iterator[Expression]:
+    """The expression and all that it is made of."""
+    yield expression
+    if isinstance(expression, Call):
+        for argument in expression.arguments:
+            yield from nodes(argument)
+
+
+def columns_of(expression: Expression) -> Iterator[str]:
+    """The names of all columns in an expression, with repetitions."""
+    if isinstance(expression, Column):
+        yield expression.name
+    elif isinstance(expression, Call):
+        for argument in expression.arguments:
+            yield from columns_of(argument)
+
+
+def conjuncts(condition: Expression | None) -> tuple[Expression, ...]:
+    """The conditions that must all hold for this one to hold: what AND connects, however it was nested."""
+    if isinstance(condition, Call) and condition.name == "and":
+        return tuple(one for argument in condition.arguments for one in conjuncts(argument))
+    return () if condition is None else (condition,)
+
+
+def size(expression: Expression, most: int) -> int:
+    """How many nodes an expression has, counted as a text would repeat them; counting stops soon after ``most``."""
+    count, waiting = 0, [expression]
+    while waiting and count <= most:
+        one = waiting.pop()
+        count += 1
+        if isinstance(one, Call):
+            waiting += one.arguments
+    return count
+
+
+def substitute(expression: Expression, name: str, value: Value) -> Expression:
+    """The expression with a column replaced by a constant."""
+    if isinstance(expression, Column):
+        return Literal(value) if expression.name == name else expression
+    if isinstance(expression, Call):
+        return Call(expression.name, tuple(substitute(argument, name, value) for argument in expression.arguments))
+    return expression

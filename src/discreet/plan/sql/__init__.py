@@ -1,0 +1,58 @@
+"""SQL text to a query or an expression, by what is allowed and not by what is forbidden.
+
+>>> from discreet.schema.columns import category, integer
+>>> from discreet.schema.table import Schema
+>>> from discreet.schema.units import rows
+>>> schema = Schema({"age": integer(0, 120), "smokes": category("yes", "no")}, rows())
+>>> print(parse_query("select smokes, count(*) from data where age >= 18 group by 1", schema))
+SELECT smokes, count(*) AS count FROM data WHERE (age >= 18) GROUP BY smokes
+>>> print(parse_expression("age between 18 and 30", schema))
+((age >= 18) AND (age <= 30))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from discreet.errors import ParameterError
+from discreet.plan.expressions import Expression
+from discreet.plan.query import Query
+from discreet.schema.table import Schema
+
+__all__ = ["parse_expression", "parse_query"]
+
+_DEEP = "This question is nested too deeply; ask a simpler one."
+
+
+def parse_query(text: str, schema: Schema) -> Query:
+    """The question that one SELECT statement over ``data`` asks; anything else is refused in a sentence."""
+    from discreet.plan.sql.select import statement  # sqlglot is loaded when the first text is read
+    from discreet.plan.sql.syntax import select
+
+    try:
+        return statement(select(text), schema)
+    except RecursionError:
+        raise ParameterError(_DEEP) from None
+
+
+def parse_expression(text: str, schema: Schema, *, names: Collection[str] = ()) -> Expression:
+    """A scalar expression over the private columns, and over ``names``, of which nothing is known yet."""
+    from discreet.plan.expressions.evaluate import infer
+    from discreet.plan.sql.scalars import scalar
+    from discreet.plan.sql.scope import private
+    from discreet.plan.sql.syntax import only, select
+
+    if not isinstance(text, str):
+        raise ParameterError(f"An expression is a text, not {type(text).__name__}; write 'age >= 18'.")
+    try:
+        tree = select(f"SELECT {text}")
+        only(tree, "expressions")
+        if len(tree.expressions) != 1:
+            raise ParameterError("This should be one expression; write age >= 18.")
+        scope = private(schema, free=names)
+        found = scalar(tree.expressions[0], scope)
+        if scope.knows(found):
+            infer(found, scope.facts)
+    except RecursionError:
+        raise ParameterError(_DEEP) from None
+    return found

@@ -1,0 +1,283 @@
+"""Aggregates of a SELECT list: which are answered, and what is written instead of those that would show a single person.
+
+Arithmetic around an aggregate is refused with the aggregates to select: with their noisy values it is free.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from fractions import Fraction
+
+from sqlglot import exp
+
+from discreet.errors import ParameterError
+from discreet.plan.expressions import Call, Expression, Literal
+from discreet.plan.expressions.evaluate import infer
+from discreet.plan.expressions.facts import Facts
+from discreet.plan.expressions.values import check_candidate, plain_values
+from discreet.plan.query import Aggregate, Best, Count, Distinct, Mean, Mode, Quantile, Sum, Variance
+from discreet.plan.requirements import check_needs, instead_of, plain
+from discreet.plan.sql.scalars import is_aggregate, scalar
+from discreet.plan.sql.scope import Scope
+from discreet.plan.sql.syntax import name_of, only, refusal, written
+from discreet.schema.units import Person
+
+__all__ = ["aggregate", "aggregates_in", "alone", "derived_name", "unanswered"]
+
+_SIMPLE: Mapping[object, str] = {
+    exp.Sum: "sum",
+    exp.Avg: "avg",
+    "mean": "avg",
+    exp.VariancePop: "var",
+    exp.Variance: "var",
+    "var": "var",
+    exp.Stddev: "stddev",
+    exp.StddevPop: "stddev",
+    exp.StddevSamp: "stddev",
+    "std": "stddev",
+    exp.Median: "median",
+    exp.Mode: "mode",
+}
+_SHARED = (exp.Quantile, exp.PercentileCont, exp.ApproxQuantile)
+
+
+def aggregate(node: object, scope: Scope) -> Aggregate:
+    """The aggregate that a node means, with types and bounds checked."""
+    found = _read(node, scope)
+    check_needs(found, scope.facts)
+    return found
+
+
+def _read(node: object, scope: Scope) -> Aggregate:
+    if not isinstance(node, exp.Expression):
+        raise ParameterError("A part of this question is empty; write it out.")
+    name = str(node.this).lower() if isinstance(node, exp.Anonymous) else None
+    if isinstance(node, exp.Filter):
+        return _filtered(node, scope)
+    if isinstance(node, exp.WithinGroup):
+        return _within(node, scope)
+    if isinstance(node, exp.Count):
+        return _count(node, scope)
+    if isinstance(node, _SHARED):
+        share = node.args.get("quantile") or node.args.get("expression")
+        only(node, "this", "quantile", "expression")
+        return Quantile(_argument(node.this, scope), _share(share, scope))
+    if name == "choose":
+        return _best(node, scope)
+    known = _SIMPLE.get(name or type(node))
+    if known is None:
+        raise unanswered(node, scope)
+    only(node, "this", "expressions" if name else "this")
+    arguments = node.args.get("expressions") or [] if name else [node.this]
+    if len(arguments) != 1:
+        raise ParameterError(f"{known} takes one expression; write {known}(x).")
+    of = _argument(arguments[0], scope)
+    if known == "median":
+        return Quantile(of, Fraction(1, 2))
+    if known in ("var", "stddev"):
+        return Variance(of, root=known == "stddev")
+    if known == "mode":
+        return Mode(of)
+    return Sum(of) if known == "sum" else Mean(of)
+
+
+def _best(node: exp.Expression, scope: Scope) -> Aggregate:
+    """``choose([200, 500], score)``: the candidate with the largest sum of the score, in which it is called ``candidate``."""
+    only(node, "this", "expressions")
+    check_candidate(scope.schema.columns)
+    arguments = node.args.get("expressions") or []
+    if len(arguments) != 2 or not isinstance(arguments[0], exp.Array):
+        raise ParameterError(
+            "A choice takes candidates and a score; write choose([200, 500], CASE WHEN debt >= candidate THEN 1 ELSE 0 END)."
+        )
+    only(arguments[0], "expressions", "value_constructor", "bracket_notation")
+    listed = [scalar(one, scope) for one in arguments[0].expressions]
+    if not all(isinstance(one, Literal) for one in listed):
+        raise ParameterError("Candidates are constants, from public knowledge; write choose([200, 500], ...).")
+    candidates = plain_values("Candidates", [one.value for one in listed if isinstance(one, Literal)], "choose([200, 500], ...)")
+    return Best(candidates, scalar(arguments[1], replace(scope, free=("candidate",))))
+
+
+def _argument(node: object, scope: Scope) -> Expression:
+    if isinstance(node, exp.Distinct):
+        raise refusal(
+            node, "DISTINCT within an aggregate is not answered; leave it out, or count persons with count(DISTINCT id)"
+        )
+    if isinstance(node, exp.Order):
+        raise refusal(node, "ORDER BY within an aggregate is not answered; leave it out")
+    return scalar(node, scope)
+
+
+def _count(node: exp.Expression, scope: Scope) -> Aggregate:
+    only(node, "this", "big_int")
+    if node.this is None or isinstance(node.this, exp.Star):
+        if node.this is not None:
+            only(node.this)
+        return Count()
+    if isinstance(node.this, exp.Distinct):
+        return _distinct(node.this, scope)
+    of = _argument(node.this, scope)
+    return Count() if isinstance(of, Literal) and of.value is not None else Count(of)
+
+
+def _distinct(node: exp.Expression, scope: Scope) -> Aggregate:
+    only(node, "expressions")
+    unit, inside = scope.schema.unit, [one.this if isinstance(one, exp.Paren) else one for one in node.expressions]
+    if not isinstance(unit, Person):
+        raise refusal(node, "Here every row is somebody, and distinct values are not counted; write count(*)")
+    if len(inside) == 1 and isinstance(inside[0], exp.Column):
+        only(inside[0], "this", "table")
+        name, quoted = name_of(inside[0].this)
+        table = inside[0].args.get("table")
+        mine = table is None or scope.tables.get(name_of(table)[0].lower()) == "data"
+        stands_for = name == "person" and "person" not in scope.schema.columns
+        if mine and (name == unit.id or stands_for or (not quoted and name.lower() == unit.id.lower())):
+            return Distinct()
+    raise refusal(node, f"Distinct values are not counted, only persons: count(DISTINCT {unit.id}); else GROUP BY with count(*)")
+
+
+def _within(node: exp.Expression, scope: Scope) -> Aggregate:
+    only(node, "this", "expression")
+    inner, order = node.this, node.args.get("expression")
+    ordered = order.expressions if isinstance(order, exp.Order) else []
+    if not isinstance(inner, exp.PercentileCont) or inner.args.get("expression") or len(ordered) != 1:
+        raise refusal(
+            node, "WITHIN GROUP is answered as percentile_cont(0.5) WITHIN GROUP (ORDER BY x); or write quantile(x, 0.5)"
+        )
+    only(ordered[0], "this")
+    only(inner, "this")
+    return Quantile(_argument(ordered[0].this, scope), _share(inner.this, scope))
+
+
+def _filtered(node: exp.Expression, scope: Scope) -> Aggregate:
+    only(node, "this", "expression")
+    where = node.args.get("expression")
+    if not isinstance(where, exp.Where):
+        raise refusal(where)
+    found, test = _read(node.this, scope), scalar(where.this, scope)
+    if infer(test, scope.facts).kind != "boolean":
+        raise ParameterError("FILTER (WHERE ...) takes a condition; write FILTER (WHERE age >= 18).")
+    if isinstance(found, (Distinct, Best)):
+        raise ParameterError("count(DISTINCT ...) and choose(...) have no FILTER; put the condition into WHERE.")
+    if isinstance(found, Count):
+        return Count(Call("case", (test, Literal(1) if found.of is None else found.of, Literal(None))))
+    return replace(found, of=Call("case", (test, found.of, Literal(None))))
+
+
+def _share(node: object, scope: Scope) -> Fraction:
+    found = scalar(node, scope)
+    parts = found.arguments if isinstance(found, Call) and found.name == "/" else (found,)
+    numbers = [part.value for part in parts if isinstance(part, Literal)]
+    exact = [Fraction(one) for one in numbers if isinstance(one, (int, Fraction)) and not isinstance(one, bool)]
+    if len(exact) == len(parts) and exact[-1]:
+        share = exact[0] / exact[1] if len(exact) == 2 else exact[0]
+        if 0 < share < 1:
+            return share
+    raise ParameterError(
+        "The share of a quantile is a constant between 0 and 1, such as 0.5; write quantile(x, 0.01) for nearly the least."
+    )
+
+
+def derived_name(found: Aggregate | Expression) -> str:
+    """The name of a column that was given none.
+
+    >>> from discreet.plan.expressions import Column
+    >>> derived_name(Mean(Column("debt"))), derived_name(Count())
+    ('avg_debt', 'count')
+    """
+    if isinstance(found, (Distinct, Best)):
+        return "count_persons" if isinstance(found, Distinct) else "best"
+    text = str(found) if isinstance(found, Expression) else plain(found)
+    words = re.findall(r"\w+", text.replace("var_pop", "var").replace("stddev_pop", "stddev"))
+    return "_".join(words)[:60] or "key"
+
+
+_SINGLE = "would show the value of a single person"
+_MOMENTS = "is not answered yet; ask for avg and variance"
+_LISTED = (
+    "values of single persons are not shown; write mode(x) for the most common of declared values, or GROUP BY with count(*)"
+)
+_EXTREMES = {"min": Fraction(1, 100), "max": Fraction(99, 100)}
+_QUANTILE = "is not answered; write quantile(x, 0.5)"
+
+# What a function's name is followed by; a name that ends in * stands for all that begin so.
+_INSTEAD = {
+    "approx_distinct": "is not answered, distinct values are not counted; write GROUP BY with count(*)",
+    "percentile_disc": _QUANTILE,
+    "quantile_disc": _QUANTILE,
+    "reservoir_quantile": _QUANTILE,
+    "mad": "is not answered; ask for quantile(x, 0.25) and quantile(x, 0.75)",
+    "corr": _MOMENTS,
+    "covar_*": _MOMENTS,
+    "regr_*": _MOMENTS,
+    "skewness": _MOMENTS,
+    "kurtosis*": _MOMENTS,
+    "sem": _MOMENTS,
+    "product": "is not answered; ask for avg, or for the sum of something bounded",
+    "geomean": "is not answered; ask for avg, or for the sum of something bounded",
+    "entropy": "is not answered; write GROUP BY with count(*), and compute it from the noisy counts, which is free",
+    "approx_top_k": "is not answered; write GROUP BY with count(*) AS n, and ORDER BY n DESC LIMIT 3",
+    "logical_*": f"{_SINGLE}; write count(*) FILTER (WHERE x)",
+    "bitwise_*": f"{_SINGLE}; write count(*) FILTER (WHERE x)",
+    "fsum": "is not answered; write sum(x), which is exact",
+    "sumkahan": "is not answered; write sum(x), which is exact",
+    "kahan_sum": "is not answered; write sum(x), which is exact",
+    "favg": "is not answered; write avg(x), whose sums are exact",
+}
+
+
+def unanswered(node: exp.Expression, scope: Scope) -> ParameterError:
+    """The refusal of an aggregate, by the name that was written."""
+    name, shown = _name(node), written(node)
+    if name in ("min", "max", "count_if", "histogram"):
+        of = scalar(_first(node), scope)
+        if name == "count_if":
+            return refusal(node, f"{shown} is not answered; write count(*) FILTER (WHERE {of})")
+        if name == "histogram":
+            return refusal(node, f"{shown} is not answered; {_counted(of, infer(of, scope.facts))}")
+        return refusal(node, f"{shown} {_SINGLE}; {instead_of(Quantile(of, _EXTREMES[name]), scope.facts)}")
+    for known, instead in _INSTEAD.items():
+        if name == known or (known.endswith("*") and name.startswith(known[:-1])):
+            return refusal(node, f"{shown} {instead}")
+    return refusal(node, f"{shown} is not answered, {_LISTED}")
+
+
+def aggregates_in(node: exp.Expression) -> list[exp.Expression]:
+    """The outermost aggregates of an expression; none where a window or another query stands around them."""
+    if isinstance(node, exp.Window) or node.find(exp.Window, exp.Query) is not None:
+        return []
+    return [one for one in node.walk(prune=is_aggregate) if isinstance(one, exp.Expression) and is_aggregate(one)]
+
+
+def alone(aggregates: list[str]) -> ParameterError:
+    """That nothing is computed around aggregates, which can be done with their noisy values."""
+    listed = " and ".join(dict.fromkeys(aggregates))
+    return ParameterError(
+        f"An aggregate stands alone in the SELECT list: select {listed}, and round or compute with the noisy result afterwards, "
+        "which is free."
+    )
+
+
+def _name(node: exp.Expression) -> str:
+    """A function's usual name in small letters, whichever of its names was written."""
+    if isinstance(node, exp.Anonymous):
+        return str(node.this).lower()
+    return str(node.sql_name()).lower() if isinstance(node, exp.Func) else ""
+
+
+def _first(node: exp.Expression) -> object:
+    arguments = node.args.get("expressions") if isinstance(node, exp.Anonymous) else [node.this]
+    return arguments[0] if arguments else None
+
+
+def _counted(of: Expression, facts: Facts) -> str:
+    """How to count by ranges, or by values."""
+    if facts.kind != "number":
+        return f"write GROUP BY {of} with count(*)"
+    edges: list[Fraction] = [Fraction(0), Fraction(10), Fraction(100)]
+    if facts.lower is not None and facts.upper is not None:
+        edges = [facts.lower, (facts.lower + facts.upper) / 2, facts.upper]
+    listed = ", ".join(str(Literal(int(edge) if edge.denominator == 1 else edge)) for edge in edges)
+    return f"write GROUP BY bin({of}, {listed}) with count(*), and edges that suit it"

@@ -1,0 +1,122 @@
+"""FROM and JOIN: the private table, and public tables that every row looks itself up in."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from discreet.errors import ParameterError
+from discreet.plan.expressions import Column, Expression, columns_of
+from discreet.plan.expressions.evaluate import infer
+from discreet.plan.query import Join
+from discreet.plan.sql.scalars import scalar
+from discreet.plan.sql.scope import Scope, private
+from discreet.plan.sql.syntax import name_of, only, refusal
+from discreet.schema.table import Schema
+
+__all__ = ["tables"]
+
+_HOW = "write JOIN regions ON data.region = regions.region, or JOIN regions USING (region)"
+
+
+def tables(tree: exp.Select, schema: Schema) -> tuple[Scope, tuple[Join, ...]]:
+    """What is in sight after FROM and all JOINs."""
+    source = tree.args.get("from_")
+    if not isinstance(source, exp.From):
+        raise ParameterError("A question is about the private table; write FROM data.")
+    only(source, "this")
+    name, quoted, alias = _table(source.this)
+    if name != "data" and (quoted or name.lower() != "data"):
+        raise ParameterError(f'There is one private table, "data", and no {name[:60]!r} to ask; write FROM data.')
+    scope = private(schema, alias)
+    joins: list[Join] = []
+    for node in tree.args.get("joins") or []:
+        join, scope = _join(node, scope)
+        if any(other.table == join.table for other in joins):
+            raise ParameterError(f"{join.table} is joined twice; join every public table once.")
+        joins.append(join)
+    return scope, tuple(joins)
+
+
+def _table(node: object) -> tuple[str, bool, str]:
+    """Name, whether it was in quotes, and the name it goes by."""
+    if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier):
+        inside = node.this if isinstance(node, exp.Table) else node
+        raise refusal(
+            inside,
+            "" if isinstance(inside, (exp.Subquery, exp.Select)) else "files and other tables cannot be asked; write FROM data",
+        )
+    only(node, "this", "alias")
+    name, quoted = name_of(node.this)
+    alias = node.args.get("alias")
+    if alias is None:
+        return name, quoted, name
+    only(alias, "this")
+    return name, quoted, name_of(alias.this)[0]
+
+
+def _join(node: exp.Expression, scope: Scope) -> tuple[Join, Scope]:
+    only(node, "this", "side", "kind", "on", "using")
+    side, kind = (str(node.args.get(part) or "").upper() for part in ("side", "kind"))
+    if (side, kind) not in (("", ""), ("", "INNER"), ("LEFT", ""), ("LEFT", "OUTER")):
+        raise refusal(node, f"{side or kind} JOIN is not answered; {_HOW}")
+    name, quoted, alias = _table(node.this)
+    public = scope.schema.public
+    if name.lower() == "data":
+        raise refusal(node, "The private table is not joined with itself; ask about one row at a time")
+    table = next((known for known in public if known == name or (not quoted and known.lower() == name.lower())), None)
+    if table is None:
+        known = f"there are {', '.join(public)}" if public else "none is declared; give public={'regions': ...} to the curator"
+        raise ParameterError(f"There is no public table {name[:60]}; {known}.")
+    if alias.lower() in scope.tables:
+        raise ParameterError(f"Two tables go by the name {alias}; give one another alias.")
+    mine, keep = scope, side == "LEFT"
+    scope = scope.joined(alias, table, keep)
+    pairs = [_using(one, mine, table) for one in node.args.get("using") or []]
+    if node.args.get("on"):
+        pairs += [_pair(one, scope, table) for one in _equalities(node.args["on"])]
+    if not pairs:
+        raise refusal(node, f"A JOIN needs a condition; {_HOW}")
+    for expression, column in pairs:
+        theirs = scope.facts[f"{table}.{column}"].kind
+        if infer(expression, scope.facts).kind != theirs:
+            raise ParameterError(f"{expression} and {table}.{column} are of different types; join columns of one type.")
+    return Join(table, tuple(pairs), keep), scope
+
+
+def _using(node: object, scope: Scope, table: str) -> tuple[Expression, str]:
+    name, quoted = name_of(node.this if isinstance(node, exp.Column) else node)
+    mine = scope.schema.find(name, table="data", quoted=quoted)
+    theirs = scope.schema.find(name, table=table, quoted=quoted)
+    if mine is None or theirs is None:
+        raise ParameterError(f"USING ({name}) needs that column in data and in {table}; {_HOW}.")
+    return Column(mine), theirs.split(".", 1)[1]
+
+
+def _equalities(node: object) -> list[exp.Expression]:
+    found: list[exp.Expression] = []
+    waiting = [node]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, exp.Paren):
+            only(one, "this")
+            waiting.append(one.this)
+        elif isinstance(one, exp.And):
+            only(one, "this", "expression")
+            waiting += [one.args.get("expression"), one.this]
+        elif isinstance(one, exp.EQ):
+            found.append(one)
+        else:
+            raise refusal(one, f"A JOIN is by equality of a private expression with a public column; {_HOW}")
+    return found
+
+
+def _pair(node: exp.Expression, scope: Scope, table: str) -> tuple[Expression, str]:
+    only(node, "this", "expression")
+    sides = [scalar(node.this, scope), scalar(node.args.get("expression"), scope)]
+    for mine, theirs in (sides, sides[::-1]):
+        names = list(columns_of(mine))
+        public = isinstance(theirs, Column) and theirs.name.startswith(f"{table}.")
+        if public and names and not any("." in name for name in names):
+            assert isinstance(theirs, Column)
+            return mine, theirs.name.split(".", 1)[1]
+    raise refusal(node, f"A JOIN compares an expression over private columns with one column of {table}; {_HOW}")

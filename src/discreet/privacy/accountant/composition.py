@@ -1,0 +1,270 @@
+"""The bounds of a composition, with a record added or removed.
+
+Upper bounds come from the worst pairs, lower bounds from pairs that are attained; where there is a pair, ``methods`` lead to its
+bounds, and where there are moments, ``moments``. The better of the two counts.
+
+Pairs that differ by direction are composed in both, all one way (neighbours differ by one record, added or removed), and the
+larger bound counts.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from functools import lru_cache
+
+from discreet.exact import down, up
+from discreet.privacy.accountant.contour import Parts, find_saddle
+from discreet.privacy.accountant.methods import Aim, Bound, closed_delta, pair_bound
+from discreet.privacy.accountant.moments import disclosure, log, log_moment_bound, moment_delta, moment_epsilon
+from discreet.privacy.losses import BoundedRange, Box, Concentrated, Family, Gaussian, Loss, Moments
+
+__all__ = [
+    "Parts",
+    "canonical",
+    "delta_bounds",
+    "directions",
+    "disclosure",
+    "epsilon_bounds",
+    "log_moment_bound",
+    "supremum",
+    "tradeoff",
+]
+
+_NOTHING = Fraction(1, 2**400)
+
+
+_KNOWN = 1e-9  # relative: where a bracket is as narrow as that, moments cannot lower it further
+
+
+def canonical(parts: Parts) -> Parts:
+    """Equal losses counted together, Gaussians and zCDP costs added up, in an order that does not depend on how they came."""
+    result: list[tuple[Loss, int]] = []
+    for loss, count in sorted((_whole(loss, count) for loss, count in parts if count), key=lambda part: part[0].order):
+        if result and result[-1][0].order == loss.order:
+            result[-1] = _together(*result[-1], loss, count)
+        else:
+            result.append((loss, count))
+    return tuple(result)
+
+
+def merge(left: Parts, right: Parts) -> Parts:
+    """The composition of two canonical compositions, in one pass."""
+    result, i = list[tuple[Loss, int]](), 0
+    for loss, count in right:
+        while i < len(left) and left[i][0].order < loss.order:
+            result.append(left[i])
+            i += 1
+        if i < len(left) and left[i][0].order == loss.order:
+            result.append(_together(*left[i], loss, count))
+            i += 1
+        else:
+            result.append((loss, count))
+    return (*result, *left[i:])
+
+
+def _whole(loss: Loss, count: int) -> tuple[Loss, int]:
+    """Repeated Gaussians and zCDP facts are one of their kind."""
+    if isinstance(loss, Gaussian):
+        return Gaussian(count * loss.squared_mu), 1
+    if isinstance(loss, Concentrated):
+        return Concentrated(count * loss.cost), 1
+    return loss, count
+
+
+def _together(loss: Loss, count: int, other: Loss, more: int) -> tuple[Loss, int]:
+    if isinstance(loss, Gaussian) and isinstance(other, Gaussian):
+        return Gaussian(loss.squared_mu + other.squared_mu), 1
+    if isinstance(loss, Concentrated) and isinstance(other, Concentrated):
+        return Concentrated(loss.cost + other.cost), 1
+    return loss, count + more
+
+
+@lru_cache(maxsize=1024)
+def delta_bounds(parts: Parts, epsilon: Fraction, *, rough: bool = False) -> tuple[float, float]:
+    """A lower and an upper bound on delta(epsilon); ``rough`` ones, for curves of many points, are certified as well."""
+    low = max(_delta(directed, epsilon, rough=rough, top=False) for directed in directions(_members(parts)))
+    high = max(_delta(directed, epsilon, rough=rough, top=True) for directed in directions(parts))
+    if high > low * (1 + _KNOWN):
+        high = min(high, max(moment_delta(directed, down(epsilon)) for directed in directions(_worst(parts))))
+    return min(low, high), max(low, high)
+
+
+@lru_cache(maxsize=1024)
+def epsilon_bounds(parts: Parts, delta: Fraction) -> tuple[float, float]:
+    """A lower and an upper bound on the smallest epsilon >= 0 that holds with this delta."""
+    high = max(_epsilon(directed, delta, None, top=True) for directed in directions(parts))
+    members = _members(parts)
+    near = high if members == parts else None
+    low = max(_epsilon(directed, delta, near, top=False) for directed in directions(members))
+    if high > low * (1 + _KNOWN):
+        high = min(high, max(_moments_epsilon(directed, delta) for directed in directions(_worst(parts))))
+    return min(low, high), max(low, high)
+
+
+def _moments_epsilon(parts: Parts, delta: Fraction) -> float:
+    """From moments alone, in one direction; infinity where disclosure takes all of delta."""
+    sure = disclosure(parts)
+    return moment_epsilon(parts, delta - sure) if delta > sure else math.inf
+
+
+def supremum(parts: Parts, *, top: bool = True) -> Fraction | None:
+    """The largest finite loss, not below the truth (``top``) or not above it; None where there is none."""
+    total = Fraction(0)
+    for loss, count in parts:
+        largest = loss.pure if top else loss.pure_below
+        if largest is None:
+            return None
+        total += count * largest
+    return total
+
+
+def tradeoff(parts: Parts, fpr: float) -> float:
+    """The least false-negative rate at this false-positive rate, from below: the best epsilon by golden section, any is valid."""
+    if not parts:
+        return 1 - fpr
+
+    def allowed(epsilon: float) -> float:
+        delta = delta_bounds(parts, Fraction(epsilon), rough=True)[1]
+        return max(1 - delta - math.exp(epsilon) * fpr, math.exp(-epsilon) * (1 - delta - fpr)) - 2.0**-50
+
+    most = supremum(parts)
+    high = min(float(most) if most is not None else math.inf, epsilon_bounds(parts, Fraction(1, 10**12))[1], 600.0)
+    if disclosure(parts) > Fraction(1, 10**12):
+        high = min(float(most) if most is not None else 600.0, 600.0)
+    best, low, ratio = allowed(0.0), 0.0, (math.sqrt(5) - 1) / 2
+    for _ in range(24):
+        left, right = high - ratio * (high - low), low + ratio * (high - low)
+        f_left, f_right = allowed(left), allowed(right)
+        best = max(best, f_left, f_right)
+        low, high = (low, right) if f_left >= f_right else (left, high)
+    return min(1.0, max(0.0, best))
+
+
+def directions(parts: Parts) -> list[Parts]:
+    """The composition with a record added, and with it removed; one of them where they are alike."""
+    reverse = canonical(tuple((loss.reverse, count) for loss, count in parts))
+    return [parts] if reverse == parts else [parts, reverse]
+
+
+def _worst(parts: Parts) -> Parts:
+    """What bounds each family from above."""
+    return canonical(tuple((_bounding(loss), count) for loss, count in parts))
+
+
+def _bounding(loss: Loss) -> Loss:
+    if isinstance(loss, Family):
+        return _bounding(loss.worst)
+    return Box(_NOTHING, max(loss.infinity, loss.reverse.infinity)) if _vanishes(loss) else loss
+
+
+def _members(parts: Parts) -> Parts:
+    """What each family attains."""
+    members = [(loss.member, count) for loss, count in parts]
+    return canonical(tuple((Box(Fraction(0), loss.infinity) if _vanishes(loss) else loss, count) for loss, count in members))
+
+
+def _vanishes(loss: Loss) -> bool:
+    """Whether its losses would be lost among the doubles: then it lies between no loss at all and one that is not."""
+    both = (loss.pure, loss.reverse.pure)
+    return all(largest is not None and 0 < largest < _NOTHING for largest in both)
+
+
+# One direction, one side of the bracket.
+
+
+def _delta(parts: Parts, epsilon: Fraction, *, top: bool, rough: bool = False) -> float:
+    most = supremum(parts)
+    parts = _worst(parts) if top else parts
+    if not parts:
+        return 0.0
+    sure = disclosure(parts, top=top)
+    if sure == 1 or (most is not None and epsilon >= most):
+        return up(sure) if top else down(sure)
+    e = down(epsilon) if top else up(epsilon)  # delta falls in epsilon
+    answers = [1.0 if top else 0.0]
+    if _has_pair(parts):
+        closed, aim = closed_delta(parts, epsilon, top=top), Aim(epsilon=e, rough=rough)
+        answers.append(pair_bound(parts, lambda: find_saddle(parts, epsilon=e), aim, top=top)(e) if closed is None else closed)
+    if top and _has_moments(parts):
+        answers.append(moment_delta(parts, e))
+    return min(answers) if top else max(answers)
+
+
+def _epsilon(parts: Parts, delta: Fraction, near: float | None, *, top: bool) -> float:
+    largest = supremum(parts, top=top)
+    parts = _worst(parts) if top else parts
+    if not parts:
+        return 0.0
+    sure = disclosure(parts, top=top)
+    most = math.inf if largest is None else up(largest) if top else down(largest)
+    if delta <= sure:
+        return most if delta == sure else math.inf
+    if most == 0:
+        return 0.0
+    answers = [most if top else 0.0]
+    target = down(delta) if top else up(delta)
+    if _has_pair(parts) and target > 0:
+        try:
+            saddle = find_saddle(parts, log_delta=log(delta - sure))
+            bound = pair_bound(parts, lambda: saddle, Aim(log_delta=log(delta - sure)), top=top)
+            guess = saddle.epsilon if near is None or math.isinf(near) else near
+            finest = closed_delta(parts, Fraction(0), top=top) is not None
+            answers.append(_invert(bound, target, guess, most, 0.0 if finest else 1e-12, top=top))
+        except OverflowError:  # more uses than doubles can count: the largest loss and the moments still hold
+            pass
+    if top and _has_moments(parts):
+        answers.append(moment_epsilon(parts, delta - sure))
+    return min(answers) if top else max(answers)
+
+
+def _has_pair(parts: Parts) -> bool:
+    return not any(isinstance(loss, Moments) for loss, _ in parts)
+
+
+def _has_moments(parts: Parts) -> bool:
+    return any(isinstance(loss, (Moments, BoundedRange)) for loss, _ in parts)
+
+
+def _invert(bound: Bound, target: float, guess: float, most: float, width: float, *, top: bool) -> float:
+    """An epsilon >= 0 that certainly holds (``top``) or is certainly needed, to a relative ``width``."""
+
+    def height(e: float) -> float:
+        delta = bound(e)
+        gap = math.log(max(delta, 1e-320)) - math.log(target)
+        return max(gap, 1e-300) if delta > target else min(gap, 0.0)  # the sign decides: it must not be rounded
+
+    # Bracket the crossing, starting from the guess: far from it a bound is valid but poor.
+    reach = max(abs(guess) * 1e-8, 1e-12)
+    low = high = min(max(guess, 0.0), most)
+    f_low = f_high = height(low)
+    while f_low <= 0:
+        if low == 0:
+            return 0.0
+        high, f_high = low, f_low
+        low, reach = max(low - reach, 0.0), reach * 30
+        f_low = height(low)
+    while f_high > 0:
+        if high >= min(most, 1e12):
+            return most if top else high
+        low, f_low = high, f_high
+        high, reach = min(high + reach, most), reach * 30
+        f_high = height(high)
+    # False position (Anderson and Bjorck): the end that stays is weighed down.
+    w_low, w_high = f_low, f_high
+    for _ in range(100):
+        if high - low <= width * high:
+            break
+        middle = high - w_high * (high - low) / (w_high - w_low) if w_high != w_low else low
+        if not low < middle < high:
+            middle = (low + high) / 2
+        if middle in (low, high):
+            break
+        f = height(middle)
+        if f > 0:
+            w_high *= 1 - f / w_low if f < w_low else 0.5
+            low, w_low = middle, f
+        else:
+            w_low *= 1 - f / w_high if f > w_high else 0.5
+            high, w_high = middle, f
+    return high if top else low

@@ -1,0 +1,234 @@
+"""A sampled Gaussian without its farthest losses: what small sampling rates need.
+
+At a rate q the moments E[r^(1+x)] of r = 1 - q + q e^w explode as soon as q^(1+x) e^(x(x+1) mu^2/2) is large, long before the
+tilt x that a composition of many steps asks for; that part belongs to losses which practically never happen. So outcomes are
+*kept* with probability chi(z) = exp(-e^(a (z - c))), nearly 1 below the cut c and 0 above it, independently of all else.
+
+**Bounds.** With the outcomes that are not kept, delta = E[(1 - e^(e - L))+; kept] + E[...; not kept], and 0 <= (1 - e^(e - L))+
+<= 1: leaving them out is a lower bound, counting them as disclosed an upper one. Their mass in one step is at most ``lost`` =
+(1 - q) e^(a^2/2 - a c) + q e^(a^2/2 + a mu - a c), since 1 - chi <= e^(a (z - c)) and z is N(0, 1) or N(mu, 1).
+
+**Moments** are those of ``SampledGaussian`` with chi under the integral, which is entire: on the line Im z = b its modulus is
+exp(-e^(a (Re z - c)) cos(a b)), at most 1 while a b < pi/2. The trapezoid rule of step h on the line y errs by at most 2 G /
+(e^(2 pi y / h) - 1), G bounding the integral of the modulus on every line from -y to 2y. G is not guessed but summed: each of
+the factors phi(z) e^(2 y^2), |r|^c and |chi| is monotone between grid points (phi on either side of 0), so that its larger end
+bounds it; |r(z + ib)|^c is at most r(z)^c for c > 0 and |r(z + 2iy)|^c for c < 0. The step is halved until the error is 2^-59
+of M. The range leaves out less: to the left as in ``SampledGaussian``; to the right, too, or else at its end e^(a (z - c)) cos(2
+a y) exceeds c mu z by 100 and grows faster by 60 a unit.
+
+The gentler the slope a, the fewer points: the same mass is lost at a cut that lies farther out. Where the tilt does not reach
+that far anyway, nothing is cut (a = 0). Adding a record, L = -ln r is at most -ln(1 - q) and nothing is cut either; the same
+line serves tilts that are large.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+
+from discreet.arrays import Complex, Reals
+from discreet.privacy.accountant.turning import turned_sums, units
+from discreet.privacy.losses.base import UNIT, Loss
+from discreet.privacy.losses.sampled_gaussian import SampledGaussian, log_shifted, no_groups
+
+__all__ = ["CutGaussian", "cut_gaussian"]
+
+_SHARES = np.geomspace(1e-3, 1.0, 14)  # of the height, tried in ``decay``
+
+
+@dataclass(frozen=True)
+class CutGaussian(Loss):
+    """The kept part of a sampled Gaussian's loss; ``cut`` is c, ``slope`` a (both 0 where nothing is cut)."""
+
+    whole: SampledGaussian
+    cut: float
+    slope: float
+    kind = "cut sampled Gaussian"
+
+    @property
+    def pure(self) -> Fraction | None:
+        return self.whole.pure
+
+    @property
+    def rho(self) -> Fraction:
+        return self.whole.rho
+
+    @property
+    def lost(self) -> float:
+        """A bound on the mass that is not kept."""
+        if not self.slope:
+            return 0.0
+        mu, q, a, c = math.sqrt(self.whole.squared_mu), float(self.whole.rate), self.slope, self.cut
+        base, moved = a * a / 2 - a * c, a * a / 2 + a * mu - a * c
+        return ((1 - q) * math.exp(min(base, 0.0)) + q * math.exp(min(moved, 0.0))) * (1 + 2.0**-30) + 5e-324
+
+    def _line(self, x: float) -> _Line | None:
+        whole = self.whole
+        return _line(whole._mu, float(whole.rate), whole._keep, whole.adding, x, self.cut, self.slope)
+
+    def _drawn(self, x: float) -> _Line:
+        line = self._line(x)
+        assert line is not None, "asked at a tilt without moments"
+        return line
+
+    def log_moment(self, x: float) -> float:
+        return self.cumulants(x)[0]
+
+    def cumulants(self, x: float) -> tuple[float, float, float]:
+        if not 0 <= x < _MOST_TILT or (line := self._line(x)) is None:
+            return math.inf, math.inf, math.inf
+        mean = float(line.weights @ line.losses) / line.total
+        return math.log1p(line.excess), mean, float(line.weights @ (line.losses - mean) ** 2) / line.total
+
+    def characteristic(self, x: float, t: Reals) -> Complex:
+        line = self._drawn(x)
+        result = 1 + turned_sums(t, line.log_ratio, line.on_line) / line.total
+        return result.conj() if self.whole.adding else result
+
+    def rounding(self, x: float, t: float) -> float:
+        line = self._drawn(x)
+        return (2 + line.still + line.turning * (1 + abs(x)) + t * line.turned) * UNIT + 2.0**-57
+
+    def work(self, x: float) -> int:
+        return 1 + self._drawn(x).z.size // 16  # of a matrix product
+
+    def reach(self, x: float) -> float:
+        return float(np.abs(self._drawn(x).losses).max())
+
+    def decay(self, x: float, t: float) -> float:
+        """A bound on |phi| at and beyond t: the integral of the modulus on lines up to the height y, as in SampledGaussian.
+
+        With w = (c + it) / 2 the modulus is phi(z) (r(z+iy)^w chi(z+iy)^(1/2)) times the mirror image of the bracket: analytic,
+        and moved by b <= y at most what G bounds, since cos(a (y+b)) + cos(a (y-b)) >= 2 cos(2 a y) and e^(-t arg r) <= 1.
+        """
+        line = self._drawn(x)
+        exponents, arguments = _moduli(self, x)
+        least = float(np.exp(exponents - t * arguments).sum(axis=1).min()) * line.step / math.sqrt(2 * math.pi) / line.total
+        return min(1.0, least * (1 + 2.0**-30) + 2.0**-50)
+
+    def mean_variance(self) -> tuple[float, float]:
+        return self.whole.mean_variance()
+
+    def group(self, size: int) -> Loss:
+        raise no_groups(size)
+
+
+def cut_gaussian(whole: SampledGaussian, most: float, share: float = 1.0) -> CutGaussian:
+    """The sampled Gaussian cut where at most ``most`` of its mass is not kept, at a ``share`` of the steepest slope; 0: no cut."""
+    if whole.adding or not share:
+        return CutGaussian(whole, 0.0, 0.0)
+    mu = math.sqrt(whole.squared_mu)
+    cut = mu + 3.0
+    while True:
+        made = CutGaussian(whole, cut, max(2.0, share * (cut - mu)))
+        if made.lost <= max(most, 1e-320) or cut > mu + 40 / share:
+            return made
+        cut += 0.125
+
+
+@lru_cache(maxsize=8)
+def _moduli(loss: CutGaussian, x: float) -> tuple[Reals, Reals]:
+    """On lines of several heights, one a row: ln of the modulus at t = 0, and the argument of r by which it falls in t."""
+    line, power = loss._drawn(x), -x if loss.whole.adding else 1 + x
+    mu, rate = math.sqrt(loss.whole.squared_mu), float(loss.whole.rate)
+    exponents, arguments = [], []
+    for height in line.height * _SHARES:
+        modulus, argument = log_shifted(line.z, mu, rate, loss.whole._keep, mu * height)
+        fading = line.fading * math.cos(loss.slope * height)
+        exponents.append(power * modulus - line.z**2 / 2 + height * height / 2 - fading)
+        arguments.append(argument)
+    return np.array(exponents), np.array(arguments)
+
+
+_MOST_TILT = 1e18
+_MOST_TERMS = 1 << 12
+
+
+@dataclass(frozen=True, eq=False)
+class _Line:
+    """A grid: the real axis for moments, the line above it for characteristic functions. Weights include the grid's step."""
+
+    z: Reals
+    step: float
+    height: float
+    losses: Reals  # on the real axis
+    weights: Reals  # phi r^c chi on the real axis
+    total: float  # M(x)
+    excess: float  # M(x) - 1
+    fading: Reals  # -ln chi on the real axis
+    log_ratio: Complex  # ln r on the line
+    on_line: Complex  # phi r^c chi on the line
+    still: float  # units of rounding of M(x)
+    turning: float  # the same, for each unit of power
+    turned: float  # units of rounding of phi, for each unit of t
+
+
+@lru_cache(maxsize=128)
+def _line(mu: float, rate: float, keep: float, adding: bool, x: float, cut: float, slope: float) -> _Line | None:
+    power = -x if adding else 1 + x
+    height = min(0.75 / mu, 1.5, 0.7 / slope if slope else 1.5)
+    step = 2 * math.pi * height / (2 * height * height + 46)
+    cosine = math.cos(2 * slope * height)
+    if adding:
+        low, high = -math.sqrt(2 * (42 - x * math.log1p(-rate))), 9.5
+    else:
+        surplus = max(0.0, math.log(rate) + x * (x + 1) * mu * mu / 2)
+        low, high, farthest = -9.5, max(cut, 9.5), max(9.5, (1 + x) * mu + math.sqrt(2 * (42 + surplus)))
+        while (
+            slope
+            and high < farthest
+            and math.exp(slope * (high - cut)) * cosine < power * mu * high + 100 * (1 + power * mu / slope)
+        ):
+            high += 0.125
+        high = min(high, farthest) if slope else farthest
+    while True:
+        z: Reals = np.arange(math.floor(low / step), math.ceil(high / step) + 1, dtype=np.float64) * step
+        if not z.size <= _MOST_TERMS:
+            return None
+        losses, _ = log_shifted(z, mu, rate, keep, 0.0)
+        fading = np.exp(slope * (z - cut)) if slope else np.zeros(z.size)
+        exponent = power * losses - fading
+        if float(exponent.max()) > 600:
+            return None
+        normal = np.exp(-z * z / 2) * (step / math.sqrt(2 * math.pi))
+        excess = float((normal * np.expm1(exponent)).sum())  # pairwise
+        ratio = power * (log_shifted(z, mu, rate, keep, 2 * mu * height)[0][:-1] if adding else losses[1:])
+        modulus = ratio - np.minimum(np.abs(z[1:]), np.abs(z[:-1])) ** 2 / 2 - fading[:-1] * cosine
+        bound = float(modulus.max()) + math.log(float(np.exp(modulus - modulus.max()).sum()) * step) + 2 * height * height
+        wanted = 2 * math.pi * height / (bound - math.log1p(excess) + 43)
+        if step <= wanted:
+            break
+        step = wanted
+    modulus, argument = log_shifted(z, mu, rate, keep, mu * height)
+    log_ratio = (modulus + 1j * argument).astype(np.complex128)
+    inner = power * log_ratio - fading * np.exp(1j * slope * height)
+    on_line = normal * np.exp(inner + height * height / 2 - 1j * z * height)
+    # ln r errs by 16 units of itself and by the weight of q e^w in r times what q e^w errs by.
+    w = mu * z - mu * mu / 2
+    share = np.minimum(rate * np.exp(np.clip(w, 0.0, 600.0) - modulus), 1 / keep + 2)
+    turning = 16 * np.abs(log_ratio) + share * (32 + 4 * (np.abs(mu * z) + mu * mu) + np.where(w > 40, -4 * math.log(rate), 0.0))
+    cutting = fading * (16 + 8 * np.abs(slope * (z - cut)) + 8 * slope * abs(cut))
+    size, small = (
+        np.abs(on_line),
+        normal * math.exp(height * height / 2) * np.minimum(np.abs(inner) * np.exp(inner.real.clip(0)), 1 + np.exp(inner.real)),
+    )
+    total, each = 1 + excess, 64 + z.size / 64 + 4 * z * z
+    return _Line(
+        z,
+        step,
+        height,
+        -losses if adding else losses,
+        normal * np.exp(exponent),
+        total,
+        excess,
+        fading,
+        log_ratio,
+        on_line,
+        float(small @ each + size @ cutting) / total,
+        float(size @ turning) / total,
+        float(size @ ((units(z.size) + 4 * z * z) * np.abs(log_ratio) + turning)) / total,
+    )

@@ -1,0 +1,212 @@
+"""Roads to the bounds of a composition of pairs, in one direction, on one side.
+
+* one use of a loss with a closed form: balls;
+* losses that all live on a lattice: convolution, exact but for rounding;
+* few values in all: every outcome is listed;
+* otherwise the contour integral, where the characteristic function provably fades (Gaussians, sampled Gaussians, many Laplaces);
+* where it does not, or is not precise enough, a contour for losses that are cut and a payoff that is smoothed;
+* otherwise laws rounded up and down to a lattice.
+
+Each road gives a bound on delta(e), disclosure included, that holds for every e and is good near the saddle. All of them pass
+through ``certain``, the one gate to whatever compares or inverts bounds: what is no number says nothing, and so does a road that
+leaves the doubles.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import cast
+
+from discreet.balls import lower, precision, upper
+from discreet.exact import down, up
+from discreet.privacy.accountant.contour import Contour, Parts, Saddle, open_contour
+from discreet.privacy.accountant.cut_gaussian import CutGaussian
+from discreet.privacy.accountant.cut_sample import CutSample
+from discreet.privacy.accountant.cutting import settle
+from discreet.privacy.accountant.enumeration import list_outcomes
+from discreet.privacy.accountant.lattice import Convolution, common_step, convolve
+from discreet.privacy.accountant.moments import disclosure, moment_delta
+from discreet.privacy.accountant.smoothing import open_smoothed
+from discreet.privacy.losses import Atoms, SampledGaussian, SampledLattice
+from discreet.privacy.losses.rounding import rounded_atoms
+from discreet.privacy.losses.smooth import Smooth
+
+__all__ = ["Aim", "Bound", "certain", "closed_delta", "pair_bound"]
+
+Bound = Callable[[float], float]
+
+_LEAST = 5e-324  # what underflowed is not nothing
+_FEW = 10  # uses: characteristic functions of fewer fade too slowly for more than a millionth
+_HOPELESS = 10**10  # uses: rounding of so many lattice laws leaves nothing
+_WORK = 1 << 24  # terms of a smoothed contour: half a second or so
+
+
+@dataclass(frozen=True)
+class Aim:
+    """What a bound is for: delta at this epsilon, or the epsilon of this delta; ``rough`` where a millionth will do, but soon."""
+
+    epsilon: float | None = None
+    log_delta: float | None = None
+    rough: bool = False
+
+
+def certain(delta: float, *, top: bool) -> float:
+    """A bound on a probability that certainly holds: 1 from above and 0 from below where there is no number."""
+    if math.isnan(delta):
+        return 1.0 if top else 0.0
+    return min(1.0, max(0.0, delta))
+
+
+def pair_bound(parts: Parts, saddle: Callable[[], Saddle], aim: Aim, *, top: bool) -> Bound:
+    """A bound on delta(e) from above or below, for any float e."""
+    if closed_delta(parts, Fraction(0), top=top) is not None:
+        return lambda e: cast(float, closed_delta(parts, Fraction(e), top=top))
+    try:
+        road = _composed_road(parts, saddle(), aim, top=top)
+    except ArithmeticError:  # numbers beyond the doubles
+        return lambda _: certain(math.nan, top=top)
+    return lambda e: _travelled(road, e, top=top)
+
+
+def _travelled(road: Bound, e: float, *, top: bool) -> float:
+    try:
+        return certain(road(e), top=top)
+    except ArithmeticError:
+        return certain(math.nan, top=top)
+
+
+def closed_delta(parts: Parts, epsilon: Fraction, *, top: bool) -> float | None:
+    """One use of a loss with a closed form, at exactly this epsilon; None where there is none."""
+    (loss, count), *others = parts
+    if others or count > 1 or loss.hockey_stick(Fraction(0)) is None:
+        return None
+    bits = 128
+    while True:
+        with precision(bits):
+            value = loss.hockey_stick(epsilon)
+            assert value is not None
+            if value.is_finite() and (value.rel_accuracy_bits() > 56 or bits > 1 << 14):
+                return certain(upper(value) if top else lower(value), top=top)
+            if bits > 1 << 14:
+                return certain(math.nan, top=top)
+        bits *= 2
+
+
+def _composed_road(parts: Parts, saddle: Saddle, aim: Aim, *, top: bool) -> Bound:
+    sure = up(disclosure(parts)) if top else down(disclosure(parts, top=False))
+    if outcomes := list_outcomes(parts):
+        lost = sum(count * loss.lost for loss, count in parts) * (1 + 2.0**-40) if top else 0.0
+        return lambda e: _with_disclosure(outcomes.delta(e)[1 if top else 0], sure + lost, top=top)
+    if all(loss.exact for loss, _ in parts):
+        laws = [(atoms, count) for loss, count in parts if (atoms := loss.lattice(None, up=top))]
+        if law := convolve(laws, saddle.tilt):
+            return _law_bound(law, sure + _lost(laws, top=top), top=top)
+    sampled = any(isinstance(loss, (SampledGaussian, SampledLattice)) for loss, _ in parts)
+    late = (sampled and sum(count for _, count in parts) < _FEW) or any(isinstance(loss, SampledLattice) for loss, _ in parts)
+    contour = None if late else _contour(parts, saddle, top=top)
+    plain = _contour_bound(contour, parts, sure, top=top) if contour else None
+    if plain and contour and _precise(contour, saddle, aim):
+        return plain
+    if aim.rough and not sampled and (lattice := _lattice_road(parts, saddle, sure, top=top)):
+        return lattice
+    if smooth := _smoothed_road(parts, aim, sure, top=top):
+        best = min if top else max
+        return (lambda e: best(plain(e), smooth(e))) if plain else smooth
+    if plain:
+        return plain
+    if late and (contour := _contour(parts, saddle, top=top)):
+        return _contour_bound(contour, parts, sure, top=top)
+    if lattice := _lattice_road(parts, saddle, sure, top=top):
+        return lattice
+    return (lambda e: moment_delta(parts, e)) if top else lambda _: sure
+
+
+def _lattice_road(parts: Parts, saddle: Saddle, sure: float, *, top: bool) -> Bound | None:
+    points = 4.0 if sum(count for _, count in parts) < _HOPELESS else 0.0
+    while points > 2.0**-8:
+        rough = _rough(parts, saddle, points, top=top)
+        if rough and (law := convolve(rough, saddle.tilt)):
+            return _law_bound(law, sure + _lost(rough, top=top), top=top)
+        points /= 4
+    return None
+
+
+def _contour(parts: Parts, saddle: Saddle, *, top: bool) -> Contour | None:
+    """A contour for laws that dominate, or are dominated by, these; None where there is none."""
+    try:
+        return open_contour(tuple((loss.listed(up=top), count) for loss, count in parts), saddle)
+    except ArithmeticError:  # numbers beyond the doubles: another road may do
+        return None
+
+
+def _contour_bound(contour: Contour, parts: Parts, sure: float, *, top: bool) -> Bound:
+    lost = math.fsum(count * loss.listed(up=top).lost for loss, count in parts) * (1 + 2.0**-40) if top else 0.0
+    return lambda e: _with_disclosure(contour.delta(e, up=top), sure + lost, top=top)
+
+
+def _precise(contour: Contour, saddle: Saddle, aim: Aim) -> bool:
+    """Whether a contour belongs to the epsilon asked for, and knows it to some 1e-9."""
+    e = saddle.epsilon if aim.epsilon is None else aim.epsilon
+    low, high = contour.delta(e, up=False), contour.delta(e, up=True)
+    if aim.log_delta is not None and not abs(math.log(max(high, 1e-320)) - aim.log_delta) < 2:
+        return False
+    return high - low <= (1e-6 if aim.rough else 3e-10) * high * max(contour.tilt * e, 1.0)
+
+
+def _smoothed_road(parts: Parts, aim: Aim, sure: float, *, top: bool) -> Bound | None:
+    kept = settle(parts, top=top, epsilon=aim.epsilon, log_delta=aim.log_delta)
+    if kept is None:
+        return None
+    listed = [loss for loss, _ in kept.parts if isinstance(loss, CutSample)]
+    effort = _WORK >> (3 if not all(loss.exact for loss in listed) else 2 if listed else 0)
+    few = any(isinstance(loss, CutGaussian) for loss, _ in kept.parts) and not listed
+    contour = open_smoothed(kept.parts, kept.saddle, effort, 1 << 18 if few else 1 << 17)  # few steps fade late
+    if contour is None:
+        return None
+    extra = sure + kept.lost if top else sure
+    return lambda e: _with_disclosure(contour.delta(e)[1 if top else 0], extra, top=top)
+
+
+def _lost(laws: list[tuple[Atoms, int]], *, top: bool) -> float:
+    """Mass above the lattices, which an upper bound counts as disclosed."""
+    return sum(count * atoms.lost for atoms, count in laws) * (1 + 2.0**-40) if top else 0.0
+
+
+def _law_bound(law: Convolution, sure: float, *, top: bool) -> Bound:
+    return lambda e: _with_disclosure(law.delta(e, up=top), sure, top=top)
+
+
+def _with_disclosure(delta: float, sure: float, *, top: bool) -> float:
+    """Both parts of delta together, their sum rounded away from the truth."""
+    return (delta + sure) * (1 + 2.0**-50) + _LEAST if top else (delta + sure) * (1 - 2.0**-50)
+
+
+def _rough(parts: Parts, saddle: Saddle, points: float, *, top: bool) -> list[tuple[Atoms, int]] | None:
+    """All laws on one lattice, fine enough for about a millionth of epsilon (``points`` = 4), or coarser."""
+    if any(loss.divisor is None for loss, _ in parts):
+        return None
+    uses = sum(count * (min(1.0, float(loss.pure)) if isinstance(loss, Smooth) else 4.0) for loss, count in parts)
+    fine = math.sqrt(4e-4 * max(saddle.epsilon, 1e-3 * saddle.spread) / ((saddle.tilt + 1) * uses)) * 2 / points
+    fine = min(fine, max(saddle.spread, 1 / saddle.tilt) / 16)
+    least = max(loss.reach(0.0) for loss, _ in parts) / 2**18  # no law needs more points than that
+    fine = max(fine, least)
+    divisors = [loss.divisor for loss, _ in parts if loss.divisor]
+    shared = common_step(divisors) if divisors else Fraction(0)
+    if shared and shared >= fine / 16:
+        step = shared / max(1, math.ceil(float(shared) / fine))
+        same = True
+    else:
+        step, same = Fraction(2) ** math.floor(math.log2(max(fine / 32, least))), False
+    laws = []
+    for loss, count in parts:
+        own = step if same or not loss.divisor else loss.divisor / max(1, math.ceil(2 * float(loss.divisor) / float(step)))
+        atoms = loss.lattice(own, up=top)
+        if atoms is None:  # too many points
+            return None
+        if not same and loss.divisor:
+            atoms = rounded_atoms(atoms, step, up=top)
+        laws.append((atoms, count))
+    return laws

@@ -1,0 +1,311 @@
+"""Composition by a contour integral that always ends: the payoff is smoothed by a little Gaussian noise, from both sides.
+
+delta(e) = E[f(L - e)] with f(u) = (1 - e^-u)+. Where the characteristic function of L does not provably fade (atoms, few
+steps), f is replaced by functions whose transforms do. Let Z be the loss of a Gaussian mechanism with a small mu, independent
+of L, and F(u) = E[f(u + Z)].
+
+**Upper bound.** f <= F: adding a mechanism never lowers delta (Jensen, E[e^-Z] = 1).
+
+**Lower bound.** F(u) - f(u) <= mu / sqrt(2 pi) e^(-u/2 - u^2 / (2 mu^2)). Proof: with v = |u|, F - f is the hockey-stick of Z
+at v for u < 0, and e^-u times it for u > 0 (E[(e^-Z - e^u)+] is the hockey-stick with the pair exchanged, and the pair is its
+own mirror image). Both are e^(-u/2) g(v), where g(v) = e^(-v/2) Phi(mu/2 - v/mu) - e^(v/2) Phi(-mu/2 - v/mu) = phi(v/mu)
+e^(-mu^2/8) (m(v/mu - mu/2) - m(v/mu + mu/2)), m being Mills' ratio. As m is convex the difference falls in v, so g(v) <= g(0)
+e^(-v^2 / (2 mu^2)), and g(0) = 2 Phi(mu/2) - 1 <= mu / sqrt(2 pi).
+
+Their transforms over e are M(s) e^(mu^2 s (s+1) / 2) times 1 / (s (s+1)) for F, and 1 / (s (s+1)) - mu^2 e^(mu^2 / 8) for what
+lies below f. Sums over nodes are as in ``contour``: a full sum exceeds its integral by aliases that are >= 0, both for F and
+for the bump that is subtracted, so only the lower bound takes the aliases of F off. The bracket is about mu^2 (x + 1) wide in
+epsilon.
+
+Beyond the last node T the modulus is at most e^(-mu^2 t^2 / 2) of that at 0: what is left out is at most 1 / (pi T) e^(-mu^2
+T^2 / 2) for F, and mu^2 e^(mu^2/8) / (pi mu^2 T) e^(-mu^2 T^2 / 2) for the bump.
+
+**Nodes fade one loss at a time.** At each node the product of moduli is bounded as the losses are multiplied in; once the bound
+is below the precision aimed at, the node is given up and the bound counts as its error (all other factors are at most 1).
+Rounding is bounded as in ``contour``.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.arrays import Complex, Reals
+from discreet.privacy.accountant.contour import Parts, Saddle, decay, log_moment
+from discreet.privacy.losses.base import UNIT, Atomic, Loss
+
+__all__ = ["Smoothed", "open_smoothed", "window"]
+
+_GOAL = 1e-11  # of the answer, for each source of error that can be chosen
+_FINEST = 8e-10  # of epsilon, from ten uses on: no need to smooth less
+_FINE = 4e-8  # with fewer
+_MOST_NODES = 1 << 17  # to begin with
+_MANY_NODES = 1 << 20  # where most of them are given up
+_ROW = 1024
+_BLOCK = 1 << 16
+_FACTORS = (1.02, 1.05, 1.2, 1.5, 2.0, 3.0, 6.0)  # of the tilt, tried in Chernoff bounds
+
+
+@dataclass(frozen=True)
+class Smoothed:
+    """The nodes that did not fade, and what the others may add up to."""
+
+    tilt: float
+    log_scale: float  # K(x), the smoothing included
+    known: float  # how well
+    width: float
+    bump: float  # mu^2 e^(mu^2/8)
+    beyond: tuple[tuple[float, float], ...]  # larger tilts y with their K(y), for Chernoff bounds
+    step: float
+    index: NDArray[np.int64]  # nodes are index * step
+    first: Complex  # phi / (s (s+1)), twice for t > 0
+    second: Complex  # phi, twice for t > 0
+    noise: tuple[float, float]  # errors of the two sums
+    turning: tuple[float, float]  # the same, for each unit of |epsilon|
+    work: int  # terms that were computed
+
+    def estimate(self, epsilon: float) -> float:
+        """delta(epsilon), but for errors: to find where to work."""
+        exponent = self.log_scale - self.tilt * epsilon
+        return math.exp(min(exponent, 600.0)) / self.width * float((self.first * self._phases(epsilon)).real.sum())
+
+    def _phases(self, epsilon: float) -> Complex:
+        """e^(-i t epsilon) at every node, a product of two of a few."""
+        turn = -1j * epsilon * self.step
+        fine = np.exp(turn * np.arange(_ROW))
+        coarse = np.exp(turn * _ROW * np.arange(int(self.index[-1]) // _ROW + 1 if self.index.size else 1))
+        found: Complex = coarse[self.index // _ROW] * fine[self.index % _ROW]
+        return found
+
+    def delta(self, epsilon: float) -> tuple[float, float]:
+        """Bounds on the finite part of delta(epsilon)."""
+        exponent = self.log_scale - self.tilt * epsilon
+        slack = math.expm1(min(self.known + 512 * UNIT * (1 + abs(self.log_scale) + abs(self.tilt * epsilon)), 1.0))
+        if not exponent < 600 or slack > 0.5:
+            return 0.0, 1.0
+        scale = math.exp(exponent) / self.width
+        phases = self._phases(epsilon)
+        total, bump = float((self.first * phases).real.sum()), float((self.second * phases).real.sum())
+        errors = [noise + turn * abs(epsilon) for noise, turn in zip(self.noise, self.turning, strict=True)]
+        above = max(total + errors[0], 0.0)
+        below = total - errors[0] - self.bump * max(bump + errors[1], 0.0)
+        low = scale * (below - abs(below) * 2 * slack) - self._alias(epsilon)
+        return max(0.0, low * (1 - 2.0**-40)), min(1.0, scale * above * (1 + 2 * slack) * (1 + 2.0**-40) + 5e-324)
+
+    def _alias(self, epsilon: float) -> float:
+        left, best = math.exp(-self.tilt * self.width), math.inf
+        for y, top in self.beyond:
+            shift = (y - self.tilt) * self.width
+            best = min(best, top + 1e-9 * (1 + abs(top)) - y * epsilon - shift - math.log(-math.expm1(-shift)))
+        return (left / -math.expm1(-self.tilt * self.width) + math.exp(min(best, 600.0))) * (1 + 1e-9)
+
+
+@lru_cache(maxsize=64)
+def open_smoothed(parts: Parts, saddle: Saddle, effort: int, nodes: int = _MOST_NODES) -> Smoothed | None:
+    """A smoothed contour for answers near the saddle, of about ``effort`` terms; None where its moments are out of reach."""
+    x, goal = saddle.tilt, saddle.log_delta + math.log(_GOAL)
+    plain, counts = log_moment(parts, x), sum(count for _, count in parts)
+    width, beyond = window(parts, saddle)
+    if not (math.isfinite(plain) and beyond):
+        return None
+    known = math.fsum(count * loss.rounding(x, 0.0) for loss, count in parts) + 16 * UNIT * (len(parts) + 8)
+    if not known < 0.1:
+        return None
+    parts = tuple(sorted(parts, key=lambda part: (part[0].work(x), -part[1])))
+    step, most = 2 * math.pi / width, min(nodes, effort / _work(parts, x))
+    surplus = plain - x * saddle.epsilon - goal  # how far moduli have to fall, in logarithms
+    # Hardly any smoothing if it fades by itself; else what is wanted; else what can be had.
+    wish = math.sqrt((_FINEST if counts >= 10 else _FINE) * max(saddle.epsilon, 1e-3 * saddle.spread) / (x + 1))
+    for mu in (1e-3 * wish, wish):
+        end = _end(parts, x, mu, 8 * step, most * step, surplus)
+        if end < most * step:
+            break
+    else:
+        mu = max(mu, math.sqrt(2 * max(surplus - math.log(math.pi * end), 8.0)) / end)
+    if not (mu < 1 and abs(surplus) < 600):
+        return None  # it would smooth everything away
+    size = math.ceil(end / step) + 1
+    sums = np.zeros((2, 2))  # errors of the two sums, and the same for each unit of |epsilon|
+    index, laws, work = list[NDArray[np.int64]](), list[Complex](), 0
+    for start in range(0, size, _BLOCK):
+        j: NDArray[np.int64] = np.arange(start, min(start + _BLOCK, size))
+        t: Reals = j.astype(np.float64) * step
+        s, second = x + 1j * t, np.where(j > 0, 2.0, 1.0).astype(np.float64)
+        weights = np.array([second / np.abs(s * (s + 1)), second])
+        # A node may be given up when all of them together stay below the goal: in F, and in the bump, which weighs mu^2.
+        floor = math.exp(-surplus) * width / size / np.maximum(weights[0], weights[1] * mu * mu)
+        kept = _Nodes(t, mu, x, floor)
+        kept.fade(parts)
+        sums += np.array([weights @ kept.errors(), 8 * UNIT * ((weights[:, kept.held] * np.abs(kept.law)) @ kept.at)])
+        index.append(j[kept.held])
+        laws.append(kept.law)
+        work += kept.work
+    held, law = np.concatenate(index), np.concatenate(laws)
+    if mu > wish and size > nodes * 0.99 and held.size < nodes >> 4 and nodes == _MOST_NODES:
+        more = min(_MANY_NODES, int(nodes * effort / work))
+        if more > 2 * nodes:
+            return open_smoothed(parts, saddle, effort, more)
+    last = (size - 1) * step
+    tail = math.exp(-((mu * last) ** 2) / 2) * decay(parts, x, last) * width / (math.pi * last)
+    errors = [(float(part) + rest) * (1 + 2.0**-20) for part, rest in zip(sums[0], (tail, tail / (mu * mu)), strict=True)]
+    s, doubled = x + 1j * step * held, law * np.where(held > 0, 2.0, 1.0)
+    return Smoothed(
+        x,
+        plain + mu * mu * x * (x + 1) / 2,
+        known,
+        width,
+        mu * mu * math.exp(mu * mu / 8) * (1 + 2.0**-40),
+        tuple((y, top + mu * mu * y * (y + 1) / 2) for y, top in beyond),
+        step,
+        held,
+        doubled / (s * (s + 1)),
+        doubled,
+        (errors[0], errors[1]),
+        (float(sums[1][0]), float(sums[1][1])),
+        work,
+    )
+
+
+def window(parts: Parts, saddle: Saddle) -> tuple[float, list[tuple[float, float]]]:
+    """W for which aliases are below the goal, and the Chernoff bounds that say so."""
+    x, goal = saddle.tilt, saddle.log_delta + math.log(_GOAL)
+    finite = [(y, top) for y in (x * factor for factor in _FACTORS) if math.isfinite(top := log_moment(parts, y))]
+    beyond = [(y, top + math.fsum(count * loss.rounding(y, 0.0) for loss, count in parts)) for y, top in finite]
+    right = min(((top - y * saddle.epsilon - goal) / (y - x) for y, top in beyond), default=math.inf)
+    return max(-goal / x, 8 * saddle.spread, right), beyond
+
+
+def _end(parts: Parts, x: float, mu: float, end: float, most: float, surplus: float) -> float:
+    """Where moduli have fallen by ``surplus``, or ``most``."""
+    while end < most and math.log(max(decay(parts, x, end), 1e-300)) - (mu * end) ** 2 / 2 - math.log(math.pi * end) > -surplus:
+        end = min(1.5 * end, most)
+    return end
+
+
+def two_values(loss: Loss) -> bool:
+    """Whether the modulus of its characteristic function is a matter of one sine."""
+    return isinstance(loss, Atomic) and loss.atoms.mass.size == 2
+
+
+class _Nodes:
+    """The nodes still held (``at``, their ``limits`` and ``law``), and bounds on the modulus at those given up."""
+
+    def __init__(self, t: Reals, mu: float, x: float, floor: Reals) -> None:
+        self.t, self.at, self.x, self.mu, self.floor, self.work = t, t, x, mu, floor, 0
+        self.logs, self.terms = -((mu * t) ** 2) / 2, 1  # of the limits: products of many factors leave the doubles
+        self.given_up = np.zeros(t.size)
+        self.held: NDArray[np.int64] = np.arange(t.size)
+        self.law: Complex = np.empty(0, dtype=np.complex128)  # until it is needed: most nodes are given up before
+        self.depth = np.empty(0)  # units by which the law may be off, but for those of its factors
+        self.started = False
+        self.shift = 0.0  # phases t * shift that the law still lacks
+
+    def fade(self, parts: Parts) -> None:
+        """Take all losses in, those first that give most nodes up for least work, until none is held."""
+        for loss, count in parts:
+            if two_values(loss) and self.at.size:
+                self.bound(loss, count)
+        for loss, count in parts:
+            if self.at.size:
+                self.multiply(loss, count)
+
+    @property
+    def limits(self) -> Reals:
+        """Bounds on the moduli of what is multiplied so far, its errors included; beyond e^600 nothing is known anyway.
+
+        A sum of logarithms errs by a unit of itself a term, and by those of the terms.
+        """
+        logs = np.minimum(self.logs, 600.0)
+        result: Reals = np.exp(logs) * (1 + (64 + (16 + self.terms) * np.abs(logs)) * UNIT)
+        return result
+
+    def _limit(self, loss: Loss, count: int, modulus: Reals, times: int = 1) -> None:
+        still, fast = times * loss.rounding(self.x, 0.0), times * loss.rounding(self.x, float(self.t[-1]))
+        modulus = modulus + self.at * ((fast - still) / float(self.t[-1])) + still
+        self.logs, self.terms = self.logs + float(count) * np.log(modulus), self.terms + 1
+        limits = self.limits
+        keep = limits > self.floor
+        if keep.mean() < 0.95:
+            self.given_up[self.held[~keep]] = limits[~keep]
+            self.held, self.at = self.held[keep], self.at[keep]
+            self.logs, self.floor = self.logs[keep], self.floor[keep]
+            if self.started:
+                self.law, self.depth = self.law[keep], self.depth[keep]
+
+    def bound(self, loss: Loss, count: int) -> None:
+        """|phi|^2 = 1 - 4 p (1 - p) sin^2(t gap / 2) for two values with masses p and 1 - p."""
+        assert isinstance(loss, Atomic)
+        _, weights = loss._weights(self.x)
+        share = 4 * float(weights[0] * weights[1]) / float(weights.sum()) ** 2
+        turned = np.sin(self.at * (float(loss.atoms.step) / 2))
+        self.work += self.at.size
+        # The square errs by less than 2^-48, which is added before the root is taken.
+        # This bounds the true modulus; the computed one may be larger by its rounding, and the product's error counts that again.
+        self._limit(loss, count, np.sqrt(np.maximum(1 - share * turned * turned, 0.0) + 2.0**-48), times=2)
+
+    def multiply(self, loss: Loss, count: int) -> None:
+        """Multiply the law at the nodes held by phi^count."""
+        if not self.started:
+            self.started = True
+            mu, x = self.mu, self.x
+            self.law, self.depth = np.exp(mu * mu * (-0.5 * self.at**2 + 1j * (x + 0.5) * self.at)), np.zeros(self.at.size)
+        phi = self._turn(loss, count) if two_values(loss) else loss.characteristic(self.x, self.at)
+        self.work += self.at.size * loss.work(self.x)
+        phi = np.where(phi == 0, 1e-300, phi)
+        if count == 1:
+            self.law = self.law * phi
+            self.depth = self.depth + 1
+        else:
+            power = count * _log(phi)
+            self.law = self.law * np.exp(power)
+            self.depth = self.depth + np.abs(power)
+        if not two_values(loss):
+            self._limit(loss, count, np.abs(phi))
+
+    def _turn(self, loss: Loss, count: int) -> Complex:
+        """phi of two values but for the phase of the first, which is left for the end."""
+        assert isinstance(loss, Atomic)
+        _, weights = loss._weights(self.x)
+        self.shift += count * float(loss.atoms.first)
+        phase, share = self.at * float(loss.atoms.step), float(weights[1]) / float(weights.sum())
+        phi = np.empty(self.at.size, dtype=np.complex128)
+        phi.real = 1 - share + share * np.cos(phase)
+        phi.imag = share * np.sin(phase)
+        return phi
+
+    def errors(self) -> Reals:
+        """Of all nodes; values that are not known at all are left out, at an error of 1."""
+        if self.shift:
+            self.law = self.law * np.exp(1j * self.shift * self.at)
+        limits = self.limits
+        known = (limits < 2) & np.isfinite(self.law)
+        self.law = np.where(known, self.law, 0.0)
+        size = np.abs(self.law)
+        far = self.mu * self.mu * (self.x + 1) * float(self.t[-1])  # phases of Z
+        units = 16 * (self.depth + 12 + far) * limits + 64 * size  # sums are pairwise
+        result = self.given_up.copy()
+        result[self.held] = np.where(known, np.maximum(limits - size, 0.0) + units * UNIT, 1.0)
+        return result
+
+
+def _log(phi: Complex) -> Complex:
+    """ln phi to a few units of its modulus, also close to 1."""
+    a, b = phi.real, phi.imag
+    inside = (a - 1) * (a + 1) + b * b
+    real = np.where(inside > -0.5, np.log1p(np.maximum(inside, -0.5)) / 2, np.log(np.abs(phi)))
+    result: Complex = real + 1j * np.arctan2(b, a)
+    return result
+
+
+def _work(parts: Parts, x: float) -> float:
+    """Terms a node costs: nearly all are given up after some twenty uses."""
+    work, uses = 0, 0
+    for loss, count in parts:
+        work, uses = work + loss.work(x), uses + count
+        if uses > 20:
+            break
+    return work

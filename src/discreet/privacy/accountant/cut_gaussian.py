@@ -118,7 +118,7 @@ class CutGaussian(Loss):
 
 
 def cut_gaussian(whole: SampledGaussian, most: float, share: float = 1.0) -> CutGaussian:
-    """The sampled Gaussian cut where at most ``most`` of its mass is not kept, at a ``share`` of the steepest slope; 0: no cut."""
+    """Cut where at most ``most`` of its mass is not kept, at a ``share`` of the steepest slope; 0: not at all."""
     if whole.adding or not share:
         return CutGaussian(whole, 0.0, 0.0)
     mu = math.sqrt(whole.squared_mu)

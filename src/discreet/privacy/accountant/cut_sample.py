@@ -51,14 +51,14 @@ class CutSample(Loss):
         return isinstance(base, Atomic) and base.lattice(None, up=True) is base.atoms
 
     @property
-    def law(self) -> tuple[Reals, Reals, float]:
-        """Losses, ascending, their masses, and the relative error of these."""
+    def law(self) -> tuple[Reals, Reals]:
+        """Losses, ascending, and their masses."""
         law = self.whole.listed(up=self.up)
         stop = law.losses.size - self.skip
-        return law.losses[:stop], law.mass[:stop], law.error + 4 * UNIT * float(np.abs(np.log(law.mass)).max())
+        return law.losses[:stop], law.mass[:stop]
 
     def _weights(self, x: float) -> tuple[float, Reals]:
-        losses, mass, _ = self.law
+        losses, mass = self.law
         exponents = x * losses + np.log(mass)
         top = float(exponents.max())
         return top, np.exp(exponents - top)
@@ -78,16 +78,19 @@ class CutSample(Loss):
         return 1 + turned_sums(t, self.law[0], weights / weights.sum())
 
     def rounding(self, x: float, t: float) -> float:
-        """Losses are known to 16 units of themselves and to what the base's were off by, which powers and phases multiply;
-        phi - 1 is known as well as the masses."""
-        losses, mass, error = self.law
-        off = max(0.0, self.whole.listed(up=self.up).blur - 16 * UNIT * float(np.abs(losses).max()))
+        """Sums over the tilted law: of what losses are off by, which powers and phases multiply, and of what masses are, which
+        moments keep and phi - 1 multiplies by |e^(itl) - 1| <= t |l|. A sum is pairwise, over blocks of 128 terms in 8 lanes: 19
+        units and one for each doubling, which 64 exceed together with those of the exponential and the quotient."""
+        losses, mass = self.law
+        law = self.whole.listed(up=self.up)
         _, weights = self._weights(x)
-        size = float(weights @ np.abs(losses)) / float(weights.sum())
-        depth = float(weights @ np.abs(np.log(mass))) / float(weights.sum())
-        still = losses.size / 64 + 128 + 8 * depth
+        weights = weights / float(weights.sum()) * (1 + 2.0**-30)
+        size, depth = float(weights @ np.abs(losses)), float(weights @ np.abs(np.log(mass)))
+        doubts, off = law.mass_errors[: losses.size], float(weights @ law.loss_errors[: losses.size])
+        doubt, turned = float(weights @ doubts), float((weights * doubts) @ np.abs(losses))
+        still = 64 + 8 * depth
         turning = still + 24 * abs(x) * size + t * size * (units(losses.size) + 2 * still)
-        return turning * UNIT + error * (1 + 2 * t * size) + (t + abs(x)) * off
+        return turning * UNIT + doubt + t * (doubt * size + turned) + (t + abs(x)) * off
 
     def work(self, x: float) -> int:  # noqa: ARG002
         return 1 + self.law[0].size // 16  # of a matrix product
@@ -106,6 +109,6 @@ class CutSample(Loss):
 def cut_sample(whole: SampledLattice, most: float, *, up: bool) -> CutSample:
     """The law without the largest values that together hold at most ``most``."""
     law = whole.listed(up=up)
-    above = np.cumsum(law.mass[::-1]) * (1 + law.error + (law.mass.size + 4096) * UNIT)
+    above = np.cumsum(law.mass[::-1] * (1 + law.mass_errors[::-1])) * (1 + (law.mass.size + 4096) * UNIT)
     skip = min(int(np.searchsorted(above, most, side="right")), law.mass.size - 1)
     return CutSample(whole, up, skip, float(above[skip - 1]) if skip else 0.0)

@@ -13,7 +13,7 @@ import math
 from dataclasses import dataclass, replace
 
 from discreet.privacy.accountant.contour import Parts, Saddle, decay, find_saddle, saddle_at
-from discreet.privacy.accountant.cut_gaussian import cut_gaussian
+from discreet.privacy.accountant.cut_gaussian import CutGaussian, cut_gaussian
 from discreet.privacy.accountant.cut_sample import cut_sample
 from discreet.privacy.accountant.smoothing import Smoothed, open_smoothed, window
 from discreet.privacy.losses import SampledGaussian, SampledLattice
@@ -42,7 +42,7 @@ def cut_losses(parts: Parts, log_delta: float, *, top: bool, share: float = 1.0)
         if isinstance(loss, SampledGaussian):
             loss = cut_gaussian(loss, most, share)
         elif isinstance(loss, SampledLattice):
-            loss = cut_sample(loss, most, up=top)
+            loss = cut_sample(loss, most, up=top or loss.base.exact)  # exact ones serve both sides
         lost += count * loss.lost
         kept.append((loss, count))
     return tuple(kept), lost * (1 + 2.0**-40)
@@ -80,7 +80,8 @@ def _cheapest(parts: Parts, kept: Kept, *, top: bool) -> Kept:
     Moments rise steeply where rare losses begin to matter.
     """
     best, least, saddle = kept, math.inf, kept.saddle
-    for share, factors in ((1.0, (1.0, 0.85, 0.7, 0.55, 0.4)), (0.0, (0.85, 0.7, 0.55))):
+    gentler = [(0.0, (0.85, 0.7, 0.55))] if any(isinstance(loss, CutGaussian) for loss, _ in kept.parts) else []
+    for share, factors in [(1.0, (1.0, 0.85, 0.7, 0.55, 0.4)), *gentler]:
         cut, lost = (kept.parts, kept.lost) if share else cut_losses(parts, saddle.log_delta, top=top, share=share)
         for factor in factors:
             if (found := saddle_at(cut, factor * saddle.tilt)) is None:
@@ -98,10 +99,11 @@ def _cheapest(parts: Parts, kept: Kept, *, top: bool) -> Kept:
 def _error(parts: Parts, saddle: Saddle, width: float) -> float:
     """Roughly what a smoothed contour would err by, relative to delta: rounding, and smoothing where nothing else fades."""
     x, surplus = saddle.tilt, saddle.log_scale - saddle.tilt * saddle.epsilon - saddle.log_delta
-    end = 2 * math.pi / width * min(_NODES, _EFFORT / sum(loss.work(x) for loss, _ in parts))
-    faded = surplus + 25 + math.log(max(decay(parts, x, end), 1e-300)) < 0
     still, turned = (math.fsum(count * loss.rounding(x, t) for loss, count in parts) for t in (0.0, x))
     rounding = (still + 3 * (turned - still)) / x * math.exp(min(surplus, 600.0))
+    lists = not any(isinstance(loss, CutGaussian) for loss, _ in parts)  # most of their nodes are given up
+    end = 2 * math.pi / width * min(_NODES << 2 if lists else _NODES, _EFFORT / sum(loss.work(x) for loss, _ in parts))
+    faded = surplus + 25 + math.log(max(decay(parts, x, end), 1e-300)) < 0
     return rounding + (0.0 if faded else (9 * x / end) ** 2)
 
 

@@ -48,7 +48,10 @@ class Atoms:
 
     @cached_property
     def losses(self) -> Reals:
-        return float(self.first) + float(self.step) * np.arange(self.mass.size, dtype=np.float64)
+        """Counted from the one closest to 0, so that each is right within 8 units of itself."""
+        start = min(max(round(-self.first / self.step), 0), self.mass.size - 1)
+        places = np.arange(-start, self.mass.size - start, dtype=np.float64)
+        return float(self.first + start * self.step) + float(self.step) * places
 
     @cached_property
     def log_mass(self) -> Reals:

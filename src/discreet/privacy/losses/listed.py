@@ -18,7 +18,8 @@ __all__ = ["Listed", "listed_atoms"]
 class Listed(Loss):
     """Losses, ascending, with their P-masses (all above 0); P and Q are whole, so that the law can be mirrored or sampled.
 
-    Each mass m is right within ``error`` and 4 units for every unit of |ln m|, relatively; each loss within ``blur``.
+    Each mass m is right within ``error`` and 4 units for every unit of |ln m|, relatively; each loss within ``blur``. Where more
+    is known of each, ``doubts`` and ``blurs`` say it.
     """
 
     losses: Reals
@@ -26,7 +27,19 @@ class Listed(Loss):
     error: float
     blur: float = 0.0
     lost: float = 0.0
+    doubts: Reals | None = None
+    blurs: Reals | None = None
     kind = "listed"
+
+    @property
+    def mass_errors(self) -> Reals:
+        """A bound on the relative error of each mass."""
+        return self.doubts if self.doubts is not None else self.error + 4 * UNIT * np.abs(np.log(self.mass))
+
+    @property
+    def loss_errors(self) -> Reals:
+        """A bound on the error of each loss."""
+        return self.blurs if self.blurs is not None else np.full(self.losses.size, self.blur)
 
     @property
     def pure(self) -> Fraction:
@@ -75,7 +88,8 @@ class Listed(Loss):
 
 
 def listed_atoms(atoms: Atoms) -> Listed:
-    """A lattice law as a list; its losses are computed to 6 units of the farthest."""
+    """A lattice law as a list; its losses are computed to 8 units of themselves."""
     held = atoms.mass > 0
     losses = atoms.losses[held]
-    return Listed(losses, atoms.mass[held], atoms.error, atoms.blur + 8 * UNIT * float(np.abs(atoms.losses).max()), atoms.lost)
+    blurs = atoms.blur + 8 * UNIT * np.abs(losses)
+    return Listed(losses, atoms.mass[held], atoms.error, float(blurs.max()), atoms.lost, blurs=blurs)

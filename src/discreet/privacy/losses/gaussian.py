@@ -11,7 +11,8 @@ import numpy as np
 
 from discreet.arrays import Complex, Reals
 from discreet.balls import arb, ball
-from discreet.privacy.losses.base import UNIT, Atomic, Atoms, Loss
+from discreet.privacy.losses.atoms import Atomic, Atoms
+from discreet.privacy.losses.base import UNIT, Loss
 
 __all__ = ["DiscreteGaussian", "Gaussian", "normal_cdf"]
 
@@ -90,7 +91,7 @@ class DiscreteGaussian(Atomic):
         x = np.arange(reach, -reach - 1, -1)
         mass = np.exp(-(x.astype(np.float64) ** 2) / float(2 * self.squared_sigma))
         first = (1 - 2 * Fraction(reach)) / (2 * self.squared_sigma)
-        # Exponents err by 3 units of themselves; half a unit of them on average is what the sum may err by, beside its terms' own.
+        # Exponents err by 3 units of themselves, the sum by that on average (they are 1/2), and by its terms' own.
         return Atoms(first, 1 / self.squared_sigma, mass / math.fsum(mass), 16 * UNIT, lost=2.0**-1000)
 
     def group(self, size: int) -> Loss:

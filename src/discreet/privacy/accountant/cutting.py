@@ -21,6 +21,7 @@ import numpy as np
 from discreet.arrays import Complex, Reals
 from discreet.privacy.accountant.contour import Parts, Saddle, decay, find_saddle, saddle_at
 from discreet.privacy.accountant.cut_gaussian import CutGaussian, cut_gaussian
+from discreet.privacy.accountant.sampled_density import SampledDensity, has_path
 from discreet.privacy.accountant.smoothing import Smoothed, open_smoothed, window
 from discreet.privacy.accountant.turning import turned_sums, units
 from discreet.privacy.losses import SampledGaussian, SampledLattice
@@ -143,6 +144,8 @@ def cut_losses(parts: Parts, log_delta: float, *, top: bool, share: float = 1.0)
     for loss, count in parts:
         if isinstance(loss, SampledGaussian):
             loss = cut_gaussian(loss, most, share)
+        elif isinstance(loss, SampledLattice) and has_path(loss):
+            loss = SampledDensity(loss)
         elif isinstance(loss, SampledLattice):
             loss = cut_sample(loss, most, up=top or loss.base.exact)  # exact ones serve both sides
         lost += count * loss.lost

@@ -33,6 +33,7 @@ from discreet.privacy.accountant.cut_gaussian import CutGaussian
 from discreet.privacy.accountant.cutting import CutSample, settle
 from discreet.privacy.accountant.enumeration import list_outcomes
 from discreet.privacy.accountant.lattice import Convolution, common_step, convolve
+from discreet.privacy.accountant.sampled_density import SampledDensity
 from discreet.privacy.accountant.smoothing import open_smoothed
 from discreet.privacy.losses import Atoms, BoundedRange, SampledGaussian, SampledLattice
 from discreet.privacy.losses.rounding import Smooth, rounded_atoms
@@ -174,7 +175,7 @@ def _smoothed_road(parts: Parts, aim: Aim, sure: float, *, top: bool) -> Bound |
         return None
     listed = [loss for loss, _ in kept.parts if isinstance(loss, CutSample)]
     effort = _WORK >> (3 if not all(loss.exact for loss in listed) else 1 if listed else 0)
-    few = any(isinstance(loss, CutGaussian) for loss, _ in kept.parts) and not listed
+    few = any(isinstance(loss, (CutGaussian, SampledDensity)) for loss, _ in kept.parts) and not listed
     contour = open_smoothed(kept.parts, kept.saddle, effort, 1 << 18 if few else 1 << 17)  # few steps fade late
     if contour is None:
         return None

@@ -16,7 +16,7 @@ import numpy as np
 
 from discreet.arrays import Complex, Reals
 
-__all__ = ["turned_sums", "units"]
+__all__ = ["expm1", "turned_sums", "units"]
 
 _FINE = 128  # points of the fine grid
 _TERMS = 32  # added up at a time
@@ -39,10 +39,10 @@ def turned_sums(t: Reals, losses: Reals | Complex, weights: Reals | Complex) -> 
     coarse, row = np.unique(index // _FINE, return_inverse=True)
     if coarse.size * 4 > t.size:  # few nodes of each row are left
         return _direct(t, losses, weights)
-    fine = _expm1(np.multiply.outer(1j * step * np.arange(_FINE), losses)).T
+    fine = expm1(np.multiply.outer(1j * step * np.arange(_FINE), losses)).T
     result = np.empty((coarse.size, _FINE), dtype=np.complex128)
     for start in range(0, coarse.size, _ROWS):
-        jump = _expm1(np.multiply.outer(1j * step * _FINE * coarse[start : start + _ROWS], losses))
+        jump = expm1(np.multiply.outer(1j * step * _FINE * coarse[start : start + _ROWS], losses))
         still = (jump * weights).sum(axis=1)
         jump += 1
         jump *= weights
@@ -58,12 +58,12 @@ def _direct(t: Reals, losses: Reals | Complex, weights: Reals | Complex) -> Comp
     rows = max(1, _BLOCK // losses.size)
     result = np.empty(t.size, dtype=np.complex128)
     for start in range(0, t.size, rows):
-        result[start : start + rows] = (_expm1(np.multiply.outer(1j * t[start : start + rows], losses)) * weights).sum(axis=1)
+        result[start : start + rows] = (expm1(np.multiply.outer(1j * t[start : start + rows], losses)) * weights).sum(axis=1)
     return result
 
 
-def _expm1(z: Complex) -> Complex:
-    """e^z - 1 = (e^a - 1) cos b - 2 sin^2(b/2) + i e^a sin b, without cancellation for a <= 0."""
+def expm1(z: Complex) -> Complex:
+    """e^z - 1 = (e^a - 1) cos b - 2 sin^2(b/2) + i e^a sin b, to a few units of its modulus."""
     a, b = z.real, z.imag
     small = np.expm1(a)
     half = np.sin(b / 2)

@@ -28,7 +28,7 @@ from typing import cast
 
 from discreet.balls import ball, lower, precision, upper
 from discreet.exact import down, up
-from discreet.privacy.accountant.contour import Contour, Parts, Saddle, open_contour
+from discreet.privacy.accountant.contour import Contour, Saddle, open_contour
 from discreet.privacy.accountant.cut_gaussian import CutGaussian
 from discreet.privacy.accountant.cutting import CutSample, settle
 from discreet.privacy.accountant.enumeration import list_outcomes
@@ -36,6 +36,7 @@ from discreet.privacy.accountant.lattice import Convolution, common_step, convol
 from discreet.privacy.accountant.sampled_density import SampledDensity
 from discreet.privacy.accountant.smoothing import open_smoothed
 from discreet.privacy.losses import Atoms, BoundedRange, SampledGaussian, SampledLattice
+from discreet.privacy.losses.base import Parts
 from discreet.privacy.losses.rounding import Smooth, rounded_atoms
 
 __all__ = [

@@ -11,7 +11,6 @@ declarations and from its own text.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -26,13 +25,14 @@ from discreet.plan.expressions.evaluate import OPERATIONS, infer
 from discreet.plan.expressions.facts import Facts, facts_of_column
 from discreet.plan.keys import Keys, keys_of
 from discreet.plan.query import Query
-from discreet.plan.release import OpenKeys, Release, Share
+from discreet.plan.release import Need, OpenKeys, Release, Share
 from discreet.plan.statistics import MOST_WORK, Frame
 from discreet.privacy import Privacy
 from discreet.privacy.budget import Budget
 from discreet.schema.table import Schema
 
-__all__ = ["MOST_KEY", "MOST_TERMS", "MOST_TEXT", "Plan", "check", "facts_of", "price", "share_of", "terms"]
+__all__ = ["MOST_KEY", "MOST_TERMS", "MOST_TEXT", "Plan", "check", "facts_of", "price", "price_needs", "share_of"]
+__all__ += ["terms"]
 
 MOST_TERMS = 2**15  # of a question, each as often as an engine may have to write it
 MOST_TEXT = 2**16  # characters that a question makes of one row; engines hold some thousand rows at a time
@@ -55,14 +55,6 @@ class Plan:
         """What the whole question costs; None if its answer is public."""
         costs = [release.privacy for release in self.releases if release.privacy is not None]
         return sum(costs[1:], costs[0]).under(self.schema.unit.neighbours) if costs else None
-
-    @cached_property
-    def digest(self) -> str:
-        """What makes two questions the same: the part that touches data, and the facts it is asked under; not what is paid."""
-        schema = self.schema
-        leak = self.share.named if self.keys.size is None else 0
-        text = f"{self.query.released}\n{sorted(schema.columns.items())}\n{schema.unit}\n{sorted(schema.public)}\n{leak}"
-        return hashlib.sha256(text.encode()).hexdigest()
 
     @cached_property
     def facts(self) -> Mapping[str, Facts]:
@@ -106,10 +98,17 @@ def price(query: Query, schema: Schema, share: Share) -> Plan:
     facts = facts_of(schema)
     check(query, schema, facts)
     keys = keys_of(query, facts)
+    context = Context(facts, keys.size or 2**10, tuple(output.aggregate for output in query.outputs))
+    return price_needs(query, schema, keys, {output.name: output.aggregate.needs(context) for output in query.outputs}, share)
+
+
+def price_needs(query: Query, schema: Schema, keys: Keys, needs: Mapping[str, tuple[Need, ...]], share: Share) -> Plan:
+    """The same for needs of any kind, by the names of what they are for, over the rows and groups of a question that was checked.
+
+    A marginal over two columns is one need: noise on a histogram of two axes.
+    """
     whole_table = query.where is None and not query.keys and all(join.keep for join in query.joins)
     frame = Frame(schema.unit, keys.size, whole_table)
-    context = Context(facts, keys.size or 2**10, tuple(output.aggregate for output in query.outputs))
-    needs = {output.name: output.aggregate.needs(context) for output in query.outputs}
     needed = list(dict.fromkeys(need for each in needs.values() for need in each))
     if (keys.size or 1) * len(needed) > MOST_WORK:
         raise ParameterError(

@@ -18,6 +18,7 @@ from discreet.curator.former import declared_text
 from discreet.curator.inspection import declarations
 from discreet.curator.plans import Plans
 from discreet.plan.cost import Terms
+from discreet.plan.preview import plan_within
 from discreet.plan.sql import parse_query
 from discreet.schema.columns import Column
 from discreet.schema.table import Schema
@@ -49,7 +50,7 @@ BUDGET = dp.Budget(epsilon=9, delta=1e-4)
 
 def asked(text: str, *, epsilon: object = 1, unit: Unit | None = None, **columns: Column) -> Plans:
     schema = Schema(columns or COLUMNS, unit or dp.rows())
-    return Plans(*Terms(epsilon).plan([parse_query(text, schema)], schema, BUDGET))
+    return Plans(*plan_within(Terms(epsilon), [parse_query(text, schema)], schema, BUDGET))
 
 
 def test_facts_are_written_out() -> None:

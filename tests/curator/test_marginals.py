@@ -23,7 +23,7 @@ from discreet.plan.cost import Cost
 from discreet.plan.keys import Keys
 from discreet.plan.plan import Plan, facts_of, price_needs
 from discreet.plan.query import Query
-from discreet.plan.release import Additive, Share
+from discreet.plan.release import Additive
 from discreet.plan.sql import parse_expression
 from discreet.plan.statistics import Histogram, list_axis
 from discreet.schema.table import Schema
@@ -38,7 +38,7 @@ def plan_of(unit: Unit, *of: str, rho: Fraction = RHO) -> Plan:
     expressions = [parse_expression(text, schema) for text in of]
     axes = [list_axis(one, Context(facts_of(schema)).of(one)) for one in expressions]
     marginal = Histogram(tuple(axis for axis in axes if axis is not None))
-    return price_needs(Query(()), schema, Keys(), {"marginal": (Additive(marginal),)}, Share(None, rho))
+    return price_needs(Query(()), schema, Keys(), {"marginal": (Additive(marginal),)}, Cost("rho", rho))
 
 
 @dataclass(frozen=True)

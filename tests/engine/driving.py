@@ -14,9 +14,9 @@ from discreet.engine.sources.public import facts_of_public
 from discreet.engine.sources.source import open_source
 from discreet.engine.sql.engine import DuckDBEngine
 from discreet.mechanisms.secret import opened
+from discreet.plan.cost import Cost
 from discreet.plan.plan import Plan, price
 from discreet.plan.query import Query
-from discreet.plan.release import Share
 from discreet.plan.sql import parse_query
 from discreet.plan.statistics import Histogram, KeyCounts, Persons, Sums
 from discreet.schema.columns import Column
@@ -25,8 +25,8 @@ from discreet.schema.units import Person, Unit
 
 __all__ = ["PURE", "RHO", "agree", "count", "keys", "planned", "table"]
 
-PURE = Share(Fraction(1), None)
-RHO = Share(None, Fraction(1, 2), Fraction(1, 10**6))
+PURE = Cost("epsilon", Fraction(1))
+RHO = Cost("rho", Fraction(1, 2), Fraction(1, 10**6))
 Rows = Sequence[Mapping[str, Any]]
 
 
@@ -34,7 +34,7 @@ def planned(
     question: str | Query,
     columns: Mapping[str, Column],
     unit: Unit,
-    share: Share = PURE,
+    share: Cost = PURE,
     public: Mapping[str, Rows] | None = None,
 ) -> Plan:
     """A priced plan; public tables are given as rows."""

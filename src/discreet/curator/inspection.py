@@ -29,10 +29,10 @@ from discreet.engine.base import groups_of
 from discreet.engine.sql.engine import DuckDBEngine
 from discreet.errors import DiscreetError
 from discreet.mechanisms.secret import opened
+from discreet.plan.cost import Cost
 from discreet.plan.display import clean, label, text_table
 from discreet.plan.expressions import Value
 from discreet.plan.plan import price
-from discreet.plan.release import Share
 from discreet.plan.sql import parse_query
 from discreet.schema.columns import Category, Column, Date, Integer, Kind, Number, Text
 from discreet.schema.table import Schema
@@ -278,7 +278,7 @@ def _exact(engine: DuckDBEngine, schema: Schema, text: str) -> dict[str, list[fl
     return {name: [int(number) / 2**one.bits for number in numbers] for name, (one, numbers) in counts.items()}
 
 
-_FREE = Share(Fraction(1), None)  # plans want a price; nothing is released at it
+_FREE = Cost("epsilon", Fraction(1))  # plans want a price; nothing is released at it
 
 
 def _wider(column: Column) -> Column | None:

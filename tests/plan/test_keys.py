@@ -6,7 +6,7 @@ import random
 from fractions import Fraction
 
 import pytest
-from plan.random_expressions import FACTS, draw, rows
+from support.random_expressions import FACTS, draw, rows
 
 from discreet.errors import ParameterError
 from discreet.plan.builder import Draft, count

@@ -8,11 +8,11 @@ import pytest
 from contract.losses import MEMBERS, PROMISES
 
 from discreet.privacy.losses import Loss
-from discreet.privacy.losses.base import _KINDS
+from discreet.privacy.losses.base import KINDS
 
 
 def test_every_family_is_registered() -> None:
-    assert {loss.kind for loss in MEMBERS.values()} == set(_KINDS)
+    assert {loss.kind for loss in MEMBERS.values()} == set(KINDS)
 
 
 @pytest.mark.parametrize("loss", MEMBERS.values(), ids=MEMBERS.keys())

@@ -11,10 +11,10 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from contract.patience import calls
-from contract.refusals import refused
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.patience import calls
+from support.refusals import refused
 
 from discreet.errors import BudgetExceeded, LedgerRefused, ParameterError
 from discreet.ledger import Ledger

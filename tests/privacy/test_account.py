@@ -10,9 +10,9 @@ from fractions import Fraction
 from itertools import product
 
 import pytest
-from contract.refusals import refused
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.refusals import refused
 
 from discreet.errors import BudgetExceeded, ParameterError
 from discreet.exact import rational

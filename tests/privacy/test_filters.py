@@ -13,10 +13,10 @@ from itertools import islice, product
 
 import numpy as np
 import pytest
-from contract.refusals import NOT_NUMBERS, NOT_POSITIVE, refused
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.special import ndtr
+from support.refusals import NOT_NUMBERS, NOT_POSITIVE, refused
 
 from discreet.errors import BudgetExceeded, DiscreetError, ParameterError
 from discreet.privacy import Privacy, approximate, gdp, pure, renyi, zcdp

@@ -26,7 +26,7 @@ from discreet.privacy.losses.law import Law
 if TYPE_CHECKING:
     from discreet.privacy.losses.atoms import Atoms, Listed
 
-__all__ = ["UNIT", "Facts", "Family", "Loss", "Parts", "read_loss", "register", "tanh_rho", "title_of"]
+__all__ = ["KINDS", "UNIT", "Facts", "Family", "Loss", "Parts", "read_loss", "register", "tanh_rho", "title_of"]
 
 Facts = dict[str, Any]
 
@@ -283,14 +283,14 @@ def tanh_rho(epsilon: Fraction) -> Fraction:
 
 def register(*families: type[Loss]) -> None:
     """Let stored guarantees name these kinds of loss."""
-    _KINDS.update({family.kind: family for family in families})
+    KINDS.update({family.kind: family for family in families})
 
 
 def read_loss(facts: Facts) -> Loss:
     """The loss that these facts describe."""
-    if facts["kind"] not in _KINDS:
+    if facts["kind"] not in KINDS:
         raise ParameterError(f"This version of discreet knows no loss of kind {facts['kind']!r}; update discreet.")
-    return _KINDS[facts["kind"]].from_facts(facts)
+    return KINDS[facts["kind"]].from_facts(facts)
 
 
 def _write(value: object) -> object:
@@ -306,7 +306,7 @@ def _read_exact(facts: Facts, name: str) -> Fraction:
     return value
 
 
-_KINDS: dict[str, type[Loss]] = {}
+KINDS: dict[str, type[Loss]] = {}
 _READERS: dict[str, Callable[[Facts, str], object]] = {
     "Fraction": _read_exact,
     "int": lambda facts, name: int(facts[name]),

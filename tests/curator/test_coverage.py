@@ -15,9 +15,8 @@ from curator.hospital import COLUMNS, table
 
 import discreet as dp
 from discreet.curator.releases import answer_of, noisy
+from discreet.engine import open_engine, open_source
 from discreet.engine.base import groups_of
-from discreet.engine.sources.source import open_source
-from discreet.engine.sql.engine import DuckDBEngine
 from discreet.plan.plan import price
 from discreet.plan.release import Share
 from discreet.plan.sql import parse_query
@@ -43,7 +42,7 @@ def test_intervals_cover(unit: object, share: Share) -> None:
     plan = price(parse_query(QUESTION, schema), schema, share)
     source = open_source(table(), columns=[*COLUMNS, "patient"])
     groups = groups_of(plan)
-    engine = DuckDBEngine(source, schema, {})
+    engine = open_engine(source, schema, {})
     counts = engine.count(plan, groups, "salt")
     quiet = price(parse_query(QUESTION, schema), schema, Share(share.epsilon and Fraction(10**7), share.rho and Fraction(10**13)))
     truth = answer_of(quiet, groups, noisy(quiet, groups, counts))  # the same bounding, and hardly any noise

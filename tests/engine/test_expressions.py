@@ -12,14 +12,14 @@ import duckdb
 import pytest
 from plan.random_expressions import CONSTANTS, DECLARED, FACTS, KINDS, VALUES, draw, rows
 
-from discreet.engine.duckdb.dialect import DUCKDB
+from discreet.engine.duckdb.dialect import DIALECT
 from discreet.engine.sql.expressions import write
 from discreet.errors import ParameterError
 from discreet.plan.expressions import Call, Column, Expression, Literal, Value, columns_of
 from discreet.plan.expressions.evaluate import OPERATIONS, evaluate, infer
 from discreet.plan.expressions.facts import Facts
 
-TYPES = {name: DUCKDB.types[facts.kind] for name, facts in FACTS.items()}
+TYPES = {name: DIALECT.types[facts.kind] for name, facts in FACTS.items()}
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +38,7 @@ def ask() -> Callable[[list[Expression], list[dict[str, Value]]], list[tuple[Val
             bound.append(value)
             return f"${len(bound)}"
 
-        texts = [write(expression, {name: f"t.{name}" for name in DECLARED}, bind, DUCKDB) for expression in expressions]
+        texts = [write(expression, {name: f"t.{name}" for name in DECLARED}, bind, DIALECT) for expression in expressions]
         return connection.execute(f"SELECT {', '.join(texts)} FROM t ORDER BY k", bound).fetchall()
 
     return run
@@ -124,13 +124,13 @@ def test_texts_one_by_one(ask: Callable[..., list[tuple[Value, ...]]], name: str
 
 @pytest.mark.parametrize("name", sorted(set(OPERATIONS) - {"case", "and", "or", "bin"}))
 def test_every_operation_has_a_template(name: str) -> None:
-    assert name in DUCKDB.templates
+    assert name in DIALECT.templates
 
 
 def test_constants_are_bound_and_never_pasted() -> None:
     bound: list[Value] = []
     evil = "'; DROP TABLE data; --"
-    sql = write(Call("=", (Column("w"), Literal(evil))), {"w": "t.w"}, lambda v: bound.append(v) or "$1", DUCKDB)  # type: ignore[func-returns-value]
+    sql = write(Call("=", (Column("w"), Literal(evil))), {"w": "t.w"}, lambda v: bound.append(v) or "$1", DIALECT)  # type: ignore[func-returns-value]
     assert sql == "(t.w = CAST($1 AS VARCHAR))"
     assert bound == [evil]
 
@@ -150,4 +150,4 @@ def test_a_text_that_explodes_is_refused() -> None:
     for _ in range(40):
         nested = Call("/", (Literal(1), nested))
     with pytest.raises(ParameterError, match="too deeply nested"):
-        write(nested, {"n": "t.n"}, lambda _: "$1", DUCKDB)
+        write(nested, {"n": "t.n"}, lambda _: "$1", DIALECT)

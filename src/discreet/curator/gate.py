@@ -18,41 +18,29 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 from typing import Protocol
 
 from discreet.curator.answer import Answer, refine
 from discreet.curator.releases import answer_of, noisy
-from discreet.engine.base import Found, Groups, groups_of
+from discreet.engine.base import Engine, Found, groups_of
 from discreet.errors import DiscreetError, EngineError
 from discreet.ledger.chain import Entry
 from discreet.ledger.ledger import Ledger
 from discreet.mechanisms import Threshold
-from discreet.mechanisms.secret import Secret
 from discreet.plan.cost import Priced
 from discreet.plan.expressions import Value
 from discreet.plan.plan import Plan
 from discreet.privacy.account import Account
 
-__all__ = ["Engine", "Held", "ask", "asked_before"]
+__all__ = ["Held", "ask", "asked_before"]
 
 _TORN = "The table changed while this was counted, so it is of neither state; asked again, it is paid for again."
 _MOVED = (
     "The columns, types or files of the table changed while it was counted, so nothing is released, and what was paid stays "
     "spent; ask again when the table is left alone."
 )
-
-
-class Engine(Protocol):
-    """Whatever counts exactly, by the layout that its table had when it was opened."""
-
-    @property
-    def layout(self) -> object: ...
-    def rehearse(self, plan: Plan) -> None: ...
-    def keys(self, plan: Plan, salt: str) -> Secret[Mapping[tuple[Value, ...], int]]: ...
-    def count(self, plan: Plan, groups: Groups, salt: str) -> Found: ...
 
 
 class Held(Protocol):

@@ -48,6 +48,11 @@ class Plan:
     behind: Mapping[str, tuple[Statistic, ...]]
     share: Share
 
+    @property
+    def norm(self) -> int:
+        """The norm in which what a person adds to sums over many groups is bounded: that of the noise on them."""
+        return 1 if self.share.epsilon is not None else 2
+
     @cached_property
     def privacy(self) -> Privacy | None:
         """What the whole question costs; None if its answer is public."""

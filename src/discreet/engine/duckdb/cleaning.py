@@ -27,8 +27,7 @@ from math import floor
 
 from discreet.engine.sql.dialect import text_literal
 from discreet.errors import ParameterError
-from discreet.schema.columns import Boolean, Category, Column, Date, Integer, Number, Text
-from discreet.schema.formats import day_parts
+from discreet.schema.columns import Boolean, Category, Column, Date, Integer, Number, Text, day_parts
 
 __all__ = ["MIXED", "WHOLE", "clean", "clean_id", "clean_key"]
 

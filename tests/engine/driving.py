@@ -19,7 +19,7 @@ from discreet.plan.plan import Plan, price
 from discreet.plan.query import Query
 from discreet.plan.release import Share
 from discreet.plan.sql import parse_query
-from discreet.plan.statistics import Commonest, Measure, Persons, Ranked, Scores
+from discreet.plan.statistics import Histogram, KeyCounts, Persons, Sums
 from discreet.schema.columns import Column
 from discreet.schema.table import Schema
 from discreet.schema.units import Person, Unit
@@ -54,10 +54,10 @@ def count(plan: Plan, source: object, chosen: Any = None, public: Mapping[str, R
 
     def counted(engine: Engine) -> dict[Any, Any]:
         found = engine.count(plan, groups_of(plan, chosen), reference.SALT)
-        held = {statistic: opened(secret) for statistic, secret in found.items()}
+        held = {key: opened(secret) for key, secret in found.items()}
         return {
-            statistic: [row.tolist() for row in held] if isinstance(statistic, Ranked | Commonest) else [int(x) for x in held]
-            for statistic, held in held.items()
+            (statistic, bits): [row.tolist() for row in held] if statistic.tabular else [int(x) for x in held]
+            for (statistic, bits), held in held.items()
         }
 
     return _alike(plan, source, public, counted)
@@ -92,22 +92,19 @@ def agree(plan: Plan, found: Mapping[Any, Any], rows: Rows, chosen: Any = None, 
     """The engine's integers are those of the reference."""
     given = reference.lines(plan, rows, public)
     groups = reference.group_numbers(plan, chosen)
-    wanted = {part.statistic for part in plan.parts if part.mechanism is not None}
-    assert set(found) == {
-        statistic for statistic in wanted if isinstance(statistic, Measure | Persons | Ranked | Commonest | Scores)
-    }
-    bits = {part.statistic: part.bits for part in plan.parts}
-    for statistic, held in found.items():
-        if isinstance(statistic, Measure):
-            (ranges,) = reference.sums(plan, [(statistic, bits[statistic])], given, groups)
-            _within(held, ranges, str(statistic))
-        elif isinstance(statistic, Scores):
-            ranges = [one for (one,) in reference.sums(plan, [(m, bits[statistic]) for m in statistic.of], given, groups)]
+    wanted = {(one.statistic, one.bits) for one in plan.releases if one.mechanism is not None}
+    assert set(found) == {(statistic, bits) for statistic, bits in wanted if not isinstance(statistic, KeyCounts)}
+    for (statistic, bits), held in found.items():
+        if isinstance(statistic, Sums):
+            ranges = [one for each in reference.sums(plan, [(m, bits) for m in statistic.of], given, groups) for one in each]
             _within(held, ranges, str(statistic))
         elif isinstance(statistic, Persons):
             assert held == reference.persons(plan, given, groups)
         else:
-            assert held == reference.histogram(plan, statistic.cells, given, groups), str(statistic)
+            assert isinstance(statistic, Histogram)
+            scale = 2 ** (bits - statistic.bits(plan.schema.unit))
+            expected = reference.histogram(plan, statistic, given, groups)
+            assert held == [[scale * cell for cell in line] for line in expected], str(statistic)
 
 
 def _within(held: Sequence[int], ranges: Sequence[tuple[Fraction, Fraction]], name: str) -> None:

@@ -19,9 +19,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 
+from discreet.plan.aggregates import Best, Count
 from discreet.plan.expressions import Call
 from discreet.plan.expressions import Column as Name
-from discreet.plan.query import Best, Count, Output, Query
+from discreet.plan.query import Output, Query
 from discreet.schema.columns import category, integer
 from discreet.schema.units import Unit, person
 
@@ -220,7 +221,7 @@ def test_means_of_heavy_persons_are_means(key: str, share: Any) -> None:
     plan = planned(by, columns, person("id", rows=8, groups=1), share)
     found = count(plan, table(plan, cells))
     agree(plan, found, cells)
-    (bits, size), (other, total) = ((part.bits, found[part.statistic]) for part in plan.parts)
+    (bits, size), (other, total) = ((one.bits, found[one.statistic, one.bits]) for one in plan.releases)
     for weighted, moved in zip(size, total, strict=True):
         assert pytest.approx(50 + (moved / 2**other) / (weighted / 2**bits), rel=1e-3) == 10
     # Twenty persons are worth eight rows each, and that in all groups together: in L1, or in L2.

@@ -15,7 +15,7 @@ from discreet.engine.sql.counting import Counting
 from discreet.engine.sql.dialect import Dialect
 from discreet.engine.sql.statement import Raw, Statement
 from discreet.plan.plan import Plan
-from discreet.plan.statistics import Commonest, Measure, Ranked
+from discreet.plan.statistics import Histogram, Sums
 from discreet.schema.columns import category, integer, number, text
 from discreet.schema.units import person, rows
 
@@ -33,8 +33,8 @@ def written(plan: Plan, dialect: Dialect) -> dict[str, Any]:
     if plan.keys.size is None:
         return {"keys": said(counting.open_keys())}
     groups = groups_of(plan)
-    sums = [(part.statistic, part.bits) for part in plan.parts if isinstance(part.statistic, Measure)]
-    cells = {part.statistic.cells for part in plan.parts if isinstance(part.statistic, Ranked | Commonest)}
+    sums = [(measure, one.bits) for one in plan.releases if isinstance(one.statistic, Sums) for measure in one.statistic.of]
+    cells = {one.statistic for one in plan.releases if isinstance(one.statistic, Histogram)}
     found = {"sums": said(counting.sums(sums, groups))} if sums else {}
     return found | {str(one): said(counting.histogram(one, groups, streamed=True)) for one in sorted(cells, key=str)}
 

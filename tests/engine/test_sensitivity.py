@@ -13,12 +13,13 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from engine.driving import PURE, RHO, count, keys, planned, table
-from engine.moves import moves, prepared, tight
+from engine.moves import moves, prepared, side, tight
 from hypothesis import HealthCheck, given, settings, target
 from hypothesis import strategies as st
 
+from discreet.plan.aggregates import Best
 from discreet.plan.plan import Plan
-from discreet.plan.query import Best, Output, Query
+from discreet.plan.query import Output, Query
 from discreet.plan.release import Share
 from discreet.plan.sql import parse_expression
 from discreet.schema.columns import Column, category, integer, text
@@ -78,7 +79,7 @@ ROWS = [row(g, x, y) for g in ("a", "b", "junk") for x, y in ((0, -300), (150, 0
 def opened_on(plan: Plan, held: Rows) -> dict[Any, Any]:
     frame = table(plan, held, TYPES)
     if plan.keys.size is None:
-        found = {plan.parts[0].statistic: keys(plan, frame)}
+        found = {(plan.releases[0].statistic, 0): keys(plan, frame)}
         return prepared(plan, found | count(plan, frame, [(g,) for g in GROUPS]))
     return prepared(plan, count(plan, frame))
 
@@ -103,7 +104,7 @@ def attained(plan: Plan, tables: Sequence[Rows], unit: Unit) -> set[str]:
 
 
 def all_parts(plan: Plan) -> set[str]:
-    return {str(part.statistic) for part in plan.parts if part.mechanism}
+    return {release.label for release in plan.releases if release.mechanism and not side(release)}
 
 
 @pytest.mark.parametrize("share", SHARES.values(), ids=SHARES.keys())

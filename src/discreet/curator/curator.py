@@ -41,7 +41,7 @@ from discreet.ledger.chain import Entry
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.people import check, checked_name
 from discreet.ledger.witness import resolved
-from discreet.plan.builder import Asked, Draft
+from discreet.plan.aggregates import Asked
 from discreet.plan.cost import Accuracy, Priced, Terms, offer
 from discreet.plan.expressions import Value
 from discreet.plan.preview import Preview
@@ -262,7 +262,7 @@ class Curator:
         return f"<Curator of {len(self._holding.schema.columns)} columns: {self.budget.brief}>"
 
     def _question(self) -> Question:
-        return Question(Draft(self._holding.schema), self._release, self._offer)
+        return Question(self._holding.schema, self._release, self._offer)
 
     def _queries(self, questions: Sequence[str | Question]) -> list[Query]:
         asked = list(questions) if isinstance(questions, Iterable) and not isinstance(questions, str) else []

@@ -23,7 +23,7 @@ from fractions import Fraction
 from typing import Protocol
 
 from discreet.curator.answer import Answer, refine
-from discreet.curator.releases import answer_of, noisy
+from discreet.curator.releases import answer_of, let_out
 from discreet.engine.base import Engine, Found, groups_of
 from discreet.errors import DiscreetError, EngineError
 from discreet.ledger.chain import Entry
@@ -143,14 +143,14 @@ def _released(plan: Plan, engine: Engine | None, salt: bytes) -> Answer:
     key_salt = hashlib.sha256(b"groups of a person" + salt).hexdigest()
     if plan.keys.size is None:
         assert engine is not None
-        choice = plan.parts[0].mechanism
+        choice = plan.releases[0].mechanism
         assert isinstance(choice, Threshold)
         chosen = _ordered(choice.select(engine.keys(plan, key_salt)))
     groups = groups_of(plan, chosen)
     counts: Found = {}
     if engine is not None and groups.size:
         counts = engine.count(plan, groups, key_salt)
-    return answer_of(plan, groups, noisy(plan, groups, counts))
+    return answer_of(plan, groups, let_out(plan, groups, counts))
 
 
 def _stored(ledger: Ledger, digest: str, data: str, amount: Fraction) -> list[Answer] | None:

@@ -272,8 +272,8 @@ def _exact(engine: Engine, schema: Schema, text: str) -> dict[str, list[float]]:
     """What a question counts, before noise: the one place outside mechanisms and the auditor that opens a secret."""
     plan = price(parse_query(text, schema), schema, _FREE)
     found = engine.count(plan, groups_of(plan), "")
-    bits = {part.statistic: part.bits for part in plan.parts}
-    return {name: [int(number) / 2 ** bits[one] for number in opened(found[one])] for name, (one,) in plan.behind.items()}
+    counts = {name: (one, opened(found[one.statistic, one.bits])) for name, (one,) in plan.behind.items()}
+    return {name: [int(number) / 2**one.bits for number in numbers] for name, (one, numbers) in counts.items()}
 
 
 _FREE = Share(Fraction(1), None)  # plans want a price; nothing is released at it

@@ -20,9 +20,10 @@ from discreet.plan.expressions import Value
 from discreet.plan.plan import Plan
 from discreet.plan.statistics import Statistic
 
-__all__ = ["Engine", "Found", "Groups", "Known", "NoFile", "Session", "Source", "groups_of", "hashed"]
+__all__ = ["Counted", "Engine", "Found", "Groups", "Known", "NoFile", "Session", "Source", "groups_of", "hashed"]
 
-Found = Mapping[Statistic, Secret[NDArray[np.generic]] | Secret[Table]]
+Counted = tuple[Statistic, int]  # in 2**-bits units
+Found = Mapping[Counted, Secret[NDArray[np.generic]] | Secret[Table]]
 
 
 class NoFile(ParameterError):

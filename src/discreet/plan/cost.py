@@ -16,9 +16,8 @@ from discreet.exact import positive
 from discreet.plan.expressions import Column
 from discreet.plan.plan import Plan, price, share_of
 from discreet.plan.preview import Preview, preview_lines
-from discreet.plan.query import Mean, Query, Variance
-from discreet.plan.release import described
-from discreet.plan.statistics import ROWS, Measure
+from discreet.plan.query import Query
+from discreet.plan.statistics import ROWS, Sums
 from discreet.privacy import Privacy
 from discreet.privacy.account import Account
 from discreet.privacy.budget import Budget
@@ -114,7 +113,7 @@ def _wanted(accuracy: Accuracy, plans: Sequence[Plan]) -> dict[str, Fraction]:
                     f"The error of {output.name} is a number of rows, not a half-width; give accuracy= for other outputs, "
                     "as {name: half-width}, and a cost for this one."
                 )
-            if isinstance(output.aggregate, (Mean, Variance)) and plan.schema.unit.size is None:
+            if output.aggregate.depends_on_size and plan.schema.unit.size is None:
                 raise ParameterError(
                     f"The error of {output.name} depends on how many rows there are, which is private; declare a rough size "
                     "that is public (unit=rows(size=10_000)), or ask with a cost."
@@ -137,7 +136,7 @@ def offer(priced: Priced, account: Account, before: str = "") -> Preview:
         cost=priced.asked if costs else "nothing",
         groups=None if None in sizes else sum(size or 0 for size in sizes),
         lines=lines,
-        parts=tuple(described(part) for plan in plans for part in plan.parts),
+        parts=tuple(release.description for plan in plans for release in plan.releases),
         halve=_halve(account, priced.amount) if costs else "",
         fits="" if total is None else _fits(account, total),
         remarks=(*([before] if before else []), *_advice(plans), f"Budget: {account.brief}."),
@@ -147,7 +146,8 @@ def offer(priced: Priced, account: Account, before: str = "") -> Preview:
 def _advice(plans: Sequence[Plan]) -> Iterator[str]:
     """A share that a declaration would save: a column that can be missing needs a count of its own."""
     for plan in plans:
-        counted = [part.statistic for part in plan.parts if isinstance(part.statistic, Measure)]
+        statistics = [release.statistic for release in plan.releases]
+        counted = [measure for one in statistics if isinstance(one, Sums) for measure in one.of]
         apart = [str(m.of) for m in counted if m.what == "present" and isinstance(m.of, Column)]
         if apart and ROWS in counted:
             yield f"{', '.join(apart)} may be missing and has a count of its own; declare missing= to save its share."

@@ -11,7 +11,7 @@ import pytest
 
 import discreet as dp
 from discreet.auditor.likeness import alike, shape
-from discreet.mechanisms.histograms import Histograms
+from discreet.mechanisms.values import Histograms
 
 
 class Held:

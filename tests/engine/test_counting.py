@@ -115,11 +115,11 @@ def test_one_person_with_a_hundred_thousand_rows(share: Any) -> None:
     cells = {"age": 7, "debt": 10_000.0, "share": None, "big": 2**63 - 1, "drug": "no", "code": 1, "smokes": None, "day": None}
     cells |= {"city": "a", "id": "p"}
     frame = pa.table({name: pa.repeat(pa.scalar(cells.get(name), kind), size) for name, kind in TYPES.items()})
-    found = {str(statistic): held for statistic, held in count(plan, frame).items()}
+    found = {str(statistic): held for (statistic, _), held in count(plan, frame).items()}
     assert 2**63 * 2 * (1 - 2**-38) < found["sum(big)"][0] <= (2**63 - 1) * 2
     assert 2 * 2**15 - 1 <= found["count(*)"][0] <= 2 * 2**15
     assert found["count(debt)"] == found["count(*)"]
-    assert found["quantile(age, 0.5)"] == [[0] * 121]  # each of so many rows weighs less than a 4096th
+    assert found["121 cells of age"] == [[0] * 121]  # each of so many rows weighs less than a 4096th
 
 
 def test_a_million_rows_are_counted_quickly() -> None:
@@ -135,7 +135,7 @@ def test_a_million_rows_are_counted_quickly() -> None:
         {"drug": pa.repeat("yes", size), "debt": pa.repeat(1.5, size), "id": pa.chunked_array([ids, pa.repeat("me", size // 2)])}
     )
     found: dict[str, Any] = {}
-    made = calls(lambda: found.update({str(statistic): held for statistic, held in count(plan, frame).items()}))
+    made = calls(lambda: found.update({str(statistic): held for (statistic, _), held in count(plan, frame).items()}))
     assert made < 20_000  # about 1,400: nothing is done row by row in Python
     half = size // 2 * 2**15
     assert half <= found["count(*)"][0] <= half + 2**15

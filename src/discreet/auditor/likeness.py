@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence, Set
 import numpy as np
 
 from discreet.auditor.parts import attributes
-from discreet.mechanisms.histograms import Histograms
+from discreet.mechanisms.values import Histograms
 
 __all__ = ["alike", "shape"]
 

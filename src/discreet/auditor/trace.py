@@ -28,7 +28,7 @@ from discreet.auditor.texts import plain, text_of
 from discreet.ledger import ledger as ledgers
 from discreet.ledger.chain import Chain, Facts, opening
 from discreet.mechanisms import RandomizedResponse
-from discreet.mechanisms.recording import Release, recorded, recorder
+from discreet.mechanisms.base import Release, recorded, recorder
 from discreet.privacy import Privacy
 from discreet.privacy.budget import Budget
 

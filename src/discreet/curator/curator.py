@@ -106,6 +106,7 @@ class Curator:
         self._asking = [threading.Lock() for _ in range(_STRIPES)]
         self._opened: Ledger | None = None
         self._seen: Ledger | None = None
+        self._files = frozenset[str]()  # those that pay from it
         if self._look() is None:
             check(self._place, self._people, self._holding.facts())
         if budget.delta is not None and unit.size is not None and budget.delta * unit.size >= 1:
@@ -314,8 +315,11 @@ class Curator:
 
     def _ledger(self) -> Ledger:
         """The ledger; the first question makes it."""
+        table, unit = self._holding.facts(), self._holding.schema.unit.protected
         with self._opening:
             if self._opened is None:
-                unit, table = self._holding.schema.unit.protected, self._holding.facts()
-                self._opened = Ledger.open(self._place, self._budget, unit, self._people, table)
+                self._opened = Ledger.open(self._place, self._budget, unit, self._people, table, self._holding.called)
+            elif table.files != self._files:  # of a pattern
+                self._opened.pay_for(self._people, table)
+            self._files = table.files
             return self._opened

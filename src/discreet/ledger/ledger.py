@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
@@ -57,12 +57,13 @@ class Ledger:
         unit: str = "",
         people: str = "",
         table: Table | None = None,
+        called: Callable[[bytes], str | None] = lambda _: None,
     ) -> Ledger:
         """The ledger at a path, checked from end to end, to pay from; a new one where there was never any.
 
         Without a budget only an existing one is opened. ``unit`` says who is protected: costs for different ones do not add up.
-        Budget and unit are fixed by the first question that is paid for. ``people`` says whose budget it is, and ``table`` what
-        is publicly known of the table that pays: a second ledger for what looks like the same people is refused.
+        Budget and unit are fixed by the first question that is paid for. ``people`` says whose budget it is, ``table`` what is
+        publicly known of the table that pays, ``called`` its name under a salt: a second ledger for the same people is refused.
         """
         self = cls(writable(path))
         known, begun = witness.read(self.path), register.begun(self.path)
@@ -99,6 +100,8 @@ class Ledger:
             if known is None or known.number < self._chain.head:
                 self._write_witness()
         if table is not None:
+            for other in register.giving_way(self.path, table):
+                self._take_over(other, called)
             register.remember(self.path, self._chain.people, table)
         return self
 
@@ -116,7 +119,7 @@ class Ledger:
             raise LedgerRefused(distrust(self.path, "is missing, but there was one"))
         self._terms, self._seen = Terms(budget, unit, people), False
         with self._reading():
-            if self._chain.asked:
+            if self._chain.asked or self._chain.joined:
                 self._insist()
         return self
 
@@ -228,6 +231,29 @@ class Ledger:
         facts: Facts = {"kind": "looked", "time": now(), "declared": json.dumps(dict(declared), sort_keys=True)}
         self._note(facts | ({} if table is None else {"table": table}))
 
+    def pay_for(self, people: str, table: Table) -> None:
+        """Check and remember that a table pays from this ledger, such as a pattern that means more files than it did."""
+        register.check(self.path, people, table)
+        register.remember(self.path, self._chain.people, table)
+
+    def _take_over(self, path: Path, called: Callable[[bytes], str | None]) -> None:
+        """Note the looks of another ledger, under which nothing was paid, and end it."""
+        other = Ledger(path)
+        with register.ending(path), sqlite.connect(path) as database:
+            database.execute("BEGIN IMMEDIATE")
+            other._follow(database)
+            other._contains(other._known())
+            if other._chain.asked:
+                raise LedgerRefused(f"{path} was paid from a moment ago, so it does not give way; ask again.")
+            name = called(self.salt)
+            for number in other._chain.looks:
+                self._note(sqlite.record(database, path, number).facts | ({} if name is None else {"table": name}))
+            if not other._chain.joined:
+                other._append(database, {"kind": "joined", "time": now(), "ledger": str(self.path)})
+                database.execute("BEGIN IMMEDIATE")
+                other._follow(database)
+            other._write_witness()
+
     @property
     def looks(self) -> tuple[tuple[str | None, Mapping[str, str]], ...]:
         """Which table was looked at (None: a frame, which has no name), and what was declared of it then, as far as was read."""
@@ -248,7 +274,7 @@ class Ledger:
         terms, chain = self._terms, self._chain
         if terms is None:
             return
-        while not chain.asked and not terms.held_by(chain):
+        while not chain.asked and not chain.joined and not terms.held_by(chain):
             self._append(database, opening(terms.budget, terms.unit, chain) | {"people": terms.people or chain.people})
             database.execute("BEGIN IMMEDIATE")  # between the two, others may have changed the terms, and paid
             self._follow(database)

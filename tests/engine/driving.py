@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, TypeVar
 
@@ -17,14 +18,14 @@ from discreet.engine.sql.engine import SqlEngine, raw_columns
 from discreet.mechanisms.secret import opened
 from discreet.plan.plan import Plan, price
 from discreet.plan.query import Query
-from discreet.plan.release import Share
+from discreet.plan.release import Additive, Share
 from discreet.plan.sql import parse_query
-from discreet.plan.statistics import Histogram, KeyCounts, Persons, Sums
+from discreet.plan.statistics import Frame, Histogram, KeyCounts, Persons, Sums
 from discreet.schema.columns import Column
 from discreet.schema.table import Schema
 from discreet.schema.units import Person, Unit
 
-__all__ = ["PURE", "RHO", "agree", "count", "keys", "planned", "table"]
+__all__ = ["PURE", "RHO", "agree", "count", "keys", "marginal", "planned", "rehearse", "table"]
 
 PURE = Share(Fraction(1), None)
 RHO = Share(None, Fraction(1, 2), Fraction(1, 10**6))
@@ -44,6 +45,18 @@ def planned(
     return price(parse_query(question, schema) if isinstance(question, str) else question, schema, share)
 
 
+def marginal(plan: Plan) -> Plan:
+    """The same plan, which releases one histogram over all expressions of its histograms, with noise on every cell."""
+    axes = dict.fromkeys(axis for one in plan.releases if isinstance(one.statistic, Histogram) for axis in one.statistic.axes)
+    return replace(plan, releases=Additive(Histogram(tuple(axes))).releases(_frame(plan), plan.share))
+
+
+def _frame(plan: Plan) -> Frame:
+    query = plan.query
+    whole_table = query.where is None and not query.keys and all(join.keep for join in query.joins)
+    return Frame(plan.schema.unit, plan.keys.size, whole_table)
+
+
 def table(plan: Plan, rows: Rows, types: Mapping[str, pa.DataType] | None = None) -> pa.Table:
     """Rows as an Arrow table of the columns that a plan's schema names; types are inferred unless given."""
     return pa.table({name: pa.array([row[name] for row in rows], (types or {}).get(name)) for name in _names(plan)})
@@ -61,6 +74,11 @@ def count(plan: Plan, source: object, chosen: Any = None, public: Mapping[str, R
         }
 
     return _alike(plan, source, public, counted)
+
+
+def rehearse(plan: Plan, source: object) -> None:
+    """No engine refuses a plan."""
+    _alike(plan, source, None, lambda engine: engine.rehearse(plan))
 
 
 def keys(plan: Plan, source: object) -> dict[tuple[Any, ...], int]:

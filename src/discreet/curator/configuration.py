@@ -279,7 +279,7 @@ source = {source}
 
 def write_skeleton(source: str | os.PathLike[str], *, written: str | None = None, table: str | None = None) -> str:
     """A commented configuration for a file, from the names of its columns; ``written`` is its path as the text will say it."""
-    from discreet.engine.sources.source import open_source
+    from discreet.engine import open_source
 
     return skeleton(written or os.fspath(source), open_source(source, table=table).names, table)
 

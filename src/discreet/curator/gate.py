@@ -19,19 +19,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Generic, Protocol, TypeVar
 
-from discreet.engine.base import Found, Groups
+from discreet.engine.base import Engine
 from discreet.errors import DiscreetError, EngineError, ParameterError
 from discreet.ledger.chain import Entry
 from discreet.ledger.ledger import Ledger
-from discreet.mechanisms.secret import Secret
 from discreet.plan.cost import Cost
-from discreet.plan.expressions import Value
-from discreet.plan.plan import Plan
 from discreet.privacy import Privacy
 from discreet.privacy.account import Account
 from discreet.privacy.losses import Loss
@@ -55,16 +52,6 @@ class Price:
 
     privacy: Privacy
     cost: Cost
-
-
-class Engine(Protocol):
-    """Whatever counts exactly, by the layout that its table had when it was opened."""
-
-    @property
-    def layout(self) -> object: ...
-    def rehearse(self, plan: Plan) -> None: ...
-    def keys(self, plan: Plan, salt: str) -> Secret[Mapping[tuple[Value, ...], int]]: ...
-    def count(self, plan: Plan, groups: Groups, salt: str) -> Found: ...
 
 
 class Request(Protocol[Result]):
@@ -137,6 +124,10 @@ class Reservation:
             return
         stated = privacy if self._neighbours is None else privacy.under(self._neighbours)
         after = []
+        if not self._left:
+            raise ParameterError(
+                "What was reserved has neither an epsilon nor a rho, so nothing is released; reserve one of them."
+            )
         for price, left in self._left:
             asked = _sum(stated, price)
             if asked is None or any(cost > most for cost, most in zip(asked, left, strict=True)):

@@ -25,8 +25,7 @@ from typing import NoReturn
 from discreet.curator.answer import Answer
 from discreet.curator.answer import Column as Output
 from discreet.curator.former import declared_text
-from discreet.engine.base import groups_of
-from discreet.engine.sql.engine import DuckDBEngine
+from discreet.engine.base import Engine, groups_of
 from discreet.errors import DiscreetError
 from discreet.mechanisms.secret import opened
 from discreet.plan.cost import Cost
@@ -48,7 +47,7 @@ _MOST_VALUES = 1000  # of a category, to be looked for one by one
 _ALL_ROWS = 2**19  # no person may count for more
 _SPELLINGS = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y%m%d")
 
-Engines = Callable[[Schema, Mapping[str, str]], AbstractContextManager[DuckDBEngine]]
+Engines = Callable[[Schema, Mapping[str, str]], AbstractContextManager[Engine]]
 
 
 @dataclass(frozen=True)
@@ -177,7 +176,7 @@ def look(schema: Schema, engines: Engines) -> Look:
     return Look(head, states, tuple(remarks))
 
 
-def _persons(engine: DuckDBEngine, schema: Schema, rows: int) -> tuple[str, list[str]]:
+def _persons(engine: Engine, schema: Schema, rows: int) -> tuple[str, list[str]]:
     """How many rows and persons there are, and how many rows are beyond what a person may count for."""
     unit = schema.unit
     if not isinstance(unit, Person):
@@ -203,7 +202,7 @@ def _persons(engine: DuckDBEngine, schema: Schema, rows: int) -> tuple[str, list
     return head, remarks
 
 
-def _never(engine: DuckDBEngine, reading: Reading, name: str, column: Category) -> list[str]:
+def _never(engine: Engine, reading: Reading, name: str, column: Category) -> list[str]:
     """Declared values that do not occur, and those that occur in another spelling only; what occurs instead is not said."""
     exact = _by_value(engine, reading.schema, _quoted(name), [str(value) for value in column.values])
     text = next(new for new, source in reading.sources.items() if source == name and new != name)
@@ -249,19 +248,19 @@ def bounding(unit: Unit) -> tuple[str, ...]:
     return (f"Persons are bounded: each counts for at most {rows} in a group and {groups} worth in all.",)
 
 
-def _counts(engine: DuckDBEngine, schema: Schema, unit: Unit, conditions: Mapping[str, str]) -> dict[str, float]:
+def _counts(engine: Engine, schema: Schema, unit: Unit, conditions: Mapping[str, str]) -> dict[str, float]:
     """How many rows meet every condition, exactly; under a person's unit, how many count."""
     outputs = ", ".join(f"count(*) FILTER (WHERE {condition}) AS {name}" for name, condition in conditions.items())
     return {name: counts[0] for name, counts in _exact(engine, replace(schema, unit=unit), f"SELECT {outputs} FROM data").items()}
 
 
-def _persons_of(engine: DuckDBEngine, schema: Schema) -> float:
+def _persons_of(engine: Engine, schema: Schema) -> float:
     assert isinstance(schema.unit, Person)
     one = replace(schema, unit=Person(schema.unit.id, 1, 1))
     return _exact(engine, one, f"SELECT count(DISTINCT {_quoted(schema.unit.id)}) AS n FROM data")["n"][0]
 
 
-def _by_value(engine: DuckDBEngine, schema: Schema, expression: str, values: Sequence[str]) -> dict[str, float]:
+def _by_value(engine: Engine, schema: Schema, expression: str, values: Sequence[str]) -> dict[str, float]:
     listed = ", ".join("'" + value.replace("'", "''") + "'" for value in values)
     text = f"SELECT {expression} AS k, count(*) AS n FROM data WHERE {expression} IN ({listed}) GROUP BY k"
     schema = replace(schema, unit=Rows())
@@ -270,7 +269,7 @@ def _by_value(engine: DuckDBEngine, schema: Schema, expression: str, values: Seq
     return dict.fromkeys(values, 0.0) | dict(zip(keys, _exact(engine, schema, text)["n"], strict=True))
 
 
-def _exact(engine: DuckDBEngine, schema: Schema, text: str) -> dict[str, list[float]]:
+def _exact(engine: Engine, schema: Schema, text: str) -> dict[str, list[float]]:
     """What a question counts, before noise: the one place outside mechanisms and the auditor that opens a secret."""
     plan = price(parse_query(text, schema), schema, _FREE)
     found = engine.count(plan, groups_of(plan), "")

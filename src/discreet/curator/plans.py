@@ -11,8 +11,8 @@ from discreet.arrays import Reals
 from discreet.curator.answer import Answer, Column, refine
 from discreet.curator.digest import digest_of
 from discreet.curator.former import former_digest
-from discreet.curator.gate import Engine, Outcome, Price, Reservation
-from discreet.engine.base import Found, Groups, groups_of
+from discreet.curator.gate import Outcome, Price, Reservation
+from discreet.engine.base import Engine, Found, Groups, groups_of
 from discreet.mechanisms import Threshold
 from discreet.plan.aggregates.base import Estimate
 from discreet.plan.cost import Cost

@@ -7,17 +7,14 @@ import json
 import os
 import re
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from discreet.engine.sources.contents import hashed, is_settled
-from discreet.engine.sources.public import facts_of_public, is_unique, read_public
-from discreet.engine.sources.source import NoFile, Source, open_source, states_of
-from discreet.engine.sql.engine import DuckDBEngine
+from discreet.engine import open_engine, open_public, open_source
+from discreet.engine.base import Engine, NoFile, Source, hashed
 from discreet.errors import ParameterError
 from discreet.ledger import witness
 from discreet.ledger.people import Table, begun, beside, is_pattern, pays
@@ -53,17 +50,16 @@ class Holding:
         if version is not None and (not isinstance(version, str) or not version):
             raise ParameterError('A version of the table is a text that you change with the table; write version="2026-11".')
         Schema(columns, unit)  # what is wrong with the facts is said before any file is opened
-        self._public = {name: read_public(given) for name, given in public.items()}
-        self.schema = Schema(dict(columns), unit, {name: facts_of_public(held) for name, held in self._public.items()})
+        self._public = {name: open_public(given) for name, given in public.items()}
+        self.schema = Schema(dict(columns), unit, {name: held.columns for name, held in self._public.items()})
         source = _resolved(source)  # now, whatever the working folder is when questions come
         self._path, self._table, self._memory = source if isinstance(source, str | os.PathLike) else None, table, memory
         self._version, self._known, self._hashed = version, dict[bytes, Identities](), dict[bytes, str]()
         self._opening, self._looking = threading.Lock(), threading.Lock()
-        self._engine: DuckDBEngine | None = None
+        self._engine: Engine | None = None
         self._counted = ""  # the fingerprint of what it was opened on
         self._unique: dict[tuple[str, tuple[str, ...]], bool] = {}  # whether a join looks up one row
         self._source = None if self._path is not None else self._look(source)
-        self._states: dict[Path, tuple[int, ...]] = {}  # of its files, when it was looked at
         with suppress(NoFile):
             self.source()
 
@@ -139,29 +135,27 @@ class Holding:
             assert self._source is not None
             return self._source
         with self._looking:
-            now, states = time.time_ns(), states_of(os.fspath(self._path))
-            if self._source is None or states != self._states:
+            if self._source is None or not self._source.is_current():
                 self._source = self._look(self._path)
-                self._states = states if all(is_settled(state, now) for state in states.values()) else {}
             return self._source
 
     def layout(self) -> object:
         """How the private table is read, as it lies there now."""
         return self.source().layout
 
-    def engine(self, fingerprint: str) -> DuckDBEngine:
+    def engine(self, fingerprint: str) -> Engine:
         """What counts in the private table, opened anew where it holds something else than it did: no old file is read on."""
         with self._opening:
             source = self.source()
             if self._engine is None or self._counted != fingerprint or self._engine.layout != source.layout:
-                self._engine = DuckDBEngine(source, self.schema, self._public, memory=self._memory)
+                self._engine = open_engine(source, self.schema, self._public, memory=self._memory)
                 self._counted = fingerprint
             return self._engine
 
     @contextmanager
-    def apart(self, schema: Schema, sources: Mapping[str, str]) -> Iterator[DuckDBEngine]:
-        """An engine of its own, under other declarations of the same table; ``sources`` says which columns they are about."""
-        engine = DuckDBEngine(self.source(), schema, {}, memory=self._memory, sources=sources)
+    def apart(self, schema: Schema, columns: Mapping[str, str]) -> Iterator[Engine]:
+        """An engine of its own, under other declarations of the same table; ``columns`` says which columns they are about."""
+        engine = open_engine(self.source(), schema, {}, memory=self._memory, columns=columns)
         try:
             yield engine
         finally:
@@ -171,8 +165,7 @@ class Holding:
         """Refuse a join that would count a row more than once."""
         on = tuple(column for _, column in join.on)
         if (join.table, on) not in self._unique:
-            columns = [(name, self.schema.public[join.table][name].kind) for name in on]
-            self._unique[join.table, on] = is_unique(self._public[join.table], columns)
+            self._unique[join.table, on] = self._public[join.table].is_unique(on)
         if not self._unique[join.table, on]:
             raise ParameterError(
                 f"Several rows of {join.table} have the same {', '.join(on)}, so a row would be counted more than once; "
@@ -195,7 +188,7 @@ class Holding:
         unit = self.schema.unit
         wanted = [*self.schema.columns, *([unit.id] if isinstance(unit, Person) else [])]
         found = open_source(source, table=self._table, columns=wanted)
-        if unit.neighbours == "replace" and isinstance(unit, Rows) and found.lines:
+        if unit.neighbours == "replace" and isinstance(unit, Rows) and found.drops_lines:
             raise ParameterError(
                 "A line of CSV that cannot be read is left out, so the number of rows is not public; under "
                 'neighbours="replace" give the table as Parquet, or a frame.'
@@ -208,7 +201,7 @@ class Apart:
     """The same tables, counted in by an engine of its own, which is opened when it is needed."""
 
     holding: Holding
-    open: Callable[[], DuckDBEngine]
+    open: Callable[[], Engine]
 
     def fingerprint(self, salt: bytes) -> str:
         return self.holding.fingerprint(salt)
@@ -222,7 +215,7 @@ class Apart:
     def layout(self) -> object:
         return self.holding.layout()
 
-    def engine(self, fingerprint: str) -> DuckDBEngine:  # noqa: ARG002 - it is opened on what there is now
+    def engine(self, fingerprint: str) -> Engine:  # noqa: ARG002 - it is opened on what there is now
         return self.open()
 
 

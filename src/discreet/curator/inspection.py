@@ -14,8 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from fractions import Fraction
@@ -25,6 +24,7 @@ from typing import NoReturn
 from discreet.curator.answer import Answer
 from discreet.curator.answer import Column as Output
 from discreet.curator.former import declared_text
+from discreet.curator.tables import Tables
 from discreet.engine.base import Engine, groups_of
 from discreet.errors import DiscreetError
 from discreet.mechanisms.secret import opened
@@ -46,8 +46,6 @@ _MOST_NAMED = 10  # declared values that a line names
 _MOST_VALUES = 1000  # of a category, to be looked for one by one
 _ALL_ROWS = 2**19  # no person may count for more
 _SPELLINGS = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y%m%d")
-
-Engines = Callable[[Schema, Mapping[str, str]], AbstractContextManager[Engine]]
 
 
 @dataclass(frozen=True)
@@ -151,10 +149,11 @@ _WARNING = (
 )
 
 
-def look(schema: Schema, engines: Engines) -> Look:
+def look(tables: Tables) -> Look:
     """Count without noise, and round coarsely."""
-    reading = Reading.of(schema)
-    with engines(reading.schema, reading.sources) as engine:
+    schema, reading = tables.schema, Reading.of(tables.schema)
+    with tables.declared_as(reading.schema, reading.sources) as declared:
+        engine = declared.engine("")
         rows = int(_counts(engine, reading.schema, Rows(), {"n": "TRUE"})["n"])
         asked, found = list(reading.states.items()), dict[tuple[str, str], float]()
         for start in range(0, len(asked), 3 * _TOGETHER):

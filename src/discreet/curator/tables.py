@@ -7,9 +7,9 @@ import json
 import os
 import re
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from copy import copy
 from hashlib import sha256
 from pathlib import Path
 
@@ -23,11 +23,13 @@ from discreet.schema.columns import Column
 from discreet.schema.table import Schema
 from discreet.schema.units import Person, Rows, Unit
 
-__all__ = ["Apart", "Holding", "Identities"]
+__all__ = ["Identities", "Tables"]
 
 
-class Holding:
-    """Knows the tables' public facts at once. A file that is not there is missed by questions, and not by previews.
+class Tables:
+    """The private table and the public ones: their public facts at once, their rows when a question needs them.
+
+    A file that is not there is missed by questions, and not by previews.
 
     A query takes columns of CSV by their places, so that one made for an old first line could bound the wrong persons. So names,
     types, delimiter and list of files are looked at anew before a fingerprint is taken and whenever an engine is opened, unless
@@ -52,11 +54,13 @@ class Holding:
         Schema(columns, unit)  # what is wrong with the facts is said before any file is opened
         self._public = {name: open_public(given) for name, given in public.items()}
         self.schema = Schema(dict(columns), unit, {name: held.columns for name, held in self._public.items()})
+        self._declared = tuple(columns)
         source = _resolved(source)  # now, whatever the working folder is when questions come
         self._path, self._table, self._memory = source if isinstance(source, str | os.PathLike) else None, table, memory
         self._version, self._known, self._hashed = version, dict[bytes, Identities](), dict[bytes, str]()
         self._opening, self._looking = threading.Lock(), threading.Lock()
         self._engine: Engine | None = None
+        self._columns: Mapping[str, str] = {}  # of the table, where a declared name means another
         self._counted = ""  # the fingerprint of what it was opened on
         self._unique: dict[tuple[str, tuple[str, ...]], bool] = {}  # whether a join looks up one row
         self._source = None if self._path is not None else self._look(source)
@@ -85,7 +89,7 @@ class Holding:
 
     def facts(self) -> Table:
         """What is publicly known of the table, by which its people are known again."""
-        unit, columns = self.schema.unit, frozenset(name.lower() for name in self.schema.columns)
+        unit, columns = self.schema.unit, frozenset(name.lower() for name in self._declared)
         person = unit.id.lower() if isinstance(unit, Person) else None
         if self._path is None:
             return Table(person, columns)
@@ -148,18 +152,20 @@ class Holding:
         with self._opening:
             source = self.source()
             if self._engine is None or self._counted != fingerprint or self._engine.layout != source.layout:
-                self._engine = open_engine(source, self.schema, self._public, memory=self._memory)
+                public = {name: self._public[name] for name in self.schema.public}
+                self._engine = open_engine(source, self.schema, public, memory=self._memory, columns=self._columns)
                 self._counted = fingerprint
             return self._engine
 
     @contextmanager
-    def apart(self, schema: Schema, columns: Mapping[str, str]) -> Iterator[Engine]:
-        """An engine of its own, under other declarations of the same table; ``columns`` says which columns they are about."""
-        engine = open_engine(self.source(), schema, {}, memory=self._memory, columns=columns)
+    def declared_as(self, schema: Schema, columns: Mapping[str, str]) -> Iterator[Tables]:
+        """The same tables under other declarations, with an engine of their own; ``columns`` are those they mean."""
+        other = copy(self)
+        other.schema, other._columns, other._engine, other._opening = schema, columns, None, threading.Lock()
         try:
-            yield engine
+            yield other
         finally:
-            engine.close()
+            other.close()
 
     def check(self, join: Join) -> None:
         """Refuse a join that would count a row more than once."""
@@ -186,7 +192,7 @@ class Holding:
 
     def _look(self, source: object) -> Source:
         unit = self.schema.unit
-        wanted = [*self.schema.columns, *([unit.id] if isinstance(unit, Person) else [])]
+        wanted = [*self._declared, *([unit.id] if isinstance(unit, Person) else [])]
         found = open_source(source, table=self._table, columns=wanted)
         if unit.neighbours == "replace" and isinstance(unit, Rows) and found.drops_lines:
             raise ParameterError(
@@ -194,29 +200,6 @@ class Holding:
                 'neighbours="replace" give the table as Parquet, or a frame.'
             )
         return found
-
-
-@dataclass(frozen=True)
-class Apart:
-    """The same tables, counted in by an engine of its own, which is opened when it is needed."""
-
-    holding: Holding
-    open: Callable[[], Engine]
-
-    def fingerprint(self, salt: bytes) -> str:
-        return self.holding.fingerprint(salt)
-
-    def declared(self, salt: bytes) -> str | None:
-        return self.holding.declared(salt)
-
-    def called(self, salt: bytes) -> str | None:
-        return self.holding.called(salt)
-
-    def layout(self) -> object:
-        return self.holding.layout()
-
-    def engine(self, fingerprint: str) -> Engine:  # noqa: ARG002 - it is opened on what there is now
-        return self.open()
 
 
 def _resolved(source: object) -> object:

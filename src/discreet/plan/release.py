@@ -117,31 +117,14 @@ class Release:
     @property
     def how(self) -> str:
         """The mechanism, in words."""
-        mechanism = self.mechanism
-        if mechanism is None:
-            return "public"
-        if isinstance(mechanism, (Laplace, Gaussian)):
-            return f"{type(mechanism).__name__} noise"
-        if isinstance(mechanism, Threshold):
-            return "private key selection"
-        law = mechanism.selection if isinstance(mechanism, Quantile) else mechanism
-        return "exponential mechanism" if isinstance(law, Exponential) else "permute-and-flip"
+        return "public" if self.mechanism is None else self.mechanism.label
 
     @property
     def description(self) -> tuple[str, str]:
         """What is released, and how, in words."""
-        mechanism = self.mechanism
-        if isinstance(mechanism, Laplace):
-            return self.label, f"Laplace noise of scale {self.spread.scale:,.4g}"
-        if isinstance(mechanism, Gaussian):
-            return self.label, f"Gaussian noise of standard deviation {self.spread.scale:,.4g}"
-        if isinstance(mechanism, Threshold):
-            shown = f"shown when about {mechanism.cut:,} or more share them"
-            return self.label, f"{shown} (delta {float(self.times * mechanism.delta):.2g})"
-        if mechanism is None:
+        if self.mechanism is None:
             return self.label, "public: it is the same for all neighbours"
-        law = mechanism.selection if isinstance(mechanism, Quantile) else mechanism
-        return self.label, f"{self.how}, epsilon {float(law.epsilon):.4g} for every group"
+        return self.label, self.mechanism.describe(unit=float(self.statistic.worth) / 2**self.bits, times=self.times)
 
 
 @dataclass(frozen=True, eq=False)

@@ -236,7 +236,7 @@ def _watch(curator: Curator, done: threading.Event) -> None:
 
 
 def _history(entries: Sequence[Entry]) -> str:
-    from discreet.plan.display import text_table
+    from discreet.display import text_table
 
     rows = [[str(one.number), one.time[:19].replace("T", " "), one.state, one.asked, one.question] for one in entries]
     return text_table(["", "time (UTC)", "state", "cost", "question"], rows, "><<<<")

@@ -248,7 +248,7 @@ def test_no_fingerprint_is_shown(file: Path, tmp_path: Path) -> None:
     answer = one.sql(COUNT, epsilon=1)
     shown = f"{one.history()} {one!r} {answer} {answer.to_json()} {one.preview(COUNT, epsilon=1)}"
     salt = one._ledger().salt
-    secrets = [one._tables.fingerprint(salt), str(one._tables.called(salt)), salt.hex()]
+    secrets = [one._tables.fingerprint(salt), str(one._tables.name(salt)), salt.hex()]
     assert all(secret not in shown for secret in secrets)
 
 

@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Generic, Protocol, TypeVar
 
+from discreet.curator.tables import Tables
 from discreet.engine.base import Engine
 from discreet.errors import DiscreetError, EngineError, ParameterError
 from discreet.ledger.chain import Entry
@@ -34,7 +35,7 @@ from discreet.privacy.account import Account
 from discreet.privacy.losses import Loss
 from discreet.privacy.prices import as_approximate, as_concentrated
 
-__all__ = ["Held", "Outcome", "Price", "Request", "Reservation", "ask", "asked_before"]
+__all__ = ["Outcome", "Price", "Request", "Reservation", "ask", "asked_before"]
 
 _TORN = "The table changed while this was counted, so it is of neither state; asked again, it is paid for again."
 _MOVED = (
@@ -154,31 +155,21 @@ class Outcome(Generic[Result]):
     repeated: bool = False
 
 
-class Held(Protocol):
-    """The tables: what they hold and what they are called, as hashes under a key, and what counts in them."""
-
-    def fingerprint(self, salt: bytes) -> str: ...
-    def declared(self, salt: bytes) -> str | None: ...
-    def called(self, salt: bytes) -> str | None: ...
-    def layout(self) -> object: ...
-    def engine(self, fingerprint: str) -> Engine: ...
-
-
-def ask(request: Request[Result], ledger: Ledger, held: Held) -> Outcome[Result]:
+def ask(request: Request[Result], ledger: Ledger, tables: Tables) -> Outcome[Result]:
     """The result of a request, paid for once, or the stored one.
 
-    What is ``held`` is opened when it is needed, after everything that can be refused.
+    Tables are opened when they are needed, after everything that can be refused.
     """
     price = request.price
     if price is None:
         return Outcome(request.run(None, Reservation(Privacy(), ledger.salt)), ledger.account)
-    table, fingerprint = held.called(ledger.salt), held.fingerprint(ledger.salt)
+    table, fingerprint = tables.name(ledger.salt), tables.fingerprint(ledger.salt)
     stored = _stored(ledger, request, fingerprint, price.cost.amount)
     if stored is not None:
         if table is not None:
             ledger.see(table, fingerprint)
         return Outcome(request.read(stored), ledger.account, repeated=True)
-    engine = held.engine(fingerprint)  # what cannot be opened costs nothing
+    engine = tables.engine(fingerprint)  # what cannot be opened costs nothing
     request.rehearse(engine)  # nor what cannot be counted
     number = ledger.reserve(
         question=request.question,
@@ -190,21 +181,21 @@ def ask(request: Request[Result], ledger: Ledger, held: Held) -> Outcome[Result]
         table=table,
     )
     result = _run(request, engine, Reservation(price.privacy, ledger.salt))
-    if _layout(held) != engine.layout:
+    if _layout(tables) != engine.layout:
         raise EngineError(_MOVED)
     remarks: tuple[str, ...] = ()
-    if _changed(held, ledger.salt, fingerprint):
+    if _changed(tables, ledger.salt, fingerprint):
         ledger.tear(number)
         remarks = (_TORN,)
     kept = {"version": 1, "amount": str(price.cost.amount), "answers": request.write(result, remarks)}
     return Outcome(result, ledger.commit(number, json.dumps(kept)), remarks)
 
 
-def asked_before(request: Request[Result], ledger: Ledger, held: Held) -> str:
+def asked_before(request: Request[Result], ledger: Ledger, tables: Tables) -> str:
     """What a preview says of a request that was answered before: from the ledger alone, no table is looked at."""
     if request.price is None:
         return ""
-    declared, table = held.declared(ledger.salt), held.called(ledger.salt)
+    declared, table = tables.declared_fingerprint(ledger.salt), tables.name(ledger.salt)
     entries, same = ledger.repeats(request.digest, table, declared, request.former)
     if not any(_paid(entry) >= request.price.cost.amount for entry in entries):
         return "Asked before, for less: it would be paid for again." if entries and same else ""
@@ -237,16 +228,16 @@ def _sum(privacy: Privacy, price: Callable[[Loss], tuple[Fraction, ...] | None])
     return total
 
 
-def _layout(held: Held) -> object:
+def _layout(tables: Tables) -> object:
     try:
-        return held.layout()
+        return tables.layout()
     except DiscreetError:
         return None  # it vanished, or cannot be read as a table any more
 
 
-def _changed(held: Held, salt: bytes, fingerprint: str) -> bool:
+def _changed(tables: Tables, salt: bytes, fingerprint: str) -> bool:
     try:
-        return held.fingerprint(salt) != fingerprint
+        return tables.fingerprint(salt) != fingerprint
     except DiscreetError:
         return True  # it vanished, or is being written
 

@@ -37,7 +37,7 @@ from discreet.schema.columns import Category, Column, Date, Integer, Kind, Numbe
 from discreet.schema.table import Schema
 from discreet.schema.units import Person, Rows, Unit
 
-__all__ = ["Look", "Reading", "as_table", "bounding", "changed", "declarations", "look", "shares"]
+__all__ = ["Look", "Reading", "as_table", "ask_shares", "declarations", "look", "remark_bounds", "remark_changes"]
 
 _LETTERS = 100  # of a cell, to tell whether there is any, and spaces around a declared value: many columns fit into one question
 _MOST_ASKED = 60_000  # letters of one question and of what it reads of a row; parsers and engines take some more
@@ -84,7 +84,7 @@ class Reading:
         return cls(Schema(columns, schema.unit), sources, states)
 
 
-def shares(reading: Reading) -> tuple[list[str], list[tuple[str, str]]]:
+def ask_shares(reading: Reading) -> tuple[list[str], list[tuple[str, str]]]:
     """Questions for the share of rows in every state, one unless there are very many, and what all outputs mean, in order."""
     asked = [(name, state) for name, state in reading.states if "=" not in state]
     outputs = [f"avg(CASE WHEN {reading.states[one]} THEN 1 ELSE 0 END) AS s{i}" for i, one in enumerate(asked)]
@@ -98,7 +98,7 @@ def shares(reading: Reading) -> tuple[list[str], list[tuple[str, str]]]:
 
 
 def as_table(answers: Sequence[Answer], asked: Sequence[tuple[str, str]]) -> Answer:
-    """The answers to ``shares``, a row for every column and state; estimates and intervals are cut to what a share can be."""
+    """The answers to ``ask_shares``, a row for every column and state; estimates and intervals are cut to what a share can be."""
     found = [output for answer in answers for output in answer.outputs.values()]
 
     def cut(numbers: Iterable[Value]) -> tuple[float, ...]:
@@ -225,7 +225,7 @@ def declarations(schema: Schema) -> dict[str, str]:
     return {name: hashlib.sha256(fact.encode(errors="surrogatepass")).hexdigest()[:16] for name, fact in facts.items()}
 
 
-def changed(schema: Schema, table: str | None, looks: Iterable[tuple[str | None, Mapping[str, str]]]) -> tuple[str, ...]:
+def remark_changes(schema: Schema, table: str | None, looks: Iterable[tuple[str | None, Mapping[str, str]]]) -> tuple[str, ...]:
     """What an answer says where a declaration is not the one under which somebody looked at the same table.
 
     Frames have no name, so those that pay from one ledger count as one table.
@@ -238,7 +238,7 @@ def changed(schema: Schema, table: str | None, looks: Iterable[tuple[str | None,
     return (f"Declarations changed after the owner looked at the data ({what}): what they say about it is in no epsilon.",)
 
 
-def bounding(unit: Unit) -> tuple[str, ...]:
+def remark_bounds(unit: Unit) -> tuple[str, ...]:
     """What an answer says where persons count for a part of their rows only."""
     if not isinstance(unit, Person):
         return ()

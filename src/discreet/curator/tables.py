@@ -17,7 +17,7 @@ from discreet.engine import open_engine, open_public, open_source
 from discreet.engine.base import Engine, NoFile, Source, hashed
 from discreet.errors import ParameterError
 from discreet.ledger import witness
-from discreet.ledger.people import Table, begun, beside, is_pattern, pays
+from discreet.ledger.people import Table, find_beside, is_begun, is_pattern, pays
 from discreet.plan.query import Join
 from discreet.schema.columns import Column
 from discreet.schema.table import Schema
@@ -55,7 +55,7 @@ class Tables:
         self._public = {name: open_public(given) for name, given in public.items()}
         self.schema = Schema(dict(columns), unit, {name: held.columns for name, held in self._public.items()})
         self._declared = tuple(columns)
-        source = _resolved(source)  # now, whatever the working folder is when questions come
+        source = _resolve(source)  # now, whatever the working folder is when questions come
         self._path, self._table, self._memory = source if isinstance(source, str | os.PathLike) else None, table, memory
         self._version, self._known, self._hashed = version, dict[bytes, Identities](), dict[bytes, str]()
         self._opening, self._looking = threading.Lock(), threading.Lock()
@@ -63,11 +63,11 @@ class Tables:
         self._columns: Mapping[str, str] = {}  # of the table, where a declared name means another
         self._counted = ""  # the fingerprint of what it was opened on
         self._unique: dict[tuple[str, tuple[str, ...]], bool] = {}  # whether a join looks up one row
-        self._source = None if self._path is not None else self._look(source)
+        self._source = None if self._path is not None else self._open(source)
         with suppress(NoFile):
             self.source()
 
-    def ledger_beside(self, people: str) -> Path:
+    def ledger_path(self, people: str) -> Path:
         """Where the ledger goes: one for the people that are named, or for all tables of a folder with the same person column.
 
         Under ``rows()`` every file has its own. So has a file whose ledger was begun before ledgers were shared, or by a look
@@ -84,8 +84,8 @@ class Tables:
         if isinstance(unit, Rows) or pays(own):
             return own
         shared = folder / f"people-by-{_slug(unit.id.lower())}.ledger"
-        found = shared if begun(shared) else beside(self.facts())
-        return found or (own if begun(own) else shared)
+        found = shared if is_begun(shared) else find_beside(self.facts())
+        return found or (own if is_begun(own) else shared)
 
     def facts(self) -> Table:
         """What is publicly known of the table, by which its people are known again."""
@@ -106,24 +106,24 @@ class Tables:
             path = path.parent
         return Path(os.path.realpath(path))
 
-    def called(self, salt: bytes) -> str | None:
+    def name(self, salt: bytes) -> str | None:
         """A keyed hash of the table's path, which stays when what it holds changes; a frame has no name."""
         source = self.facts().source
         if source is None:
             return None
         return hashed(salt, (part.encode(errors="surrogateescape") for part in ("table", source, self._table or "")))
 
-    def declared(self, salt: bytes) -> str | None:
+    def declared_fingerprint(self, salt: bytes) -> str | None:
         """The fingerprint, where it takes no look at a table: the owner declares a version, or it is a frame that was hashed."""
         if self._version is None:
             return self._hashed.get(salt) if self._path is None else None
-        of = self.called(salt) or self.facts().to_json()  # a version says which state, and not of which table
+        of = self.name(salt) or self.facts().to_json()  # a version says which state, and not of which table
         parts = (part.encode(errors="surrogatepass") for part in ("version", of, self._version))
         return self._with_public(salt, hashed(salt, parts))
 
     def fingerprint(self, salt: bytes) -> str:
         """A keyed hash of what all tables hold."""
-        found = self.declared(salt)
+        found = self.declared_fingerprint(salt)
         if found is None:
             known = self._known.setdefault(salt, Identities(salt))
             found = self._hashed[salt] = self._with_public(salt, self.source().fingerprint(salt, known))
@@ -140,7 +140,7 @@ class Tables:
             return self._source
         with self._looking:
             if self._source is None or not self._source.is_current():
-                self._source = self._look(self._path)
+                self._source = self._open(self._path)
             return self._source
 
     def layout(self) -> object:
@@ -190,7 +190,7 @@ class Tables:
                 self._engine.close()
             self._engine = None
 
-    def _look(self, source: object) -> Source:
+    def _open(self, source: object) -> Source:
         unit = self.schema.unit
         wanted = [*self._declared, *([unit.id] if isinstance(unit, Person) else [])]
         found = open_source(source, table=self._table, columns=wanted)
@@ -202,7 +202,7 @@ class Tables:
         return found
 
 
-def _resolved(source: object) -> object:
+def _resolve(source: object) -> object:
     """A path that no longer depends on the working folder; anything else as it is."""
     path = os.fspath(source) if isinstance(source, str | os.PathLike) else None
     if not isinstance(path, str) or not path:

@@ -18,6 +18,7 @@ from engine.reference_counting import lines, open_keys
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
+from support.patience import calls
 
 from discreet.plan.aggregates import Best, Count
 from discreet.plan.expressions import Call

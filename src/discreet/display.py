@@ -129,20 +129,3 @@ def _cut(text: str) -> str:
 def _pad(text: str, width: int, side: str) -> str:
     space = " " * (width - _width(text))
     return space + text if side == ">" else text + space
-
-
-def label(value: object) -> str:
-    """A key or a choice as people read it: no thousands separators, for 2026 may be a year.
-
-    >>> label(2026), label(True), label(None), label(Fraction(1, 4))
-    ('2026', 'true', '(missing)', '0.25')
-    """
-    if value is None:
-        return "(missing)"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, (float, Fraction)):
-        return f"{float(value):.12g}"
-    if isinstance(value, datetime.date):
-        return value.isoformat()
-    return f"{Decimal(value):f}" if isinstance(value, int) else clean(str(value))

@@ -11,7 +11,6 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from contract.patience import calls
 from engine.driving import PURE, RHO, Rows, agree, count, keys, marginal, planned, rehearse, table
 from engine.hostile import CELLS, COLUMNS, TYPES, UNITS, hostile
 from engine.reference_counting import lines, open_keys

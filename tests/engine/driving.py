@@ -2,32 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 from engine import reference_counting as reference
+from engine.second import SECOND, SecondSession
 
-from discreet.engine.base import groups_of
-from discreet.engine.sources.public import facts_of_public
-from discreet.engine.sources.source import open_source
-from discreet.engine.sql.engine import DuckDBEngine
+from discreet.engine import open_engine, open_public, open_source
+from discreet.engine.base import Engine, groups_of
+from discreet.engine.sources.public import PublicTable
+from discreet.engine.sql.engine import SqlEngine, raw_columns
 from discreet.mechanisms.secret import opened
 from discreet.plan.cost import Cost
 from discreet.plan.plan import Plan, price
 from discreet.plan.query import Query
+from discreet.plan.release import Additive
 from discreet.plan.sql import parse_query
-from discreet.plan.statistics import Histogram, KeyCounts, Persons, Sums
+from discreet.plan.statistics import Frame, Histogram, KeyCounts, Persons, Sums
 from discreet.schema.columns import Column
 from discreet.schema.table import Schema
 from discreet.schema.units import Person, Unit
 
-__all__ = ["PURE", "RHO", "agree", "count", "keys", "planned", "table"]
+__all__ = ["PURE", "RHO", "agree", "count", "keys", "marginal", "planned", "rehearse", "table"]
 
 PURE = Cost("epsilon", Fraction(1))
 RHO = Cost("rho", Fraction(1, 2), Fraction(1, 10**6))
 Rows = Sequence[Mapping[str, Any]]
+T = TypeVar("T")
 
 
 def planned(
@@ -38,9 +42,20 @@ def planned(
     public: Mapping[str, Rows] | None = None,
 ) -> Plan:
     """A priced plan; public tables are given as rows."""
-    known = {name: facts_of_public(open_source(pa.Table.from_pylist(list(rows)))) for name, rows in (public or {}).items()}
-    schema = Schema(columns, unit, known)
+    schema = Schema(columns, unit, {name: opened.columns for name, opened in _public(public).items()})
     return price(parse_query(question, schema) if isinstance(question, str) else question, schema, share)
+
+
+def marginal(plan: Plan) -> Plan:
+    """The same plan, which releases one histogram over all expressions of its histograms, with noise on every cell."""
+    axes = dict.fromkeys(axis for one in plan.releases if isinstance(one.statistic, Histogram) for axis in one.statistic.axes)
+    return replace(plan, releases=Additive(Histogram(tuple(axes))).releases(_frame(plan), plan.share))
+
+
+def _frame(plan: Plan) -> Frame:
+    query = plan.query
+    whole_table = query.where is None and not query.keys and all(join.keep for join in query.joins)
+    return Frame(plan.schema.unit, plan.keys.size, whole_table)
 
 
 def table(plan: Plan, rows: Rows, types: Mapping[str, pa.DataType] | None = None) -> pa.Table:
@@ -49,28 +64,46 @@ def table(plan: Plan, rows: Rows, types: Mapping[str, pa.DataType] | None = None
 
 
 def count(plan: Plan, source: object, chosen: Any = None, public: Mapping[str, Rows] | None = None) -> dict[Any, Any]:
-    """Every statistic of a plan, opened: integers by group, or by group and cell."""
-    with_public = {name: open_source(pa.Table.from_pylist(list(rows))) for name, rows in (public or {}).items()}
-    engine = DuckDBEngine(open_source(source, columns=_names(plan)), plan.schema, with_public)
-    try:
-        found = {
-            counted: opened(secret) for counted, secret in engine.count(plan, groups_of(plan, chosen), reference.SALT).items()
+    """Every statistic of a plan, opened: integers by group, or by group and cell. All engines count the same."""
+
+    def counted(engine: Engine) -> dict[Any, Any]:
+        found = engine.count(plan, groups_of(plan, chosen), reference.SALT)
+        held = {key: opened(secret) for key, secret in found.items()}
+        return {
+            (statistic, bits): [row.tolist() for row in held] if statistic.tabular else [int(x) for x in held]
+            for (statistic, bits), held in held.items()
         }
-    finally:
-        engine.close()
-    return {
-        (statistic, bits): [row.tolist() for row in held] if statistic.tabular else [int(x) for x in held]
-        for (statistic, bits), held in found.items()
-    }
+
+    return _alike(plan, source, public, counted)
+
+
+def rehearse(plan: Plan, source: object) -> None:
+    """No engine refuses a plan."""
+    _alike(plan, source, None, lambda engine: engine.rehearse(plan))
 
 
 def keys(plan: Plan, source: object) -> dict[tuple[Any, ...], int]:
     """Open keys, opened."""
-    engine = DuckDBEngine(open_source(source, columns=_names(plan)), plan.schema, {})
-    try:
-        return opened(engine.keys(plan, reference.SALT))
-    finally:
-        engine.close()
+    return _alike(plan, source, None, lambda engine: opened(engine.keys(plan, reference.SALT)))
+
+
+def _alike(plan: Plan, source: object, public: Mapping[str, Rows] | None, count: Callable[[Engine], T]) -> T:
+    """What every engine counts: the same."""
+    held, tables = open_source(source, columns=_names(plan)), _public(public)
+    raw = raw_columns(held, plan.schema, {})
+    engines = [open_engine(held, plan.schema, tables), SqlEngine(SecondSession(held, tables), SECOND, raw, held.layout)]
+    found = []
+    for engine in engines:
+        try:
+            found.append(count(engine))
+        finally:
+            engine.close()
+    assert all(one == found[0] for one in found)
+    return found[0]
+
+
+def _public(public: Mapping[str, Rows] | None) -> dict[str, PublicTable]:
+    return {name: open_public(pa.Table.from_pylist(list(rows))) for name, rows in (public or {}).items()}
 
 
 def agree(plan: Plan, found: Mapping[Any, Any], rows: Rows, chosen: Any = None, public: Mapping[str, Rows] | None = None) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from engine.driving import PURE, RHO, Rows, agree, count, keys, planned, table
+from engine.driving import PURE, RHO, Rows, agree, count, keys, marginal, planned, rehearse, table
 from engine.hostile import CELLS, COLUMNS, TYPES, UNITS, hostile
 from engine.reference_counting import lines, open_keys
 from hypothesis import given, settings
@@ -49,6 +49,21 @@ def test_engine_counts_what_the_reference_counts(question: str, unit: Unit, shar
     plan = planned(question, COLUMNS, unit, share)
     held = hostile(150, seed=len(question))
     agree(plan, count(plan, table(plan, held, TYPES)), held)
+
+
+@pytest.mark.parametrize("share", [PURE, RHO], ids=["pure", "rho"])
+@pytest.mark.parametrize("unit", UNITS.values(), ids=UNITS.keys())
+def test_marginals_over_several_expressions(unit: Unit, share: Any) -> None:
+    """Cells of two and three expressions, by value and by nearness, in groups and without."""
+    held = hostile(150, seed=3)
+    for question in (
+        "SELECT mode(drug) AS d, median(age // 10) AS a FROM data",
+        "SELECT code, median(age // 40) AS a, mode(smokes) AS s, mode(drug) AS d FROM data WHERE age > 3 GROUP BY code",
+    ):
+        plan = marginal(planned(question, COLUMNS, unit, share))
+        frame = table(plan, held, TYPES)
+        agree(plan, count(plan, frame), held)
+        rehearse(plan, frame)
 
 
 @settings(deadline=None, max_examples=30)

@@ -83,7 +83,13 @@ def rehearse(plan: Plan, source: object) -> None:
 
 def keys(plan: Plan, source: object) -> dict[tuple[Any, ...], int]:
     """Open keys, opened."""
-    return _alike(plan, source, None, lambda engine: opened(engine.keys(plan, reference.SALT)))
+
+    def counted(engine: Engine) -> dict[tuple[Any, ...], int]:
+        found = opened(engine.keys(plan, reference.SALT))
+        assert all(len(str(value).encode()) <= 65 for key in found for value in key)
+        return dict(zip(engine.spell(plan, list(found)), found.values(), strict=True))
+
+    return _alike(plan, source, None, counted)
 
 
 def _alike(plan: Plan, source: object, public: Mapping[str, Rows] | None, count: Callable[[Engine], T]) -> T:

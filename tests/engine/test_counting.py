@@ -23,7 +23,7 @@ from discreet.plan.aggregates import Best, Count
 from discreet.plan.expressions import Call
 from discreet.plan.expressions import Column as Name
 from discreet.plan.query import Output, Query
-from discreet.schema.columns import category, integer
+from discreet.schema.columns import category, integer, text
 from discreet.schema.units import Unit, person
 
 QUESTIONS = {
@@ -204,6 +204,29 @@ def test_open_keys_and_then_what_is_counted_over_the_chosen(question: str, unit:
     assert not any("dunno" in key for key in found)  # outside its list a category is missing, in an open key too
     chosen = sorted(found)[::2]
     agree(plan, count(plan, frame, chosen), held, chosen)
+
+
+LONG = {"city": text(length=300), "name": text(length=300), "age": integer(0, 120)}
+
+
+@pytest.mark.parametrize("unit", [UNITS["rows"], UNITS["person"]], ids=["rows", "person"])
+@pytest.mark.parametrize("keys_of", ["city", "city || name", "city, name, age // 60"])
+def test_long_open_keys_are_counted_by_their_hashes(keys_of: str, unit: Unit) -> None:
+    """What an engine keeps of a key is short, whatever an analyst makes of it; what is shown is the key."""
+    draw = random.Random(6)
+    texts = ["x", "y" * 64, "y" * 65, "y" * 66, "é" * 33, "#" + "0" * 64, "", None, "z" * 299]
+    held = [
+        {"city": draw.choice(texts), "name": draw.choice(texts), "age": draw.choice([5, 70, None]), "id": str(i % 9)}
+        for i in range(90)
+    ]
+    plan = planned(f"SELECT {keys_of}, count(*) AS n, sum(age) AS s FROM data GROUP BY {keys_of}", LONG, unit, RHO)
+    frame = table(plan, held)
+    found = keys(plan, frame)
+    assert found == open_keys(plan, lines(plan, held))
+    assert max(len(str(value)) for key in found for value in key) > 64
+    chosen = sorted(found, key=str)[::2]
+    agree(plan, count(plan, frame, chosen), held, chosen)
+    rehearse(plan, frame)
 
 
 REGIONS: Rows = [

@@ -145,7 +145,7 @@ def _released(plan: Plan, engine: Engine | None, salt: bytes) -> Answer:
         assert engine is not None
         choice = plan.releases[0].mechanism
         assert isinstance(choice, Threshold)
-        chosen = _ordered(choice.select(engine.keys(plan, key_salt)))
+        chosen = _ordered(engine.spell(plan, choice.select(engine.keys(plan, key_salt))))
     groups = groups_of(plan, chosen)
     counts: Found = {}
     if engine is not None and groups.size:

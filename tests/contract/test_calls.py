@@ -68,7 +68,7 @@ def test_more_arguments_than_there_are(name: str) -> None:
 
 @every
 @given(data=st.data())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_arguments_of_any_kind(name: str, data: st.DataObject) -> None:
     """They are taken, or refused by discreet; nothing else is raised."""
     if name == "discreet.audit":  # runs its function in processes of its own

@@ -16,9 +16,10 @@ from discreet.engine.base import Engine, groups_of
 from discreet.engine.sources.public import PublicTable
 from discreet.engine.sql.engine import SqlEngine, raw_columns
 from discreet.mechanisms.secret import opened
+from discreet.plan.cost import Cost
 from discreet.plan.plan import Plan, price
 from discreet.plan.query import Query
-from discreet.plan.release import Additive, Share
+from discreet.plan.release import Additive
 from discreet.plan.sql import parse_query
 from discreet.plan.statistics import Frame, Histogram, KeyCounts, Persons, Sums
 from discreet.schema.columns import Column
@@ -27,8 +28,8 @@ from discreet.schema.units import Person, Unit
 
 __all__ = ["PURE", "RHO", "agree", "count", "keys", "marginal", "planned", "rehearse", "table"]
 
-PURE = Share(Fraction(1), None)
-RHO = Share(None, Fraction(1, 2), Fraction(1, 10**6))
+PURE = Cost("epsilon", Fraction(1))
+RHO = Cost("rho", Fraction(1, 2), Fraction(1, 10**6))
 Rows = Sequence[Mapping[str, Any]]
 T = TypeVar("T")
 
@@ -37,7 +38,7 @@ def planned(
     question: str | Query,
     columns: Mapping[str, Column],
     unit: Unit,
-    share: Share = PURE,
+    share: Cost = PURE,
     public: Mapping[str, Rows] | None = None,
 ) -> Plan:
     """A priced plan; public tables are given as rows."""

@@ -18,9 +18,9 @@ from hypothesis import HealthCheck, given, settings, target
 from hypothesis import strategies as st
 
 from discreet.plan.aggregates import Best
+from discreet.plan.cost import Cost
 from discreet.plan.plan import Plan
 from discreet.plan.query import Output, Query
-from discreet.plan.release import Share
 from discreet.plan.sql import parse_expression
 from discreet.schema.columns import Column, category, integer, text
 from discreet.schema.table import Schema
@@ -109,7 +109,7 @@ def all_parts(plan: Plan) -> set[str]:
 
 @pytest.mark.parametrize("share", SHARES.values(), ids=SHARES.keys())
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
-def test_persons_at_their_worst(neighbours: Any, share: Share) -> None:
+def test_persons_at_their_worst(neighbours: Any, share: Cost) -> None:
     reached, every = set(), set()
     for r, g in ((3, 2), (2, 9)):
         unit = person("id", rows=r, groups=g, neighbours=neighbours)
@@ -122,7 +122,7 @@ def test_persons_at_their_worst(neighbours: Any, share: Share) -> None:
 
 @pytest.mark.parametrize("share", SHARES.values(), ids=SHARES.keys())
 @pytest.mark.parametrize("unit", [rows(), rows(neighbours="replace", size=100)], ids=["add-remove", "replace"])
-def test_rows_at_their_worst(unit: Unit, share: Share) -> None:
+def test_rows_at_their_worst(unit: Unit, share: Cost) -> None:
     start = base(1)
     tables = [[*start, one] for one in ROWS]
     if unit.neighbours == "add-remove":
@@ -147,7 +147,7 @@ def test_rows_at_their_worst(unit: Unit, share: Share) -> None:
     ids=["rows", "rows replaced", "persons", "persons replaced"],
 )
 @pytest.mark.parametrize("score", SCORES.values(), ids=SCORES.keys())
-def test_best_candidates(score: str, unit: Unit, share: Share) -> None:
+def test_best_candidates(score: str, unit: Unit, share: Cost) -> None:
     schema = Schema(COLUMNS, unit)
     best = Best((0, 300), parse_expression(score, schema, names=("candidate",)))
     plan = planned(Query((Output("best", best),)), COLUMNS, unit, share)
@@ -161,7 +161,7 @@ def test_best_candidates(score: str, unit: Unit, share: Share) -> None:
 @pytest.mark.parametrize("share", SHARES.values(), ids=SHARES.keys())
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
 @pytest.mark.parametrize("who", ["rows", "persons"])
-def test_marginals(who: str, neighbours: Any, share: Share) -> None:
+def test_marginals(who: str, neighbours: Any, share: Cost) -> None:
     """All cells of all groups as one vector; also in one group, where whoever is replaced leaves one cell and enters another."""
     few = {"add-remove": None, "replace": 100}[neighbours]
     unit: Unit = rows(neighbours=neighbours, size=few) if who == "rows" else person("id", rows=3, groups=2, neighbours=neighbours)
@@ -191,7 +191,7 @@ ANY_ROW = st.builds(
 
 @pytest.mark.parametrize("share", SHARES.values(), ids=SHARES.keys())
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
-def test_no_person_moves_anything_too_far(neighbours: Any, share: Share) -> None:
+def test_no_person_moves_anything_too_far(neighbours: Any, share: Cost) -> None:
     @settings(deadline=None, max_examples=8, suppress_health_check=list(HealthCheck))
     @given(
         st.integers(1, 4),
@@ -212,7 +212,7 @@ def test_no_person_moves_anything_too_far(neighbours: Any, share: Share) -> None
 
 @pytest.mark.parametrize("share", SHARES.values(), ids=SHARES.keys())
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
-def test_no_row_moves_anything_too_far(neighbours: Any, share: Share) -> None:
+def test_no_row_moves_anything_too_far(neighbours: Any, share: Cost) -> None:
     @settings(deadline=None, max_examples=8, suppress_health_check=list(HealthCheck))
     @given(st.lists(ANY_ROW, max_size=30), ANY_ROW, ANY_ROW, st.sampled_from([GROUPED, WHOLE]))
     def search(rest: Rows, one: dict[str, Any], other: dict[str, Any], question: str) -> None:

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from discreet.mechanisms import Gaussian, Laplace
+from discreet.plan.cost import Cost
 from discreet.plan.expressions import Column as Name
 from discreet.plan.plan import Plan, price
-from discreet.plan.release import Share
 from discreet.plan.sql import parse_query
 from discreet.plan.statistics import CELL_BITS, ROWS, Axis, Frame, Histogram, Measure, Norms, Persons, Sums
 from discreet.schema.columns import Column, category, integer, number
@@ -103,13 +103,13 @@ def test_contests(unit: Unit, groups: int | None, quantile: bool, weight: int, t
     assert (found.sensitivity, found.times, found.monotonic) == (weight, times, unit.neighbours == "add-remove")
 
 
-def planned(question: str, unit: Unit, share: Share, **columns: Column) -> Plan:
+def planned(question: str, unit: Unit, share: Cost, **columns: Column) -> Plan:
     schema = Schema(columns or {"debt": number(0, 10_000_000, step=0.01), "drug": category("yes", "no")}, unit)
     return price(parse_query(question, schema), schema, share)
 
 
-HALF = Share(Fraction(1, 2), None)
-RHO = Share(None, Fraction(1, 100))
+HALF = Cost("epsilon", Fraction(1, 2))
+RHO = Cost("rho", Fraction(1, 100))
 
 
 def test_the_sum_of_debts() -> None:

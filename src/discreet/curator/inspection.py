@@ -24,13 +24,14 @@ from typing import NoReturn
 
 from discreet.curator.answer import Answer
 from discreet.curator.answer import Column as Output
+from discreet.curator.former import declared_text
 from discreet.engine.base import Engine, groups_of
 from discreet.errors import DiscreetError
 from discreet.mechanisms.secret import opened
+from discreet.plan.cost import Cost
 from discreet.plan.display import clean, label, text_table
 from discreet.plan.expressions import Value
 from discreet.plan.plan import price
-from discreet.plan.release import Share
 from discreet.plan.sql import parse_query
 from discreet.schema.columns import Category, Column, Date, Integer, Kind, Number, Text
 from discreet.schema.table import Schema
@@ -221,7 +222,7 @@ def _never(engine: Engine, reading: Reading, name: str, column: Category) -> lis
 
 def declarations(schema: Schema) -> dict[str, str]:
     """A short hash of what is declared of every column, and of who is protected under the name "" (which no column has)."""
-    facts = {"": repr(schema.unit), **{name: repr(column) for name, column in schema.columns.items()}}
+    facts = {"": declared_text(schema.unit), **{name: declared_text(column) for name, column in schema.columns.items()}}
     return {name: hashlib.sha256(fact.encode(errors="surrogatepass")).hexdigest()[:16] for name, fact in facts.items()}
 
 
@@ -276,7 +277,7 @@ def _exact(engine: Engine, schema: Schema, text: str) -> dict[str, list[float]]:
     return {name: [int(number) / 2**one.bits for number in numbers] for name, (one, numbers) in counts.items()}
 
 
-_FREE = Share(Fraction(1), None)  # plans want a price; nothing is released at it
+_FREE = Cost("epsilon", Fraction(1))  # plans want a price; nothing is released at it
 
 
 def _wider(column: Column) -> Column | None:

@@ -32,6 +32,7 @@ from pathlib import Path
 from discreet.errors import LedgerRefused, ParameterError
 from discreet.ledger import sqlite, witness
 from discreet.ledger.chain import Chain, alike
+from discreet.ledger.store import store_of
 
 __all__ = [
     "Table",
@@ -138,7 +139,7 @@ def beside(table: Table) -> Path | None:
 def begun(ledger: Path) -> bool:
     """Whether there is a ledger at a real path, or was one; an empty file is none yet, and may show its mode and group."""
     try:
-        if ledger.exists() and ledger.stat().st_size > 0:
+        if store_of(ledger).begun(ledger):
             return True
     except OSError as problem:
         raise LedgerRefused(f"The ledger {ledger} is out of this user's reach ({witness.reason(problem)}); mend that.") from None
@@ -167,7 +168,7 @@ def begin(ledger: Path, people: str, table: Table) -> None:
         _compare(_rows(database), ledger, people, table)
         for one in table.each:
             _insert(database, ledger, people, one)
-        sqlite.create_file(ledger)
+        store_of(ledger).create_file(ledger)
         database.execute("COMMIT")
 
 
@@ -207,7 +208,7 @@ def moved(ledger: Path, id: str) -> None:
     """A ledger that is trusted here, and is gone from where it was: what is remembered of the old place is that of the new."""
     for old in {kept.ledger for kept in (_kept() if _place().exists() else [])} - {ledger}:
         try:
-            seen = None if os.path.exists(old) else witness.read(old)
+            seen = None if store_of(old).exists(old) else witness.read(old)
         except LedgerRefused:
             continue  # a damaged witness of another one
         if seen is not None and seen.ledger == id:
@@ -252,9 +253,9 @@ def _read(ledger: Path) -> Chain | None:
     """The records of a ledger, checked; None where there is none that can be read."""
     chain = Chain()
     try:
-        if ledger.is_file():
-            with sqlite.connect(ledger, write=False) as database:
-                chain.extend(sqlite.records(database, ledger, 0))
+        if store_of(ledger).begun(ledger):
+            with store_of(ledger).reading(ledger) as records:
+                chain.extend(records.read(0))
     except (LedgerRefused, OSError):
         return None  # damaged, or not ours to read
     return chain if chain.hashes else None
@@ -264,7 +265,7 @@ def _counts(ledger: Path) -> bool:
     """Whether a remembered ledger still matters: a deleted one does, unless it went with a temporary folder."""
     if not os.path.isdir(ledger.parent) and _is_temporary(ledger):
         return False
-    return os.path.exists(ledger) or os.path.exists(witness.place(ledger))
+    return store_of(ledger).exists(ledger) or os.path.exists(witness.place(ledger))
 
 
 def _near(other: _Kept, ledger: Path, table: Table | None) -> bool:
@@ -293,7 +294,7 @@ def _beside(kept: list[_Kept], ledger: Path, table: Table) -> Iterator[_Kept]:
 
 
 def _refusal(other: _Kept, ledger: Path, why: str) -> str:
-    name, there = other.ledger.name, os.path.exists(other.ledger)
+    name, there = other.ledger.name, store_of(other.ledger).exists(other.ledger)
     naming = f', and of {name}: discreet ledger people {name} "..."' if there and not other.people else ""
     lost = "" if there else f"; {name} is missing: put it back, or run: discreet ledger forget {name}"
     return (

@@ -32,7 +32,7 @@ from discreet.errors import ParameterError
 from discreet.exact import positive, probability, whole
 from discreet.mechanisms.base import Mechanism, Moved, Release, let_out
 from discreet.mechanisms.secret import Secret, opened
-from discreet.mechanisms.selection import Exponential, PermuteAndFlip
+from discreet.mechanisms.selection import Exponential, PermuteAndFlip, move_contests
 from discreet.mechanisms.values import Histograms, Table
 from discreet.privacy import Privacy
 from discreet.schema.sensitivity import Neighbours
@@ -141,4 +141,4 @@ class Quantile(Mechanism):
         """As far as the scores of its cells."""
         confidence = cast("Number", before.facts[0])
         one, other = (self.scores(cast("Table", held.value), confidence) for held in (before, after))
-        return self.selection.contests_moved(one, other)
+        return move_contests(self.selection, one, other)

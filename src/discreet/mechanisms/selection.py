@@ -55,7 +55,7 @@ from discreet.privacy import Privacy, pure
 from discreet.privacy.losses import BoundedRange, Box, Family, response
 from discreet.privacy.neighbours import Neighbours, read_neighbours
 
-__all__ = ["Exponential", "NoisyMax", "PermuteAndFlip", "Scores", "Selection", "distances", "read_contest"]
+__all__ = ["Exponential", "NoisyMax", "PermuteAndFlip", "Scores", "Selection", "distances", "move_contests", "read_contest"]
 
 C = TypeVar("C")
 Scores = Sequence[Number] | NDArray[np.generic]
@@ -139,25 +139,8 @@ class Selection(Mechanism):
 
     def moved(self, before: Release, after: Release) -> Moved:
         if "each" in before.facts:
-            return self.contests_moved(cast("Table", before.value), cast("Table", after.value))
-        return self.contests_moved([before.value], [after.value])
-
-    def contests_moved(self, before: Iterable[object], after: Iterable[object]) -> Moved:
-        """Contests side by side. Each costs by itself, and a mechanism pays for one: weight * (largest - least change of a
-        score), because a constant added to all scores changes nothing."""
-        cost, far = FREE, None
-        for a, b in zip(before, after, strict=True):
-            low, high = _extent(a, b)
-            if low == high == 0:
-                continue
-            if max(-low, high) > self.sensitivity:
-                sizes = f"{show_number(max(-low, high))}, declared {show_number(Fraction(self.sensitivity))}"
-                far = far or f"a score moved by {sizes}: {show_value(a)} and {show_value(b)}"
-            elif self.monotonic and low < 0 < high:
-                far = far or f"scores moved both ways, declared monotonic: {show_value(a)} and {show_value(b)}"
-            if spread := self.weight * (high - low):
-                cost += self._cost(spread)
-        return Moved(cost, far)
+            return move_contests(self, cast("Table", before.value), cast("Table", after.value))
+        return move_contests(self, [before.value], [after.value])
 
     def _cost(self, epsilon: Fraction) -> Privacy:
         """What a contest costs whose odds move by at most this epsilon."""
@@ -185,6 +168,24 @@ def distances(scores: Scores | Numbers) -> tuple[Reals, Callable[[int], Fraction
     with np.errstate(over="ignore"):
         near = (numbers.flat - numbers.flat.max()).astype(np.float64, copy=False)
     return near, lambda i: numbers.exact(i) - best
+
+
+def move_contests(law: Selection, before: Iterable[object], after: Iterable[object]) -> Moved:
+    """Contests side by side. Each costs by itself, and a mechanism pays for one: weight * (largest - least change of a
+    score), because a constant added to all scores changes nothing."""
+    cost, far = FREE, None
+    for a, b in zip(before, after, strict=True):
+        low, high = _extent(a, b)
+        if low == high == 0:
+            continue
+        if max(-low, high) > law.sensitivity:
+            sizes = f"{show_number(max(-low, high))}, declared {show_number(Fraction(law.sensitivity))}"
+            far = far or f"a score moved by {sizes}: {show_value(a)} and {show_value(b)}"
+        elif law.monotonic and low < 0 < high:
+            far = far or f"scores moved both ways, declared monotonic: {show_value(a)} and {show_value(b)}"
+        if spread := law.weight * (high - low):
+            cost += law._cost(spread)
+    return Moved(cost, far)
 
 
 def _extent(one: object, other: object) -> tuple[Fraction, Fraction]:

@@ -11,28 +11,25 @@ declarations and from its own text.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from math import ceil
 
 from discreet.errors import ParameterError
-from discreet.exact import positive
 from discreet.plan.aggregates.base import Context
+from discreet.plan.cost import Cost
 from discreet.plan.expressions import Call, Expression, Literal, columns_of
 from discreet.plan.expressions.evaluate import OPERATIONS, infer
 from discreet.plan.expressions.facts import Facts, facts_of_column
 from discreet.plan.keys import Keys, keys_of
 from discreet.plan.query import Query
-from discreet.plan.release import OpenKeys, Release, Share
+from discreet.plan.release import OpenKeys, Release
 from discreet.plan.statistics import MOST_WORK, Frame
 from discreet.privacy import Privacy
-from discreet.privacy.budget import Budget
 from discreet.schema.table import Schema
 
-__all__ = ["MOST_KEY", "MOST_TERMS", "MOST_TEXT", "Plan", "check", "facts_of", "price", "share_of", "terms"]
+__all__ = ["MOST_KEY", "MOST_TERMS", "MOST_TEXT", "Plan", "check", "facts_of", "price", "terms"]
 
 MOST_TERMS = 2**15  # of a question, each as often as an engine may have to write it
 MOST_TEXT = 2**16  # characters that a question makes of one row; engines hold some thousand rows at a time
@@ -48,21 +45,13 @@ class Plan:
     keys: Keys
     releases: tuple[Release, ...]
     behind: Mapping[str, tuple[Release, ...]]
-    share: Share
+    share: Cost
 
     @cached_property
     def privacy(self) -> Privacy | None:
         """What the whole question costs; None if its answer is public."""
         costs = [release.privacy for release in self.releases if release.privacy is not None]
         return sum(costs[1:], costs[0]).under(self.schema.unit.neighbours) if costs else None
-
-    @cached_property
-    def digest(self) -> str:
-        """What makes two questions the same: the part that touches data, and the facts it is asked under; not what is paid."""
-        schema = self.schema
-        leak = self.share.named if self.keys.size is None else 0
-        text = f"{self.query.released}\n{sorted(schema.columns.items())}\n{schema.unit}\n{sorted(schema.public)}\n{leak}"
-        return hashlib.sha256(text.encode()).hexdigest()
 
     @cached_property
     def facts(self) -> Mapping[str, Facts]:
@@ -83,25 +72,7 @@ def facts_of(schema: Schema) -> dict[str, Facts]:
     return facts
 
 
-def share_of(budget: Budget, *, epsilon: object = None, rho: object = None, delta: object = None, questions: int = 1) -> Share:
-    """What some questions may cost together, in the budget's own currency; the delta is each one's."""
-    if budget.kind == "concentrated":
-        if epsilon is not None or rho is None:
-            raise ParameterError("This budget is a rho (zero-concentrated privacy); ask with a rho, for example rho=0.01.")
-        return _with_delta(budget, positive("rho", rho, "a number such as 0.01"), delta, questions)
-    if rho is not None:
-        raise ParameterError("This budget is an epsilon, not a rho; ask with an epsilon, for example epsilon=0.5.")
-    if epsilon is None:
-        raise ParameterError("What may this question cost? Write an epsilon, for example epsilon=0.5.")
-    amount = positive("epsilon", epsilon, "a number such as 0.5")
-    if budget.kind == "pure":
-        if delta is not None:
-            raise ParameterError("This budget has no delta; leave delta= out, or open a Budget(epsilon=..., delta=...).")
-        return Share(amount, None)
-    return _with_delta(budget, budget.rho_of(amount), delta, questions)
-
-
-def price(query: Query, schema: Schema, share: Share) -> Plan:
+def price(query: Query, schema: Schema, share: Cost) -> Plan:
     """Split a cost over what a question needs, and calibrate every mechanism to its share."""
     facts = facts_of(schema)
     check(query, schema, facts)
@@ -209,14 +180,3 @@ def _names(after: Mapping[str, Facts], count: int) -> None:
             raise ParameterError(f"{name[:40]!r} cannot name a column of the result; write a word such as n.")
     if len({name.lower() for name in after}) < count:
         raise ParameterError("Two columns of the result have the same name; name them apart.")
-
-
-def _with_delta(budget: Budget, rho: Fraction, delta: object, questions: int) -> Share:
-    """A rho with a delta for open keys: unless told, the same share of what the budget has for keys as of its rho, and at most a
-    quarter, so that as many questions fit by their deltas as by their rhos. Asked again for less, a question stays the same.
-    """
-    if delta is not None:
-        told = positive("delta", delta, "a small chance such as 1e-7")
-        return Share(None, rho, told, told)
-    assert budget.most_rho is not None
-    return Share(None, rho, budget.leaks / max(4, ceil(questions * budget.most_rho / rho)), budget.leaks / 4)

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -30,6 +30,7 @@ from discreet.mechanisms import Exponential, Gaussian, Laplace, PermuteAndFlip, 
 from discreet.mechanisms.quantile import Quantile
 from discreet.mechanisms.secret import Secret
 from discreet.mechanisms.selection import Selection
+from discreet.plan.cost import Cost
 from discreet.plan.statistics import Frame, Histogram, KeyCounts, Persons, Statistic, Sums
 from discreet.privacy import Privacy
 from discreet.schema.units import Unit
@@ -43,31 +44,11 @@ __all__ = [
     "Ranked",
     "Release",
     "Released",
-    "Share",
     "Spread",
     "outside",
 ]
 
 Mechanism = Laplace | Gaussian | Selection | Quantile | Threshold
-
-
-@dataclass(frozen=True)
-class Share:
-    """What something may cost: a pure epsilon or else a rho, and a delta for open keys; ``named``: what a ledger knows that
-    delta by, which is one name for all that were not told."""
-
-    epsilon: Fraction | None
-    rho: Fraction | None
-    delta: Fraction = Fraction(0)
-    named: Fraction = Fraction(0)
-
-    def part(self, share: Fraction) -> Share:
-        """That much of it; the delta is for one purpose, and stays."""
-        return replace(self, epsilon=self.epsilon and self.epsilon * share, rho=self.rho and self.rho * share)
-
-    def contest(self, times: int) -> Fraction:
-        """The epsilon of a selection that is paid ``times`` times: rho is epsilon^2 / 8 for the exponential mechanism."""
-        return self.epsilon / times if self.epsilon is not None else root(8 * (self.rho or Fraction(0)) / times)
 
 
 @dataclass(frozen=True)
@@ -136,31 +117,14 @@ class Release:
     @property
     def how(self) -> str:
         """The mechanism, in words."""
-        mechanism = self.mechanism
-        if mechanism is None:
-            return "public"
-        if isinstance(mechanism, (Laplace, Gaussian)):
-            return f"{type(mechanism).__name__} noise"
-        if isinstance(mechanism, Threshold):
-            return "private key selection"
-        law = mechanism.selection if isinstance(mechanism, Quantile) else mechanism
-        return "exponential mechanism" if isinstance(law, Exponential) else "permute-and-flip"
+        return "public" if self.mechanism is None else self.mechanism.label
 
     @property
     def description(self) -> tuple[str, str]:
         """What is released, and how, in words."""
-        mechanism = self.mechanism
-        if isinstance(mechanism, Laplace):
-            return self.label, f"Laplace noise of scale {self.spread.scale:,.4g}"
-        if isinstance(mechanism, Gaussian):
-            return self.label, f"Gaussian noise of standard deviation {self.spread.scale:,.4g}"
-        if isinstance(mechanism, Threshold):
-            shown = f"shown when about {mechanism.cut:,} or more share them"
-            return self.label, f"{shown} (delta {float(self.times * mechanism.delta):.2g})"
-        if mechanism is None:
+        if self.mechanism is None:
             return self.label, "public: it is the same for all neighbours"
-        law = mechanism.selection if isinstance(mechanism, Quantile) else mechanism
-        return self.label, f"{self.how}, epsilon {float(law.epsilon):.4g} for every group"
+        return self.label, self.mechanism.describe(unit=float(self.statistic.worth) / 2**self.bits, times=self.times)
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,7 +148,7 @@ class Need(ABC):
     """A statistic that is to be released by some kind of mechanism, not yet calibrated."""
 
     @abstractmethod
-    def releases(self, frame: Frame, share: Share) -> tuple[Release, ...]:
+    def releases(self, frame: Frame, share: Cost) -> tuple[Release, ...]:
         """Release it within a share of the cost."""
 
     def public(self, frame: Frame) -> bool:  # noqa: ARG002 - most never are
@@ -201,7 +165,7 @@ class Additive(Need):
     def public(self, frame: Frame) -> bool:
         return not self.statistic.norms(frame).l1
 
-    def releases(self, frame: Frame, share: Share) -> tuple[Release, ...]:
+    def releases(self, frame: Frame, share: Cost) -> tuple[Release, ...]:
         size, label = self.statistic.norms(frame), str(self.statistic)
         if size.l1 == 0:
             return (Release(self.statistic, None, label=label),)
@@ -217,7 +181,7 @@ class Largest(Need):
     statistic: Sums | Histogram
     label: str
 
-    def releases(self, frame: Frame, share: Share) -> tuple[Release, ...]:
+    def releases(self, frame: Frame, share: Cost) -> tuple[Release, ...]:
         contest = self.statistic.contest(frame)
         law = PermuteAndFlip if share.epsilon is not None else Exponential
         epsilon = share.contest(contest.times)
@@ -232,12 +196,12 @@ class Ranked(Need):
     statistic: Histogram
     share: Fraction
 
-    def releases(self, frame: Frame, share: Share) -> tuple[Release, ...]:
+    def releases(self, frame: Frame, share: Cost) -> tuple[Release, ...]:
         label = f"quantile({self.statistic.axes[0].of}, {float(self.share):g})"
         sides = ((0, Fraction(1, 2), ""), (-1, Fraction(1, 4), ", lower end"), (1, Fraction(1, 4), ", upper end"))
         return tuple(self._release(frame, share.part(portion), side, label + end) for side, portion, end in sides)
 
-    def _release(self, frame: Frame, share: Share, side: int, label: str) -> Release:
+    def _release(self, frame: Frame, share: Cost, side: int, label: str) -> Release:
         contest = self.statistic.contest(frame, ranks=True)
         mechanism = Quantile(
             share=self.share,
@@ -258,7 +222,7 @@ class OpenKeys(Need):
     For a rho: keys cost epsilon tanh(epsilon / 2) <= epsilon^2 / 2 each.
     """
 
-    def releases(self, frame: Frame, share: Share) -> tuple[Release, ...]:
+    def releases(self, frame: Frame, share: Cost) -> tuple[Release, ...]:
         if frame.exchanged:
             raise ParameterError('Open keys are chosen for neighbours "add-remove"; list the keys, or choose those neighbours.')
         if not share.delta:
@@ -267,7 +231,7 @@ class OpenKeys(Need):
                 "declare a category, list the keys (WHERE key IN (...)), or open a Budget(epsilon=..., delta=...)."
             )
         times = frame.most
-        epsilon = share.epsilon / times if share.epsilon is not None else root(2 * (share.rho or Fraction(0)) / times)
+        epsilon = share.amount / times if share.currency == "epsilon" else root(2 * share.amount / times)
         return (Release(KeyCounts(), Threshold(epsilon=epsilon, delta=share.delta / times), times, label=str(KeyCounts())),)
 
 

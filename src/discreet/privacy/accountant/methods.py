@@ -28,13 +28,15 @@ from typing import cast
 
 from discreet.balls import ball, lower, precision, upper
 from discreet.exact import down, up
-from discreet.privacy.accountant.contour import Contour, Parts, Saddle, open_contour
+from discreet.privacy.accountant.contour import Contour, Saddle, open_contour
 from discreet.privacy.accountant.cut_gaussian import CutGaussian
 from discreet.privacy.accountant.cutting import CutSample, settle
 from discreet.privacy.accountant.enumeration import list_outcomes
 from discreet.privacy.accountant.lattice import Convolution, common_step, convolve
+from discreet.privacy.accountant.sampled_density import SampledDensity
 from discreet.privacy.accountant.smoothing import open_smoothed
 from discreet.privacy.losses import Atoms, BoundedRange, SampledGaussian, SampledLattice
+from discreet.privacy.losses.base import Parts
 from discreet.privacy.losses.rounding import Smooth, rounded_atoms
 
 __all__ = [
@@ -110,9 +112,8 @@ def closed_delta(parts: Parts, epsilon: Fraction, *, top: bool) -> float | None:
 
 def _composed_road(parts: Parts, saddle: Saddle, aim: Aim, *, top: bool) -> Bound:
     sure = up(disclosure(parts)) if top else down(disclosure(parts, top=False))
-    if outcomes := list_outcomes(parts):
-        lost = sum(count * loss.lost for loss, count in parts) * (1 + 2.0**-40) if top else 0.0
-        return lambda e: _with_disclosure(outcomes.delta(e)[1 if top else 0], sure + lost, top=top)
+    if outcomes := list_outcomes(parts, saddle.log_delta if aim.log_delta is None else aim.log_delta):
+        return lambda e: _with_disclosure(outcomes.delta(e)[1 if top else 0], sure, top=top)
     if all(loss.exact for loss, _ in parts):
         laws = [(atoms, count) for loss, count in parts if (atoms := loss.lattice(None, up=top))]
         if law := convolve(laws, saddle.tilt):
@@ -174,11 +175,9 @@ def _smoothed_road(parts: Parts, aim: Aim, sure: float, *, top: bool) -> Bound |
     if kept is None:
         return None
     listed = [loss for loss, _ in kept.parts if isinstance(loss, CutSample)]
-    effort = _WORK >> (3 if not all(loss.exact for loss in listed) else 2 if listed else 0)
-    if any(isinstance(loss, CutGaussian) for loss, _ in kept.parts) and not listed and sum(count for _, count in parts) < _FEW:
-        contour = open_smoothed(kept.parts, kept.saddle, 2 * effort, 1 << 18)  # few steps fade late
-    else:
-        contour = open_smoothed(kept.parts, kept.saddle, effort)
+    effort = _WORK >> (3 if not all(loss.exact for loss in listed) else 1 if listed else 0)
+    few = any(isinstance(loss, (CutGaussian, SampledDensity)) for loss, _ in kept.parts) and not listed
+    contour = open_smoothed(kept.parts, kept.saddle, effort, 1 << 18 if few else 1 << 17)  # few steps fade late
     if contour is None:
         return None
     extra = sure + kept.lost if top else sure

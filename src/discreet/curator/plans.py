@@ -1,0 +1,141 @@
+"""SQL questions as one request to the gate: plans that are paid for together, counted, let out, and made into answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+
+from discreet.arrays import Reals
+from discreet.curator.answer import Answer, Column, refine
+from discreet.curator.digest import digest_of
+from discreet.curator.former import former_digest
+from discreet.curator.gate import Outcome, Price, Reservation
+from discreet.engine.base import Engine, Found, Groups, groups_of
+from discreet.mechanisms import Threshold
+from discreet.plan.aggregates.base import Estimate
+from discreet.plan.cost import Cost
+from discreet.plan.expressions import Value
+from discreet.plan.plan import Plan
+from discreet.plan.release import Release, Released
+
+__all__ = ["Plans"]
+
+
+@dataclass(frozen=True)
+class Plans:
+    """Plans that are paid for together, and what they cost."""
+
+    plans: tuple[Plan, ...]
+    cost: Cost
+
+    @property
+    def question(self) -> str:
+        return "; ".join(str(plan.query.released) for plan in self.plans)
+
+    @cached_property
+    def digest(self) -> str:
+        return digest_of(self.plans)
+
+    @property
+    def former(self) -> Sequence[str]:
+        return (former_digest(self.plans),)
+
+    @cached_property
+    def price(self) -> Price | None:
+        costs = [plan.privacy for plan in self.plans if plan.privacy is not None]
+        return Price(sum(costs[1:], costs[0]), self.cost) if costs else None
+
+    def rehearse(self, engine: Engine) -> None:
+        for plan in self.plans:
+            engine.rehearse(plan)
+
+    def run(self, engine: Engine | None, reserved: Reservation) -> list[Answer]:
+        """All noisy numbers; HAVING, ORDER BY and LIMIT come afterwards."""
+        return [replace(_released(plan, engine, reserved), cost=str(self.cost)) for plan in self.plans]
+
+    def write(self, result: list[Answer], remarks: tuple[str, ...]) -> list[str]:
+        return [replace(answer, remarks=(*answer.remarks, *remarks)).to_json() for answer in result]
+
+    def read(self, texts: list[str]) -> list[Answer]:
+        return [Answer.from_json(text) for text in texts]
+
+    def finish(self, outcome: Outcome[list[Answer]]) -> list[Answer]:
+        """What is free: HAVING, ORDER BY, LIMIT on the noisy result, and what is left of the budget."""
+        return [
+            replace(
+                refine(answer, plan.query),
+                cost="nothing" if self.price is None else answer.cost,
+                left=outcome.left,
+                question=str(plan.query),
+                remarks=(*answer.remarks, *outcome.remarks),
+                repeated=outcome.repeated,
+            )
+            for answer, plan in zip(outcome.result, self.plans, strict=True)
+        ]
+
+
+def _released(plan: Plan, engine: Engine | None, reserved: Reservation) -> Answer:
+    """Count, and add noise."""
+    chosen: list[tuple[Value, ...]] | None = None
+    if plan.keys.size is None:
+        assert engine is not None
+        choice = plan.releases[0].mechanism
+        assert isinstance(choice, Threshold)
+        reserved.spend(plan.releases[0].privacy)
+        chosen = _ordered(engine.spell(plan, choice.select(engine.keys(plan, reserved.salt))))
+    groups = groups_of(plan, chosen)
+    counts: Found = {}
+    if engine is not None and groups.size:
+        counts = engine.count(plan, groups, reserved.salt)
+    return answer_of(plan, groups, let_out(plan, groups, counts, reserved))
+
+
+def _ordered(keys: list[tuple[Value, ...]]) -> list[tuple[Value, ...]]:
+    """In an order that says nothing about the data."""
+    return sorted(keys, key=lambda key: tuple((str(type(value)), value) for value in key))
+
+
+def let_out(plan: Plan, groups: Groups, counts: Found, reserved: Reservation) -> dict[Release, Released]:
+    """Every statistic through its mechanism; public ones from public facts."""
+    behind = dict.fromkeys(release for those in plan.behind.values() for release in those)
+    unit = plan.schema.unit
+    return {one: Released(one, reserved.release(one, counts.get((one.statistic, one.bits)), groups.size, unit)) for one in behind}
+
+
+def answer_of(plan: Plan, groups: Groups, released: Mapping[Release, Released]) -> Answer:
+    """Estimates for every output, in the order of the groups."""
+    outputs = {}
+    for output in plan.query.outputs:
+        behind = plan.behind[output.name]
+        found = output.aggregate.estimate([released[release] for release in behind])
+        outputs[output.name] = Column(
+            _values(found, behind), _floats(found.errors), _floats(found.lower), _floats(found.upper), behind[-1].how
+        )
+    split = tuple(release.description for release in plan.releases)
+    kinds = {name: facts.kind for name, facts in plan.query.result(plan.facts).items()}
+    return Answer(str(plan.query.released), _keys(plan, groups), outputs, split, "", "", kinds=kinds)
+
+
+def _values(found: Estimate, behind: tuple[Release, ...]) -> tuple[Value, ...]:
+    """Plain values; whole numbers where an output is one sum of them."""
+    if isinstance(found.values, list):
+        return tuple(found.values)
+    whole = len(behind) == 1 and not behind[0].bits and behind[0].worth.denominator == 1
+    return tuple(int(x) if whole else float(x) for x in found.values)
+
+
+def _floats(numbers: Reals | None) -> tuple[float, ...] | None:
+    return None if numbers is None else tuple(float(x) for x in numbers)
+
+
+def _keys(plan: Plan, groups: Groups) -> dict[str, tuple[Value, ...]]:
+    if not plan.keys.keys:
+        return {}
+    rows = plan.keys.rows() if groups.product else list(zip(*groups.listed, strict=True))
+    columns = zip(*rows, strict=True) if rows else [() for _ in plan.keys.keys]
+    return {
+        name: tuple(float(v) if isinstance(v, Fraction) else v for v in column)
+        for name, column in zip(plan.keys.names, columns, strict=True)
+    }

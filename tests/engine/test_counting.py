@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from contract.patience import calls
-from engine.driving import PURE, RHO, Rows, agree, count, keys, marginal, planned, rehearse, table
+from engine.driving import PURE, RHO, Rows, agree, count, count_in_turn, keys, marginal, planned, rehearse, table
 from engine.hostile import CELLS, COLUMNS, TYPES, UNITS, hostile
 from engine.reference_counting import lines, open_keys
 from hypothesis import given, settings
@@ -76,7 +76,7 @@ def test_marginals_over_several_expressions(unit: Unit, share: Any) -> None:
 )
 def test_any_small_table(held: Rows, question: str, r: int, g: int, share: Any) -> None:
     plan = planned(question, COLUMNS, person("id", rows=r, groups=g), share)
-    agree(plan, count(plan, table(plan, held, TYPES)), held)
+    agree(plan, count_in_turn(plan, table(plan, held, TYPES)), held)
 
 
 @pytest.mark.parametrize("unit", [UNITS["rows"], UNITS["person"]], ids=["rows", "person"])
@@ -117,7 +117,7 @@ def test_order_chunks_and_threads_change_no_bit(monkeypatch: pytest.MonkeyPatch)
         chunks = pa.concat_tables([table(plan, shuffled[i : i + 333], TYPES) for i in range(0, len(held), 333)])
         for threads in (1, 2):
             monkeypatch.setattr("os.cpu_count", lambda threads=threads: threads)
-            assert count(plan, chunks) == first
+            assert count_in_turn(plan, chunks) == first
 
 
 @pytest.mark.parametrize("share", [PURE, RHO], ids=["pure", "rho"])

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from contract.refusals import refused
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib import pyplot
+from support.refusals import refused
 
 import discreet as dp
 from discreet.errors import DiscreetError, ParameterError

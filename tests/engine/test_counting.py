@@ -11,13 +11,13 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from contract.patience import calls
 from engine.driving import PURE, RHO, Rows, agree, count, count_in_turn, keys, marginal, planned, rehearse, table
 from engine.hostile import CELLS, COLUMNS, TYPES, UNITS, hostile
 from engine.reference_counting import lines, open_keys
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
+from support.patience import calls
 
 from discreet.plan.aggregates import Best, Count
 from discreet.plan.expressions import Call

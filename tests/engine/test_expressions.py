@@ -11,7 +11,7 @@ from fractions import Fraction
 import duckdb
 import pytest
 from engine.second import SECOND
-from plan.random_expressions import CONSTANTS, DECLARED, FACTS, KINDS, VALUES, draw, rows
+from support.random_expressions import CONSTANTS, DECLARED, FACTS, KINDS, VALUES, draw, rows
 
 from discreet.engine.duckdb.dialect import DIALECT
 from discreet.engine.sql.expressions import write

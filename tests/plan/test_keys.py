@@ -6,8 +6,8 @@ import random
 from fractions import Fraction
 
 import pytest
-from plan.random_expressions import FACTS, draw, rows
 from support.questions import begin
+from support.random_expressions import FACTS, draw, rows
 
 from discreet.errors import ParameterError
 from discreet.plan.aggregates import Count, count

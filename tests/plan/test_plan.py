@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterator
 
 import pytest
-from plan.random_expressions import CONSTANTS, FACTS, KINDS, draw
+from support.random_expressions import CONSTANTS, FACTS, KINDS, draw
 
 from discreet.engine.duckdb.dialect import DIALECT
 from discreet.engine.sql.expressions import write

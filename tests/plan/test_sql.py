@@ -8,8 +8,8 @@ import sys
 from fractions import Fraction
 
 import pytest
-from contract.patience import calls
-from plan.accepted import ACCEPTED, COLUMNS, SCHEMA
+from support.accepted import ACCEPTED, COLUMNS, SCHEMA
+from support.patience import calls
 from support.questions import begin
 
 from discreet.errors import ParameterError

@@ -31,8 +31,8 @@ from discreet.ledger.ledger import Ledger
 from discreet.plan.cost import Cost
 from discreet.privacy import Privacy
 from discreet.privacy.account import Account
+from discreet.privacy.filters import as_approximate, as_concentrated
 from discreet.privacy.losses import Loss
-from discreet.privacy.prices import as_approximate, as_concentrated
 
 __all__ = ["Held", "Outcome", "Price", "Request", "Reservation", "ask", "asked_before"]
 

@@ -25,11 +25,11 @@ from typing import NoReturn
 from discreet.curator.answer import Answer
 from discreet.curator.answer import Column as Output
 from discreet.curator.former import declared_text
+from discreet.display import clean, label, text_table
 from discreet.engine.base import Engine, groups_of
 from discreet.errors import DiscreetError
 from discreet.mechanisms.secret import opened
 from discreet.plan.cost import Cost
-from discreet.plan.display import clean, label, text_table
 from discreet.plan.expressions import Value
 from discreet.plan.plan import price
 from discreet.plan.sql import parse_query

@@ -24,12 +24,12 @@ from discreet.plan.expressions.evaluate import OPERATIONS, infer
 from discreet.plan.expressions.facts import Facts, facts_of_column
 from discreet.plan.keys import Keys, keys_of
 from discreet.plan.query import Query
-from discreet.plan.release import OpenKeys, Release
+from discreet.plan.release import Need, OpenKeys, Release
 from discreet.plan.statistics import MOST_WORK, Frame
 from discreet.privacy import Privacy
 from discreet.schema.table import Schema
 
-__all__ = ["MOST_KEY", "MOST_TERMS", "MOST_TEXT", "Plan", "check", "facts_of", "price", "terms"]
+__all__ = ["MOST_KEY", "MOST_TERMS", "MOST_TEXT", "Plan", "check", "facts_of", "price", "price_needs", "terms"]
 
 MOST_TERMS = 2**15  # of a question, each as often as an engine may have to write it
 MOST_TEXT = 2**16  # characters that a question makes of one row; engines hold some thousand rows at a time
@@ -77,10 +77,17 @@ def price(query: Query, schema: Schema, share: Cost) -> Plan:
     facts = facts_of(schema)
     check(query, schema, facts)
     keys = keys_of(query, facts)
+    context = Context(facts, keys.size or 2**10, tuple(output.aggregate for output in query.outputs))
+    return price_needs(query, schema, keys, {output.name: output.aggregate.needs(context) for output in query.outputs}, share)
+
+
+def price_needs(query: Query, schema: Schema, keys: Keys, needs: Mapping[str, tuple[Need, ...]], share: Cost) -> Plan:
+    """The same for needs of any kind, by the names of what they are for, over the rows and groups of a question that was checked.
+
+    A marginal over two columns is one need: noise on a histogram of two axes.
+    """
     whole_table = query.where is None and not query.keys and all(join.keep for join in query.joins)
     frame = Frame(schema.unit, keys.size, whole_table)
-    context = Context(facts, keys.size or 2**10, tuple(output.aggregate for output in query.outputs))
-    needs = {output.name: output.aggregate.needs(context) for output in query.outputs}
     needed = list(dict.fromkeys(need for each in needs.values() for need in each))
     if (keys.size or 1) * len(needed) > MOST_WORK:
         raise ParameterError(

@@ -15,11 +15,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from discreet.display import html_table, text_table
 from discreet.errors import ParameterError
 from discreet.exact import positive
 from discreet.plan.aggregates.base import Typical
 from discreet.plan.cost import Accuracy, Cost, Currency, Terms
-from discreet.plan.display import html_table, text_table
 from discreet.plan.expressions import Column
 from discreet.plan.plan import Plan, price
 from discreet.plan.query import Output, Query

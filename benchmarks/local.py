@@ -24,7 +24,7 @@ from scipy.stats import binom
 from timing import seconds
 
 import discreet as dp
-from discreet.local.protocols.choice import MAKERS, choose, named
+from discreet.local.protocols.choice import PROTOCOLS, choose_protocol, make_protocol
 
 N = 1_000_000
 EPSILON = 1.0
@@ -142,7 +142,7 @@ def least_coverage() -> tuple[int, float]:
     for name in ("k-ary", "subset", "projective", "affine", "unary", "hashing"):
         for size in (2, 20, 100, 1000):
             for epsilon in (Fraction(1, 10), Fraction(1), Fraction(4), Fraction(6), Fraction(8), Fraction(12)):
-                rates = named(name, epsilon, size).rates
+                rates = make_protocol(name, epsilon, size).rates
                 for people in (2, 10, 50, 100, 1000, 3000):
                     counts = np.arange(people + 1)
                     low, high = dp.local.Estimate.of(range(people + 1), counts, people, rates).interval(0.95)
@@ -160,9 +160,11 @@ def worst_choice() -> tuple[float, int, float]:
     for size in (2, 10, 100, 1000, 10_000, 100_000, 1_000_000, 5_000_000, 2**24):
         for half in range(1, 31):
             epsilon = Fraction(half, 2)
-            offered = [offer for name in MAKERS if name != "randomized response" for offer in MAKERS[name](epsilon, size)]
+            offered = [
+                offer for name in PROTOCOLS if name != "randomized response" for offer in PROTOCOLS[name].offers(epsilon, size)
+            ]
             least = min(offer.variance for offer in offered)
-            worst = max(worst, (choose(epsilon, size, 1024).variance / least, size, half / 2))
+            worst = max(worst, (choose_protocol(epsilon, size, 1024).variance / least, size, half / 2))
     return worst
 
 

@@ -23,7 +23,7 @@ import pytest
 import discreet as dp
 from discreet.curator.answer import Answer
 from discreet.local import Attributes, Bit, Client, Distribution, HeavyHitters, Mean, Repeated
-from discreet.local.protocols.choice import PROTOCOLS, named
+from discreet.local.protocols.choice import PROTOCOLS, make_protocol
 from discreet.mechanisms.quantile import Quantile
 
 ERROR = 1e-6
@@ -99,7 +99,7 @@ MECHANISMS: dict[str, Target] = {
 
 def supported(name: str) -> Callable[[int], object]:
     """Which of the two values in question a report supports: all that its likelihood depends on, whatever the hash."""
-    protocol = named(name, Fraction(2), 2 if name == "randomized response" else 12)
+    protocol = make_protocol(name, Fraction(2), 2 if name == "randomized response" else 12)
     return lambda code: protocol.support(protocol.tally(protocol.randomize(np.array([code]))))[:2].tolist()
 
 

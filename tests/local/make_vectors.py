@@ -19,7 +19,7 @@ import discreet as dp
 from discreet.balls import arb, ball
 from discreet.errors import BudgetExceeded, ValueRefused
 from discreet.local.protocols.affine import Affine
-from discreet.local.protocols.base import FrequencyProtocol, likely
+from discreet.local.protocols.base import FrequencyProtocol, chance_inside
 from discreet.local.protocols.hashing import Hashing
 from discreet.local.protocols.memoised import Memoised
 from discreet.local.protocols.numbers.duchi import Duchi
@@ -276,18 +276,18 @@ def _coins(task: Task, seed: int) -> Iterator[tuple[list[int], Chance]]:
     if isinstance(protocol, Prefixes):
         yield [0, 0], _coin(protocol.inner)
     elif isinstance(protocol, Duchi):
-        yield [0], Chance(likely(1, 1, protocol.epsilon))
+        yield [0], Chance(chance_inside(1, 1, protocol.epsilon))
     elif isinstance(protocol, Hybrid):
         yield [], Chance(protocol._piecewise)
         yield [0, 0], Chance(protocol._window.near)  # a piecewise report
-        yield [_ONES, 0, 0, 0, 0, 0], Chance(likely(1, 1, protocol.epsilon))  # Duchi's bit
+        yield [_ONES, 0, 0, 0, 0, 0], Chance(chance_inside(1, 1, protocol.epsilon))  # Duchi's bit
     elif isinstance(protocol, SquareWave):
         yield [], Chance(protocol._window.near)
     elif isinstance(protocol, Memoised):
-        yield [], Chance(protocol.kept)
-        yield [0, 0], Chance(protocol.fresh)
+        yield [], Chance(protocol.keep_chance)
+        yield [0, 0], Chance(protocol.fresh_chance)
     elif isinstance(protocol, Affine):
-        yield [0], Chance(likely(protocol.weight, protocol.prime - protocol.weight, protocol.epsilon))
+        yield [0], Chance(chance_inside(protocol.weight, protocol.prime - protocol.weight, protocol.epsilon))
     elif isinstance(protocol, FrequencyProtocol):
         yield [seed] if isinstance(protocol, Hashing) else [], _coin(protocol)
 
@@ -301,7 +301,7 @@ def _coin(protocol: FrequencyProtocol) -> Chance:
         inside, all_of_them = protocol.geometry.on_a_hyperplane, protocol.geometry.points
     elif isinstance(protocol, Hashing):
         all_of_them = protocol.buckets
-    return Chance(likely(inside, all_of_them - inside, protocol.epsilon))
+    return Chance(chance_inside(inside, all_of_them - inside, protocol.epsilon))
 
 
 def _noise_ties(protocol: Laplace, seed: int) -> Iterator[list[int]]:

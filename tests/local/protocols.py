@@ -10,11 +10,10 @@ import numpy as np
 
 from discreet.local.protocols.affine import Affine
 from discreet.local.protocols.base import FrequencyProtocol, Rows
-from discreet.local.protocols.choice import named
+from discreet.local.protocols.choice import make_protocol
 from discreet.local.protocols.hashing import Hashing
-from discreet.local.protocols.k_ary import KAry
+from discreet.local.protocols.k_ary import KAry, RandomizedResponse
 from discreet.local.protocols.projective import Projective
-from discreet.local.protocols.randomized_response import RandomizedResponse
 from discreet.local.protocols.subset import Subset
 from discreet.local.protocols.unary import Unary
 
@@ -70,4 +69,4 @@ def every_report(protocol: FrequencyProtocol) -> Iterator[Rows]:
 
 def large(name: str, epsilon: Fraction) -> FrequencyProtocol:
     """The member for 64 values that a task would name (two for randomized response)."""
-    return named(name, epsilon, 2 if name == "randomized response" else 64)
+    return make_protocol(name, epsilon, 2 if name == "randomized response" else 64)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from discreet.errors import ParameterError
 from discreet.local.domains.categorical import MOST_VALUES
 from discreet.local.protocols.affine import MOST_POINTS, MOST_WEIGHT, Affine
-from discreet.local.protocols.choice import MAKERS, choose
+from discreet.local.protocols.choice import PROTOCOLS, choose_protocol
 
 SHAPES = [(2, 1, 1), (11, 1, 4), (2, 4, 1), (3, 2, 1), (3, 3, 2), (5, 2, 1), (5, 3, 2), (13, 2, 5)]
 
@@ -56,7 +56,7 @@ def test_all_values_meet_alike(prime: int, dimension: int, weight: int) -> None:
 
 def test_a_large_decoding_is_exact() -> None:
     """2,389^2 = 5.7 million cells, for a million values at epsilon 8; some values by hand."""
-    protocol = choose(Fraction(8), 10**6, 1024)
+    protocol = choose_protocol(Fraction(8), 10**6, 1024)
     assert isinstance(protocol, Affine)
     codes = np.repeat([0, 5, 2_389, 999_999], [2_000, 1_000, 500, 100])
     rows = protocol.randomize(codes)
@@ -70,6 +70,7 @@ def test_a_large_decoding_is_exact() -> None:
         assert abs(estimates[code] - count / 3_600) < 7 * deviation
 
 
+LARGE = [name for name in PROTOCOLS if name != "randomized response"]
 SIZES = [2, 3, 5, 10, 31, 100, 1_000, 9_999, 10**5, 10**6, 7_654_321, MOST_VALUES - 1, MOST_VALUES]
 EPSILONS = [Fraction(1, 100), Fraction(1, 2), *(Fraction(n, 2) for n in range(2, 28)), Fraction(50), Fraction(1000)]
 
@@ -78,8 +79,8 @@ EPSILONS = [Fraction(1, 100), Fraction(1, 2), *(Fraction(n, 2) for n in range(2,
 def test_the_choice_is_near_the_least_error_of_every_protocol_at_any_size(size: int) -> None:
     """Within 3 % of the least over all protocols, however long their reports; and what is chosen can be collected."""
     for epsilon in EPSILONS:
-        chosen = choose(epsilon, size, 1024)
-        least = min(offer.variance for name in MAKERS if name != "randomized response" for offer in MAKERS[name](epsilon, size))
+        chosen = choose_protocol(epsilon, size, 1024)
+        least = min(offer.variance for name in LARGE for offer in PROTOCOLS[name].offers(epsilon, size))
         assert chosen.variance <= 1.03 * least, (size, epsilon, chosen)
         assert chosen.name not in ("hashing", "unary")
         assert chosen.cells <= 2 * MOST_POINTS

@@ -93,7 +93,7 @@ def test_the_auditor_cannot_tell_lives_apart_at_their_price(tmp_path: Path, monk
         me = Client(tmp_path / f"{next(numbers)}.json", epsilon=2)
         return [me.randomize(mood, value).r for value in values]
 
-    monkeypatch.setattr("discreet.local.life.os.fsync", lambda _: None)  # hundreds of files that nobody has to find again
+    monkeypatch.setattr("discreet.local.client.os.fsync", lambda _: None)  # hundreds of files that nobody has to find again
     fresh = mood.lifetime(reports=2).any_history
     for one, other, epsilon in ((["good", "good"], ["good", "bad"], fresh), (["good", "bad"], ["bad", "good"], 2)):
         assert not dp.audit(life, one, other, epsilon=epsilon, draws=200, error=1e-6).violated
@@ -124,7 +124,7 @@ def test_memory_is_permanent_and_noise_is_fresh(tmp_path: Path) -> None:
     first = [usual(value) for value in range(4)]
     assert [usual(value) for value in range(4)] == first
     secret = bytes.fromhex(json.loads(client.path.read_text())["secret"])
-    assert first == [sure.protocol.permanent_code(secret, sure.hash, value) for value in range(4)]
+    assert first == [sure.protocol.respond_permanently(secret, sure.hash, value) for value in range(4)]
     loud = Repeated(range(4), 0.1, permanent=2, values=1)
     assert len({client.randomize(loud, 1).r for _ in range(60)}) > 1  # all 60 alike: below 1e-25
     few = Repeated(range(4), 1.9, permanent=2, values=2)
@@ -133,7 +133,7 @@ def test_memory_is_permanent_and_noise_is_fresh(tmp_path: Path) -> None:
     assert len(marks) == 2
     first = min((3, 1), key=lambda code: mark(secret, few, code))
     assert [usual(value, few) for value in (3, 1)] == usual_two
-    assert {usual(value, few) for value in (0, 2)} == {few.protocol.permanent_code(secret, few.hash, first)}
+    assert {usual(value, few) for value in (0, 2)} == {few.protocol.respond_permanently(secret, few.hash, first)}
     assert json.loads(client.path.read_text())["seen"][few.hash] == marks == sorted(mark(secret, few, code) for code in (3, 1))
 
 
@@ -205,7 +205,7 @@ def test_nothing_leaves_when_the_ledger_cannot_be_written(tmp_path: Path, monkey
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("discreet.local.life.os.replace", full)
+    monkeypatch.setattr("discreet.local.client.os.replace", full)
     with pytest.raises(LedgerRefused, match="No space left"):
         client.randomize(BIT, True)
     monkeypatch.undo()

@@ -17,10 +17,10 @@ from local.tasks import FIRST, LABELS, TASKS, counted, some
 import discreet as dp
 from discreet.arrays import Integers
 from discreet.errors import ParameterError, ValueRefused
-from discreet.local import Batch, Collector, Estimate, Frequencies, Report, read_collector, state
+from discreet.local import Batch, Collector, Estimate, Frequencies, Report, read_collector
 from discreet.local import collector as collecting
+from discreet.local.collector import read_stored
 from discreet.local.protocols.base import Rows
-from discreet.local.state_text import from_text
 from discreet.local.task import Task
 
 
@@ -118,7 +118,7 @@ def test_no_file_counts_twice(tmp_path: Path) -> None:
 
 
 def test_what_is_remembered_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(state, "MOST_REMEMBERED", 3)
+    monkeypatch.setattr(collecting, "MOST_REMEMBERED", 3)
     collector = FIRST.collector()
     for number in range(5):
         file = tmp_path / f"{number}.jsonl"
@@ -133,8 +133,7 @@ def test_what_is_remembered_is_bounded(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_a_collector_has_room_for_so_many(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for module in (state, collecting):
-        monkeypatch.setattr(module, "MOST_REPORTS", 40)
+    monkeypatch.setattr(collecting, "MOST_REPORTS", 40)
     collector = counted_by_itself(FIRST, some(FIRST, 30).rows)
     (tmp_path / "a.jsonl").write_text("".join(report.to_json() + "\n" for report in some(FIRST, 20)))
     collector.add(some(FIRST, 20))
@@ -150,7 +149,7 @@ def test_states_of_other_tasks_do_not_merge() -> None:
         with pytest.raises(ParameterError, match="same task"):
             FIRST.collector().merge(other)  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="another task"):
-        FIRST.collector().restore(from_text(TASKS[2].collector().to_json()))
+        FIRST.collector().restore(read_stored(TASKS[2].collector().to_json()))
 
 
 def test_nothing_to_estimate_from() -> None:

@@ -11,8 +11,8 @@ import pytest
 
 from discreet.errors import ParameterError, ValueRefused
 from discreet.local import Collector, Distribution, read_collector, read_task
-from discreet.local.protocols.numbers.square_wave import SquareWave, best_arm
-from discreet.local.tasks.distribution_estimate import DistributionEstimate
+from discreet.local.protocols.numbers.square_wave import SquareWave, choose_arm
+from discreet.local.tasks.distribution import DistributionEstimate
 
 
 def collected(task: Distribution, values: np.ndarray) -> Collector[DistributionEstimate]:
@@ -170,4 +170,4 @@ def test_an_estimate_shows_itself() -> None:
     assert "50%" in estimate._repr_html_()
     assert list(estimate.to_pandas().columns) == ["from", "to", "share", "standard_error", "lower", "upper"]
     assert "bootstrap" in estimate.plot().get_ylabel()
-    assert best_arm(Fraction(2), 8) == 1
+    assert choose_arm(Fraction(2), 8) == 1

@@ -11,7 +11,7 @@ import pytest
 
 import discreet as dp
 from discreet.errors import ParameterError, ValueRefused
-from discreet.local.domains.categorical import Domain, domain_of, key_of
+from discreet.local.domains.categorical import Domain, hash_text, read_domain
 
 FOREIGN = ["no such", None, math.nan, 10**400, [1], {"a": 1}, object(), b"dark", 1.5, "\ud800"]
 
@@ -21,16 +21,16 @@ FOREIGN = ["no such", None, math.nan, 10**400, [1], {"a": 1}, object(), b"dark",
 def test_foreign_values_meet_their_fate(domain: object, foreign: object) -> None:
     first = next(iter(domain))  # type: ignore[call-overload]
     with pytest.raises(ValueRefused, match="outside the task's domain"):
-        domain_of(domain, None).codes([first, foreign])
-    assert domain_of(domain, first).codes([foreign, first]).tolist() == [0, 0]
-    random = domain_of(domain, "random").codes([foreign] * 400)
+        read_domain(domain, None).codes([first, foreign])
+    assert read_domain(domain, first).codes([foreign, first]).tolist() == [0, 0]
+    random = read_domain(domain, "random").codes([foreign] * 400)
     assert set(random.tolist()) <= set(range(len(domain)))  # type: ignore[arg-type]
     assert len(set(random.tolist())) > 1  # a false alarm has a chance below 2^-398
 
 
 def test_a_refusal_never_quotes_the_value() -> None:
     with pytest.raises(ValueRefused) as refusal:
-        domain_of(["dark", "blond"], None).codes(["my secret"])
+        read_domain(["dark", "blond"], None).codes(["my secret"])
     assert "secret" not in str(refusal.value)
 
 
@@ -47,15 +47,15 @@ def test_a_refusal_never_quotes_the_value() -> None:
     ids=str,
 )
 def test_numbers_of_any_type_are_found(values: object) -> None:
-    assert domain_of(range(5, 10), None).codes(values).tolist() == [2, 0, 4]  # type: ignore[arg-type]
-    assert domain_of([5, 6, 7, 8, 9], None).codes(values).tolist() == [2, 0, 4]  # type: ignore[arg-type]
+    assert read_domain(range(5, 10), None).codes(values).tolist() == [2, 0, 4]  # type: ignore[arg-type]
+    assert read_domain([5, 6, 7, 8, 9], None).codes(values).tolist() == [2, 0, 4]  # type: ignore[arg-type]
 
 
 def test_numbers_beyond_a_range_do_not_wrap() -> None:
-    domain = domain_of(range(5, 10), 9)
+    domain = read_domain(range(5, 10), 9)
     assert domain.codes(np.array([2**64 - 1, 5], dtype=np.uint64)).tolist() == [4, 0]
     assert domain.codes(np.array([-(2**63), 5])).tolist() == [4, 0]
-    assert domain_of(range(0, 20, 5), None).codes(np.array([15, 0])).tolist() == [3, 0]
+    assert read_domain(range(0, 20, 5), None).codes(np.array([15, 0])).tolist() == [3, 0]
 
 
 def test_columns_of_frames_are_batches() -> None:
@@ -68,19 +68,19 @@ def test_columns_of_frames_are_batches() -> None:
 
 
 def test_public_facts_are_domains() -> None:
-    assert domain_of(dp.category("a", "b", missing="b"), None) == Domain(("a", "b"), "b")
-    assert domain_of(dp.category("a", "b", missing="b"), "refuse") == Domain(("a", "b"), "refuse")
-    assert domain_of(dp.boolean(), None) == Domain((True, False), "refuse")
-    assert domain_of(dp.text(missing="none"), None) == Domain(None, "none")
-    assert domain_of(np.array([1, 2]), None) == Domain((1, 2), "refuse")
+    assert read_domain(dp.category("a", "b", missing="b"), None) == Domain(("a", "b"), "b")
+    assert read_domain(dp.category("a", "b", missing="b"), "refuse") == Domain(("a", "b"), "refuse")
+    assert read_domain(dp.boolean(), None) == Domain((True, False), "refuse")
+    assert read_domain(dp.text(missing="none"), None) == Domain(None, "none")
+    assert read_domain(np.array([1, 2]), None) == Domain((1, 2), "refuse")
 
 
 def test_any_text_is_a_key() -> None:
-    domain = domain_of(dp.text(), "random")
-    assert domain.codes(["dark"]).tolist() == [key_of("dark")]
-    assert key_of("dark") != key_of("Dark")
+    domain = read_domain(dp.text(), "random")
+    assert domain.codes(["dark"]).tolist() == [hash_text("dark")]
+    assert hash_text("dark") != hash_text("Dark")
     assert len(set(domain.codes([None] * 50).tolist())) == 50
-    assert domain_of(dp.text(), "none").codes([3]).tolist() == [key_of("none")]
+    assert read_domain(dp.text(), "none").codes([3]).tolist() == [hash_text("none")]
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_any_text_is_a_key() -> None:
 )
 def test_what_is_no_domain(domain: object) -> None:
     with pytest.raises(ParameterError):
-        domain_of(domain, None)
+        read_domain(domain, None)
 
 
 BEYOND = [range(2**60, 2**60 + 9), range(-(2**53) - 5, -(2**53)), range(0, 2**60, 2**58), range(0, 2**53, 2**50)]
@@ -99,10 +99,10 @@ BEYOND = [range(2**60, 2**60 + 9), range(-(2**53) - 5, -(2**53)), range(0, 2**60
 )
 def test_what_is_no_value_of_a_domain(domain: object) -> None:
     with pytest.raises(ParameterError):
-        domain_of(domain, None)
+        read_domain(domain, None)
 
 
 @pytest.mark.parametrize("missing", ["c", 1, 1.5, object()], ids=lambda x: type(x).__name__ + str(x)[:3])
 def test_what_is_no_fate(missing: object) -> None:
     with pytest.raises(ParameterError, match="missing="):
-        domain_of(["a", "b"], missing)
+        read_domain(["a", "b"], missing)

@@ -21,8 +21,8 @@ from scipy.stats import binom
 
 from discreet.errors import ParameterError
 from discreet.local.protocols.base import Rates
-from discreet.local.protocols.choice import named
-from discreet.local.tasks.estimate import Estimate, norm_sub
+from discreet.local.protocols.choice import make_protocol
+from discreet.local.tasks.frequencies import Estimate, norm_sub
 
 PEOPLE = 1000
 
@@ -96,7 +96,7 @@ def test_intervals_cover_however_few_reported_and_however_large_epsilon_is(name:
     """The exact coverage, in settings from noise alone to hardly any noise; without half a report it fell to 0.79."""
     for epsilon in (Fraction(1, 10), Fraction(1), Fraction(4), Fraction(6), Fraction(8), Fraction(12)):
         for size in (2,) if name == "randomized response" else (2, 20, 1000):
-            rates = named(name, epsilon, size).rates
+            rates = make_protocol(name, epsilon, size).rates
             for people in (1, 2, 5, 20, 50, 100, 300):
                 for own in {0, 1, 2, people // 20, people // 5, people // 2, people - 1, people}:
                     if own <= people:

@@ -15,9 +15,9 @@ from discreet.balls import ball, precision
 from discreet.errors import ParameterError, ValueRefused
 from discreet.local import Batch, HeavyHitters, read_collector, read_task
 from discreet.local.domains.spelling import Spelling
-from discreet.local.protocols.hashing import bucket
-from discreet.local.protocols.prefixes import keys_of
-from discreet.local.tasks.hitters import Hitters, line
+from discreet.local.protocols.hashing import hash_to_bucket
+from discreet.local.protocols.prefixes import hash_prefixes
+from discreet.local.tasks.heavy_hitters import Hitters, line
 
 WORDS = ["the", "and", "café", "privacy", "zebra"]
 SHARES = [0.3, 0.2, 0.15, 0.1, 0.05]
@@ -64,11 +64,11 @@ def test_prefixes_that_agree_have_one_key_and_others_meet_seldom() -> None:
     """Two words are in one of 56 buckets for one hash of 56: of 512 hashes 9.1 +- 3, and 45 with a chance below 1e-14."""
     spelling, protocol = Spelling(4), HeavyHitters(4, length=4).protocol
     symbols = spelling.symbols(["abcd", "abce", "abca", "zbcd", "ab"])
-    whole, short = keys_of(symbols, 32), keys_of(spelling.cut(symbols, 16), 16)
+    whole, short = hash_prefixes(symbols, 32), hash_prefixes(spelling.cut(symbols, 16), 16)
     assert len(set(whole.tolist())) == 5
     assert short[0] == short[1] == short[2] == short[4] != short[3]
     seeds = np.arange(protocol.hashes).astype(np.uint64)
-    buckets = np.stack([bucket(seeds, np.full(seeds.size, key), protocol.buckets) for key in whole])
+    buckets = np.stack([hash_to_bucket(seeds, np.full(seeds.size, key), protocol.buckets) for key in whole])
     for one in range(5):
         for other in range(one):
             assert (buckets[one] == buckets[other]).sum() < 45

@@ -29,7 +29,7 @@ from reference import statistics
 import discreet as dp
 from discreet.balls import precision
 from discreet.errors import BudgetExceeded, LedgerRefused, ParameterError
-from discreet.local.protocols.hashing import Hashing, bucket
+from discreet.local.protocols.hashing import Hashing, hash_to_bucket
 from discreet.local.protocols.prefixes import Prefixes
 from discreet.local.task import Task, canonical
 
@@ -281,7 +281,9 @@ def test_a_report_at_a_vast_epsilon_is_the_code_that_python_gives() -> None:
     ):
         (keys,) = hitters.codes([text])
         pairs = list(itertools.product(range(hitters.protocol.levels), range(3)))
-        own = bucket(np.array([j for _, j in pairs], dtype=np.uint64), np.array([keys[level] for level, _ in pairs]), 2**19)
+        own = hash_to_bucket(
+            np.array([j for _, j in pairs], dtype=np.uint64), np.array([keys[level] for level, _ in pairs]), 2**19
+        )
         honest = {(level * 3 + j) * 2**19 + int(cell) for (level, j), cell in zip(pairs, own, strict=True)}
         assert {json.loads(report)["r"] for report in reports} <= honest
 
@@ -304,7 +306,7 @@ def _buckets(protocol: Hashing, plain: list[tuple[str, int]], code: int) -> tupl
     """How often the own bucket was told, and each of the others, counted from the own one."""
     seeds = np.array([int(seed, 16) for seed, _ in plain], dtype=np.uint64)
     assert len(set(seeds.tolist())) == len(plain)
-    own = bucket(seeds, np.full(len(plain), code), protocol.buckets)
+    own = hash_to_bucket(seeds, np.full(len(plain), code), protocol.buckets)
     after = (np.array([told for _, told in plain]) - own) % protocol.buckets
     truth = protocol.rates.truth
     rest = (1 - truth) / (protocol.buckets - 1)

@@ -17,11 +17,11 @@ from support.recorded import replay
 from discreet.balls import arb, ball, precision
 from discreet.errors import ParameterError
 from discreet.local.protocols.base import Protocol
-from discreet.local.protocols.numbers.base import MeanProtocol, rounded_places
+from discreet.local.protocols.numbers.base import MeanProtocol, round_places
 from discreet.local.protocols.numbers.duchi import Duchi
-from discreet.local.protocols.numbers.hybrid import Hybrid, best_window
+from discreet.local.protocols.numbers.hybrid import Hybrid
 from discreet.local.protocols.numbers.laplace import Laplace
-from discreet.local.protocols.numbers.square_wave import SquareWave, best_arm
+from discreet.local.protocols.numbers.square_wave import SquareWave, choose_arm
 from discreet.local.protocols.numbers.window import Window
 from discreet.noise.bits import words
 
@@ -31,13 +31,13 @@ MEANS: list[MeanProtocol] = [
     Duchi(HALF, 15),
     Duchi(FOUR, 63),
     Hybrid(ONE, 15, 20, 7),
-    Hybrid(ONE, 63, *best_window(ONE)),
+    Hybrid.best(ONE, 63),
     Hybrid(FOUR, 10, 30, 3),
     Hybrid(Fraction(3), 7, 5, 1),
     Laplace(FOUR, 5),
     Laplace(Fraction(20), 63),
 ]
-WAVES = [SquareWave(epsilon, bins, best_arm(epsilon, bins)) for epsilon in (HALF, ONE, FOUR) for bins in (2, 9, 64)]
+WAVES = [SquareWave(epsilon, bins, choose_arm(epsilon, bins)) for epsilon in (HALF, ONE, FOUR) for bins in (2, 9, 64)]
 ALL: list[Protocol] = [*MEANS, *WAVES]
 
 
@@ -111,7 +111,7 @@ def test_measurements_are_unbiased_with_the_closed_form_variance(protocol: MeanP
     assert protocol.worst == pytest.approx(variances.max(), rel=1e-9)
 
 
-@pytest.mark.parametrize("protocol", [Duchi(ONE, 1000), Hybrid(ONE, 1000, *best_window(ONE)), Laplace(ONE, 1000)], ids=label)
+@pytest.mark.parametrize("protocol", [Duchi(ONE, 1000), Hybrid.best(ONE, 1000), Laplace(ONE, 1000)], ids=label)
 def test_mean_squared_error_is_the_closed_form_within_three_percent(protocol: MeanProtocol) -> None:
     """A million reports: the sample variance has a relative spread of at most sqrt((6 - 1) / 10^6) = 0.22 %, so an alarm at 3 %
     is 13 standard deviations away: a false-alarm rate below 1e-30."""
@@ -131,13 +131,13 @@ def test_mean_squared_error_is_the_closed_form_within_three_percent(protocol: Me
 def test_worst_case_variances_are_those_of_the_papers(epsilon: Fraction, duchi: float, hybrid: float, laplace: float) -> None:
     """On [-1, 1], where the papers compare them; the paper's hybrid is Duchi's protocol at one half, which the choice does."""
     assert 4 * Duchi(epsilon, 10**6).worst == pytest.approx(duchi, rel=5e-3)
-    assert 4 * Hybrid(epsilon, 10**6, *best_window(epsilon)).worst == pytest.approx(hybrid, rel=5e-3)
+    assert 4 * Hybrid.best(epsilon, 10**6).worst == pytest.approx(hybrid, rel=5e-3)
     assert 4 * Laplace(epsilon, 10**6).worst == pytest.approx(laplace, rel=2e-3)
 
 
 def test_rounded_places_are_exact_on_average() -> None:
     """At 10^5 draws the mean of 3.2 has a standard error of 0.0013: false alarm below 1e-9 at 7 of them."""
-    drawn = rounded_places(np.full(10**5, 8), 15, 6)
+    drawn = round_places(np.full(10**5, 8), 15, 6)
     assert set(drawn.tolist()) == {3, 4}
     assert abs(drawn.mean() - 3.2) < 7 * 0.4 / 10**2.5
 
@@ -162,7 +162,7 @@ def test_windows_need_cells_on_both_sides() -> None:
 
 
 def test_the_best_arm_follows_the_formula_down_to_tiny_epsilons() -> None:
-    arms = [best_arm(Fraction(epsilon), 10_000) for epsilon in ("1/100000", "1/100", "1/2", "1", "4", "40")]
+    arms = [choose_arm(Fraction(epsilon), 10_000) for epsilon in ("1/100000", "1/100", "1/2", "1", "4", "40")]
     assert arms == sorted(arms, reverse=True)
     assert arms[:2] == pytest.approx([5000, 5000], rel=0.01)
     assert arms[3] == pytest.approx(2560, abs=2)  # 1 / (2 e (e - 2)) of the range

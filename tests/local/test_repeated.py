@@ -80,7 +80,7 @@ def orders(protocol: Memoised) -> dict[tuple[int, ...], bytes]:
     found: dict[tuple[int, ...], bytes] = {}
     for number in range(200):
         secret = number.to_bytes(32, "big")
-        marks = [protocol.answered(secret, "task", code, ())[1] for code in range(protocol.size)]
+        marks = [protocol.choose_answered(secret, "task", code, ())[1] for code in range(protocol.size)]
         found.setdefault(tuple(sorted(range(protocol.size), key=lambda code: marks[code])), secret)
     assert len(found) == math.factorial(protocol.size)
     return found
@@ -91,7 +91,7 @@ def answered(protocol: Memoised, secret: bytes, history: tuple[int, ...]) -> tup
     seen: tuple[str, ...] = ()
     codes = []
     for code in history:
-        chosen, seen = protocol.answered(secret, "task", code, seen)
+        chosen, seen = protocol.choose_answered(secret, "task", code, seen)
         codes.append(chosen)
     return tuple(codes)
 
@@ -165,14 +165,14 @@ def test_the_permanent_step_is_exact(permanent: Fraction) -> None:
     """However little or much of it: epsilon 2e-90 differs from a fair choice in its 300th digit only."""
     protocol = Memoised(permanent / 2, 3, permanent, 3)
     with precision(3000):
-        found = (2 * protocol.kept() / (1 - protocol.kept())).log()
+        found = (2 * protocol.keep_chance() / (1 - protocol.keep_chance())).log()
         assert abs(found / ball(permanent) - 1) < ball(Fraction(1, 10**60))
-        assert protocol.kept() > ball(Fraction(1, 3))
+        assert protocol.keep_chance() > ball(Fraction(1, 3))
     asked: list[int] = []
 
     def digits(known: int, below: int) -> Callable[[str, int], int]:
         """Those of the chance itself for so many rounds, then one that is lower."""
-        exact = Chance(protocol.kept).digits(256 * known)[0] - below
+        exact = Chance(protocol.keep_chance).digits(256 * known)[0] - below
 
         def told(purpose: str, round_: int) -> int:
             assert purpose == "keep"
@@ -204,10 +204,10 @@ def test_when_a_value_changes_is_not_hidden_by_memory() -> None:
 def test_permanent_codes_are_fixed_and_have_their_law(protocol: Memoised) -> None:
     """20,000 secrets; each chi-square has a false-alarm rate below 1e-7."""
     secrets = [number.to_bytes(32, "big") for number in range(20_000)]
-    drawn = [protocol.permanent_code(secret, "task", 1) for secret in secrets]
-    assert drawn[:50] == [protocol.permanent_code(secret, "task", 1) for secret in secrets[:50]]
-    assert drawn[:200] != [protocol.permanent_code(secret, "another", 1) for secret in secrets[:200]]
-    kept = float(protocol.kept())
+    drawn = [protocol.respond_permanently(secret, "task", 1) for secret in secrets]
+    assert drawn[:50] == [protocol.respond_permanently(secret, "task", 1) for secret in secrets[:50]]
+    assert drawn[:200] != [protocol.respond_permanently(secret, "another", 1) for secret in secrets[:200]]
+    kept = float(protocol.keep_chance())
     law = [20_000 * (kept if code == 1 else (1 - kept) / (protocol.size - 1)) for code in range(protocol.size)]
     assert statistics.chi_square(np.bincount(drawn, minlength=protocol.size), law) > statistics.ALARM
 
@@ -217,8 +217,8 @@ def test_what_is_drawn_has_the_stated_likelihood(protocol: Memoised) -> None:
     seen = np.bincount(protocol.randomize(np.full(30_000, 1)), minlength=protocol.size)
     law = [30_000 * float(protocol.likelihood(np.array(report), 1)) for report in range(protocol.size)]
     assert statistics.chi_square(seen, law) > statistics.ALARM
-    again = np.bincount(protocol.again(np.full(30_000, 1)), minlength=protocol.size)
-    truth = float(protocol.fresh())
+    again = np.bincount(protocol.respond_again(np.full(30_000, 1)), minlength=protocol.size)
+    truth = float(protocol.fresh_chance())
     law = [30_000 * (truth if report == 1 else (1 - truth) / (protocol.size - 1)) for report in range(protocol.size)]
     assert statistics.chi_square(again, law) > statistics.ALARM
 

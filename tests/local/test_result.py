@@ -16,8 +16,7 @@ from discreet.local import (
     Mean,
     Repeated,
 )
-from discreet.local.by_name import Estimates
-from discreet.local.result import Result
+from discreet.local.results import Estimates, Result
 from discreet.local.task import Task
 
 TASKS: dict[str, tuple[Task, object]] = {

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import ParameterError, ValueRefused
-from discreet.local.domains.scale import Scale, scale_of
+from discreet.local.domains.scale import Scale, read_scale
 
-TEN = scale_of(0, 10, None)
+TEN = read_scale(0, 10, None)
 
 
 def test_numbers_outside_are_clamped() -> None:
@@ -28,8 +28,8 @@ def test_what_is_no_number_gets_the_declared_fate(bad: object) -> None:
     with pytest.raises(ValueRefused, match="no number") as refusal:
         TEN.places([3, bad])
     assert "7" not in str(refusal.value)
-    assert scale_of(0, 10, 2.5).places([10, bad]).tolist() == [1, 0.25]
-    drawn = np.array([scale_of(0, 10, "random").places([10, bad])[1] for _ in range(200)])
+    assert read_scale(0, 10, 2.5).places([10, bad]).tolist() == [1, 0.25]
+    drawn = np.array([read_scale(0, 10, "random").places([10, bad])[1] for _ in range(200)])
     assert np.unique(drawn).size > 150
     assert ((drawn >= 0) & (drawn <= 1)).all()
 
@@ -49,7 +49,7 @@ def test_arrays_are_read_without_a_loop_and_alike() -> None:
 @settings(deadline=None, max_examples=50)
 def test_places_always_lie_between_the_bounds(values: list[object], low: int, width: int) -> None:
     for fate in ("random", low):
-        places = scale_of(low, low + width, fate).places(values)
+        places = read_scale(low, low + width, fate).places(values)
         assert places.size == len(values)
         assert ((places >= 0) & (places <= 1)).all()
 
@@ -68,11 +68,11 @@ def test_places_always_lie_between_the_bounds(values: list[object], low: int, wi
 )
 def test_bad_scales_are_refused(arguments: tuple[object, object, object], message: str) -> None:
     with pytest.raises(ParameterError, match=message):
-        scale_of(*arguments)
+        read_scale(*arguments)
 
 
 def test_a_scale_survives_json() -> None:
-    for scale in (scale_of(0.1, 10, None), scale_of(0, 1, "random"), scale_of(-1, 1, Fraction(1, 3))):
+    for scale in (read_scale(0.1, 10, None), read_scale(0, 1, "random"), read_scale(-1, 1, Fraction(1, 3))):
         assert Scale.from_facts(scale.facts) == scale
 
 

@@ -30,7 +30,7 @@ from discreet.auditor.sampling.memory import Memory
 from discreet.errors import ParameterError
 from discreet.exact import positive, probability, whole
 from discreet.privacy import Privacy, approximate
-from discreet.privacy.names import name_of
+from discreet.privacy.losses.base import title_of
 from discreet.schema.table import Schema
 
 __all__ = ["examine"]
@@ -82,7 +82,7 @@ def examine(
     if not cases:
         raise ParameterError("There is no pair to audit; write pairs = [([1, 2], [1])].")
     curve = approximate(epsilon, delta) if privacy is None else privacy
-    said = claim.text if privacy is None else name_of(curve.parts)
+    said = claim.text if privacy is None else title_of(curve.parts)
     terms = f"privacy=dp.Privacy.from_json({curve.to_json()!r})" if privacy is not None else claim.text
     terms += "" if floats == "check" else f", floats={floats!r}"
     report = Report(name, source, said, terms, curve, len(cases), float(chance))

@@ -1,41 +1,120 @@
-"""The server's side: checks, counts and forgets reports; estimates at any time.
+"""A collector: the server's side, which checks, counts and forgets reports, and estimates at any time.
 
-A collector's state (``state.py``) is one run of counters, whose length does not depend on how many reports came. States of one
-task add, and are kept as JSON. No report can make a collector fail: those it cannot use are counted under a reason, and change
-nothing else. Files and other collectors are taken in once only.
+Its state is one run of counters, whose length does not depend on how many reports came. States of one task add, and are kept as
+JSON. No report can make a collector fail: those it cannot use are counted under a reason, and change nothing else.
 
-Nonces are the exception to constant memory: reports that carry one are remembered by it, so that a second one is refused.
+A state remembers the latest files it has counted, by their SHA-256, and the latest collectors it has taken in, by names that they
+are given when they leave: so nothing that is given twice counts twice. Nonces are the exception to constant memory: reports that
+carry one are remembered by it, so that a second one is refused.
 """
 
 from __future__ import annotations
 
+import base64
 import hashlib
-from collections.abc import Iterable
+import json
+import re
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
-from discreet.arrays import Booleans
+from discreet.arrays import Booleans, Integers
+from discreet.calls import called_as
 from discreet.errors import ParameterError, ValueRefused
 from discreet.local.protocols.base import Protocol, Rows
-from discreet.local.report import VERSION, Batch, Report, UnreadableFile, report_facts
-from discreet.local.state import MOST_REPORTS, State
-from discreet.local.state_text import Stored, to_text
+from discreet.local.report import VERSION, Batch, Piece, Report, UnreadableFile, cut_table, read_facts, read_parquet
+from discreet.local.task import Task, canonical, read_task
+from discreet.noise.bits import words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
     import pyarrow
 
-    from discreet.arrays import Integers
-    from discreet.local.columns import Piece
-    from discreet.local.task import Task
-
-__all__ = ["Collector"]
+__all__ = ["Collector", "read_collector", "read_stored"]
 
 Result = TypeVar("Result", covariant=True)
+
+MOST_REPORTS = 2**32
+"""So many reports fit in the counters of every protocol."""
+MOST_REMEMBERED = 4096
+"""Files and collectors."""
+REASONS = ("malformed", "another version", "another task", "duplicate", "unreadable file", "collected before", "no room")
+"""Why reports and files are refused."""
+
 _AT_ONCE = 8192  # reports of JSON that are checked together
+_STATE_VERSION = 1
+_STRANGE = "This text is not the state of a collector, or it is damaged; give what Collector.to_json() wrote."
+_MARK = re.compile(r"[0-9a-f]{32}")
+
+
+@dataclass(eq=False)
+class State:
+    """What a collector knows. ``files`` and ``collectors`` are dictionaries for their order alone, the latest last."""
+
+    tally: Integers
+    count: int = 0
+    refused: Counter[str] = field(default_factory=Counter)
+    nonces: set[str] = field(default_factory=set)
+    files: dict[str, None] = field(default_factory=dict)
+    collectors: dict[str, None] = field(default_factory=dict)
+
+    def refuse(self, reason: str, count: int = 1) -> None:
+        """Count what is not counted."""
+        if count:
+            self.refused[reason] += count
+
+    def name(self) -> None:
+        """Give a state that leaves a name, unless it has one or is empty."""
+        if self.count and not self.collectors:
+            self.collectors[words(2).tobytes().hex()] = None
+
+    def add(self, other: State) -> None:
+        """Count the other's reports here as well; whose they are is not asked."""
+        if self.count + other.count > MOST_REPORTS:
+            raise ParameterError(f"A collector holds at most {MOST_REPORTS:,} reports; begin another one.")
+        self.tally += other.tally
+        self.count += other.count
+        self.refused += other.refused
+        self.nonces |= other.nonces
+        self.files = _keep_latest(self.files | other.files)
+        self.collectors = _keep_latest(self.collectors | other.collectors)
+
+    @property
+    def facts(self) -> dict[str, object]:
+        """The state as JSON, its counters compressed, in base64."""
+        packed = base64.b64encode(zlib.compress(self.tally.astype("<i8").tobytes(), 6)).decode("ascii")
+        facts = {"count": self.count, "refused": dict(self.refused), "tally": packed, "nonces": sorted(self.nonces)}
+        return facts | {"files": list(self.files), "collectors": list(self.collectors)}
+
+    @classmethod
+    def from_facts(cls, facts: dict[str, Any]) -> State:
+        """The state that ``facts`` described, without its counters, whose number the protocol knows; ValueError for others."""
+        count, refused, lists = facts["count"], facts["refused"], [facts[name] for name in ("nonces", "files", "collectors")]
+        if not all(isinstance(marks, list) and all(_MARK.fullmatch(mark) for mark in marks) for marks in lists):
+            raise ValueError
+        nonces, files, collectors = (dict.fromkeys(marks) for marks in lists)
+        if (
+            not all(type(number) is int and 0 <= number < 2**63 for number in (count, *refused.values()))
+            or not set(refused) <= set(REASONS)
+            or not max(len(nonces), len(collectors)) <= count <= MOST_REPORTS
+            or max(len(files), len(collectors)) > MOST_REMEMBERED
+        ):
+            raise ValueError
+        return cls(np.empty(0, dtype=np.int64), count, Counter(refused), set(nonces), files, collectors)
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A collector as text: its task, its candidates, its packed counters, and the rest of its state."""
+
+    task: str
+    candidates: tuple[str, ...] | None
+    tally: str
+    rest: State
 
 
 class Collector(Generic[Result]):
@@ -59,7 +138,7 @@ class Collector(Generic[Result]):
     ) -> None:
         self.task, self.candidates = task, candidates
         self._protocol, self.conclude = protocol, conclude
-        self._state = State.empty(protocol.cells)
+        self._state = State(np.zeros(protocol.cells, dtype=np.int64))
 
     @property
     def count(self) -> int:
@@ -92,12 +171,8 @@ class Collector(Generic[Result]):
         elif isinstance(reports, (Report, str, bytes, dict)):
             self._add_plain([reports])
         elif type(reports).__module__.startswith("pyarrow"):
-            from discreet.local.columns import is_table, table_pieces
-
-            if is_table(reports):
-                self._add_pieces(table_pieces(reports, self._protocol.form))
-            else:
-                self._state.refuse("malformed")
+            pieces = cut_table(reports, self._protocol.form)
+            self._state.refuse("malformed") if pieces is None else self._add_pieces(pieces)
         elif isinstance(reports, Iterable):
             self._add_many(reports)
         else:
@@ -123,9 +198,7 @@ class Collector(Generic[Result]):
                 with file.open("rb") as lines:
                     part._add_many(line for line in lines if line.strip())
             else:
-                from discreet.local.columns import parquet_pieces
-
-                part._add_pieces(parquet_pieces(file, self._protocol.form))
+                part._add_pieces(read_parquet(file, self._protocol.form))
         except (OSError, UnreadableFile):
             self._state.refuse("unreadable file")
             return
@@ -152,7 +225,7 @@ class Collector(Generic[Result]):
         rows: list[Rows] = []
         nonces: list[object] = []
         for report in reports:
-            facts = report_facts(report)
+            facts = read_facts(report)
             if facts is None:
                 self._state.refuse("malformed")
             elif type(facts.get("v")) is not int or facts["v"] != VERSION:
@@ -219,7 +292,7 @@ class Collector(Generic[Result]):
 
     def shares(self, other: Collector[object]) -> bool:
         """Whether one was taken in by the other before, as it is or as it was, or both have taken in the same one."""
-        return self._state.shares(other._state)
+        return bool(self._state.collectors.keys() & other._state.collectors.keys())
 
     def merge(self, other: Collector[object]) -> None:
         """Add another collector's reports to this one. Reports that came to both by different ways are counted twice."""
@@ -239,10 +312,52 @@ class Collector(Generic[Result]):
     def to_json(self) -> str:
         """The whole state, with the task; ``discreet.local.read_collector`` reads it back."""
         self._state.name()
-        return to_text(self.task, self.candidates, self._state)
+        facts = {"discreet": "local collector", "version": _STATE_VERSION, "task": json.loads(self.task.to_json())}
+        listed = {} if self.candidates is None else {"candidates": list(self.candidates)}
+        return canonical({**facts, **self._state.facts, **listed})
 
     def restore(self, stored: Stored) -> None:
-        """Begin with a state of this task that was read back."""
+        """Begin with a state of this task that was read back, where reports can have left it."""
         if self.count or stored.task != self.task.to_json() or stored.candidates != self.candidates:
             raise ParameterError("This state belongs to another task or to other candidates; read it with read_collector.")
-        self._state = stored.state(self._protocol)
+        tally = _unpack(stored.tally, self._protocol.cells)
+        if tally is None or not self._protocol.possible(tally, stored.rest.count):
+            raise ParameterError(_STRANGE)
+        self._state = replace(stored.rest, tally=tally)
+
+
+@called_as("text")
+def read_collector(text: str) -> Collector[object]:
+    """The collector whose state ``to_json`` wrote, with its task."""
+    stored = read_stored(text)
+    collector = read_task(stored.task).collector(stored.candidates)
+    collector.restore(stored)
+    return collector
+
+
+def read_stored(text: str) -> Stored:
+    """What ``to_json`` wrote, checked as far as that goes without its task; anybody may have written it."""
+    try:
+        facts = json.loads(text)
+        if facts["discreet"] != "local collector" or facts["version"] != _STATE_VERSION:
+            raise ValueError
+        if not all(isinstance(candidate, str) for candidate in facts.get("candidates") or []):
+            raise ValueError
+        candidates = None if facts.get("candidates") is None else tuple(facts["candidates"])
+        return Stored(canonical(facts["task"]), candidates, facts["tally"], State.from_facts(facts))
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        raise ParameterError(_STRANGE) from None
+
+
+def _keep_latest(marks: dict[str, None]) -> dict[str, None]:
+    return dict.fromkeys(list(marks)[-MOST_REMEMBERED:])
+
+
+def _unpack(packed: str, cells: int) -> Integers | None:
+    """So many counters, or None; never more memory than they take."""
+    try:
+        inflating = zlib.decompressobj()
+        raw = inflating.decompress(base64.b64decode(packed, validate=True), 8 * cells + 1)
+    except (ValueError, TypeError, zlib.error):
+        return None
+    return np.frombuffer(raw, dtype="<i8").astype(np.int64) if len(raw) == 8 * cells and inflating.eof else None

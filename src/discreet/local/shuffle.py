@@ -37,7 +37,7 @@ from discreet.balls import arb, ball, floor, upper
 from discreet.calls import called_as
 from discreet.errors import ParameterError
 from discreet.exact import down, probability, up, whole
-from discreet.local.protocols.base import all_digits
+from discreet.local.protocols.base import float_precision
 from discreet.local.task import Task, read_epsilon
 from discreet.privacy import Privacy, approximate
 
@@ -94,7 +94,7 @@ def amplified(epsilon0: Number | Task, n: int, delta: Number, *, trusted_shuffle
     people, miss = whole("n", n), probability("delta", delta, zero=False, hint="a number such as 1e-6")
     if own > _LARGEST or people > _MOST:
         raise ParameterError(f"Amplification is computed up to epsilon {_LARGEST} and {_MOST:,} people; it does not help beyond.")
-    with all_digits(own):
+    with float_precision(own):
         e = ball(own).exp()
         variation = epsilon0.protocol.total_variation() if isinstance(epsilon0, Task) else (e - 1) / (e + 1)
         pair = Clones(own, people, variation / (e - 1))
@@ -113,7 +113,7 @@ class Clones:
     @cached_property
     def _counts(self) -> tuple[int, Reals, float]:
         """The first number of marks that matters, the probabilities from there on, and all that is left out; each to 1e-9."""
-        with all_digits(self.epsilon0):
+        with float_precision(self.epsilon0):
             marked = 2 * self.chance
             odds = marked / (1 - marked)
             mode = max(0, min(self.n, math.floor(upper(marked * self.n))))
@@ -142,7 +142,7 @@ class Clones:
         starts = np.arange(0, weights.size, width)
         ends = np.minimum(starts + width, weights.size) - 1
         masses = np.add.reduceat(weights, starts) / self.n
-        with all_digits(self.epsilon0):
+        with float_precision(self.epsilon0):
             e, x, both = ball(self.epsilon0).exp(), ball(Fraction(epsilon)).exp(), 2 * self.chance
             rho = (1 - (e + 1) * self.chance) / (1 - both)  # 0 for the largest chance, and then the ball may hold less
             excess = Excess((e - 1) * (1 + x), (x - 1) * (e + 1 - 2 * rho) / 2, (x - 1) * rho * self.n)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from discreet.arrays import Integers
+from discreet.calls import called_as
 from discreet.errors import ParameterError
 from discreet.exact import positive, shown
 from discreet.local.protocols.base import Protocol
@@ -24,19 +25,21 @@ from discreet.local.report import Batch, Report, new_nonces
 from discreet.privacy import Privacy, pure
 
 if TYPE_CHECKING:
-    from discreet.local.by_name import ByName, Estimates
     from discreet.local.collector import Collector
-    from discreet.local.outlook import Outlook
-    from discreet.local.result import Result
+    from discreet.local.results import Estimates, PerAttribute, Plan, Result
 
-__all__ = ["Task", "canonical", "read_epsilon", "read_text"]
+__all__ = ["KINDS", "Task", "canonical", "read_epsilon", "read_task", "read_text"]
 
+_STRANGE = "This text is not a task of local privacy, or it was changed; give what task.to_json() wrote."
 _SMALLEST = Fraction(1, 10**100)
 _LARGEST = 1000
 
 
 class Task(ABC):
-    """What all tasks can do. A kind of task says how values are coded, by which protocol, and what a tally means."""
+    """A question to many people, each of whom answers with one private report.
+
+    A kind of task says how values are coded, by which protocol, and what a tally means.
+    """
 
     kind: ClassVar[str]
     version: ClassVar[int] = 1
@@ -64,7 +67,7 @@ class Task(ABC):
         """Where reports are counted; ``candidates`` only where the domain is open."""
 
     @abstractmethod
-    def plan(self, n: int) -> Outlook | ByName[Outlook]:
+    def plan(self, n: int) -> Plan | PerAttribute[Plan]:
         """What to expect of ``n`` reports, before any is asked for."""
 
     @property
@@ -103,6 +106,46 @@ class Task(ABC):
         nonces = new_nonces(len(rows)) if nonce else None
         batch = Batch(self.hash, rows, nonces, _protocol=self.protocol)
         return batch[0] if many is None else batch
+
+
+KINDS: dict[str, type[Task]] = {}
+"""The kinds of tasks by their names in JSON; ``tasks/__init__.py`` registers them."""
+
+
+@called_as("text")
+def read_task(text: str) -> Task:
+    """The task that ``to_json`` wrote; it has the same hash.
+
+    >>> from discreet.local import Frequencies
+    >>> task = Frequencies(range(100), epsilon=2, period="2026-03")
+    >>> read_task(task.to_json()) == task
+    True
+    """
+    try:
+        facts = json.loads(text)
+        if facts["discreet"] != "local task":
+            raise ParameterError(_STRANGE)
+        if facts["kind"] not in KINDS:
+            raise ParameterError(
+                f"This discreet reads the kinds {', '.join(KINDS)}, not {shown(facts['kind'])}; use a newer one."
+            )
+        kind, version = KINDS[facts["kind"]], facts["version"]
+        if type(version) is not int or version != kind.version:
+            older = type(version) is int and 0 < version < kind.version
+            instead = (
+                f"make a new one with {kind.__name__}(...), for its reports are made otherwise now"
+                if older
+                else "use a newer one"
+            )
+            raise ParameterError(f"This discreet reads version {kind.version} of {kind.kind}, not {shown(version)}; {instead}.")
+        task = kind.from_facts(facts)
+    except ParameterError:
+        raise
+    except (TypeError, ValueError, KeyError, AttributeError, RecursionError, ArithmeticError):
+        raise ParameterError(_STRANGE) from None
+    if task.to_json() != canonical(facts):
+        raise ParameterError(_STRANGE)
+    return task
 
 
 def canonical(facts: object) -> str:

@@ -20,7 +20,7 @@ from discreet.auditor.replay.compare import replay
 from discreet.auditor.replay.trace import Committed, Opened, Released, Reserved, _find_shape, watch
 from discreet.errors import ValueRefused
 from discreet.ledger import ledger as ledgers
-from discreet.mechanisms.histograms import Histograms
+from discreet.mechanisms.values import Histograms
 
 
 def laplace() -> dp.Laplace:

@@ -16,11 +16,10 @@ import numpy as np
 
 from discreet.arrays import Integers, Number
 from discreet.mechanisms import DiscreteGaussian, Exponential, Gaussian, Laplace, RandomizedResponse, SparseVector, Threshold
-from discreet.mechanisms.histograms import Histograms, Table
+from discreet.mechanisms.base import Release
 from discreet.mechanisms.quantile import Quantile
-from discreet.mechanisms.recording import Release
 from discreet.mechanisms.selection import Selection
-from discreet.mechanisms.values import Value, read_numbers
+from discreet.mechanisms.values import Histograms, Table, Value, read_numbers
 from discreet.privacy import Privacy, pure, zcdp
 from discreet.privacy.losses import BoundedRange
 from discreet.privacy.losses import Gaussian as GaussianLoss

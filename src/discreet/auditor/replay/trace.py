@@ -27,8 +27,8 @@ from discreet.auditor.texts import exception_text, strip_addresses
 from discreet.ledger import ledger as ledgers
 from discreet.ledger.chain import Chain, Facts, opening
 from discreet.mechanisms import RandomizedResponse
-from discreet.mechanisms.histograms import Histograms
-from discreet.mechanisms.recording import Release, recorded, recorder
+from discreet.mechanisms.base import Release, recorded, recorder
+from discreet.mechanisms.values import Histograms
 from discreet.privacy import Privacy
 from discreet.privacy.budget import Budget
 

@@ -82,11 +82,11 @@ def run(
 
 def _alone(output: Path) -> AbstractContextManager[None]:
     """Nobody else adds to this state meanwhile; what is no file, such as a pipe, has no reader to wait for."""
-    from discreet.local.lock import locked
+    from discreet.local.client import lock_file
 
     if output.exists() and not output.is_file():
         return nullcontext()
-    return locked(output.resolve(), ParameterError, mode=0o666)
+    return lock_file(output.resolve(), ParameterError, mode=0o666)
 
 
 def _collector(task: Task, output: Path, candidates: str | None) -> Collector[object]:

@@ -61,7 +61,7 @@ def run(
 
 
 def _columns(found: object) -> dict[str, list[object]]:
-    from discreet.local.result import Result
+    from discreet.local.results import Result
 
     if not isinstance(found, Result):
         raise ParameterError("Estimates of several attributes are no one table; write --format json or --format table.")
@@ -70,7 +70,7 @@ def _columns(found: object) -> dict[str, list[object]]:
 
 def _json(collector: Collector[object], found: object) -> str:
     """Rows, with how many reports they come from."""
-    from discreet.local.by_name import Estimates
+    from discreet.local.results import Estimates
 
     task = collector.task
     facts: dict[str, object] = {"discreet": "local estimate", "version": 1, "task": task.hash, "epsilon": float(task.epsilon)}
@@ -93,8 +93,7 @@ def _table(found: object) -> pyarrow.Table:
 
 
 def _picture(found: object) -> Axes:
-    from discreet.local.by_name import Estimates
-    from discreet.local.result import Result
+    from discreet.local.results import Estimates, Result
 
     assert isinstance(found, (Estimates, Result))
     return found.plot() if isinstance(found, Result) else found.plot()[0]

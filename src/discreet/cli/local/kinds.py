@@ -70,7 +70,7 @@ def make(kind: Kind, question: str, period: str, options: dict[str, Any]) -> Tas
         return Frequencies(**_with_domain(given))
     if kind is Kind.bit:
         from discreet.cli.local.values import TRUTHS
-        from discreet.local.tasks.bit import Bit
+        from discreet.local.tasks.frequencies import Bit
 
         return Bit(**_with_fate(given, lambda text: TRUTHS.get(text.lower(), text)))
     if kind is Kind.heavy_hitters:

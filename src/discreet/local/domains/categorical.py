@@ -23,7 +23,7 @@ from discreet.noise.bits import words
 from discreet.noise.coins import uniform
 from discreet.schema.columns import Boolean, Category, Text
 
-__all__ = ["MOST_VALUES", "Domain", "Item", "domain_of", "key_of"]
+__all__ = ["MOST_VALUES", "Domain", "Item", "hash_text", "read_domain"]
 
 Item = str | int | bool
 
@@ -78,7 +78,7 @@ class Domain:
     def code(self, value: object) -> int | None:
         """The number of one value, None where it is outside."""
         if self.items is None:
-            return key_of(value) if isinstance(value, str) and _is_item(value) else None
+            return hash_text(value) if isinstance(value, str) and _is_item(value) else None
         try:
             if isinstance(self.items, range):
                 return self.items.index(value) if value in self.items else None  # type: ignore[arg-type]
@@ -93,13 +93,13 @@ class Domain:
                 raise ValueRefused("Answers must be a flat list or array, one for each person.")
             if isinstance(self.items, range) and self.items.step == 1 and values.dtype.kind in "iu":
                 inside = (values >= self.items.start) & (values < self.items.stop)
-                return self._settled(np.where(inside, values.astype(np.int64) - self.items.start, 0), ~inside)
+                return self._apply_fate(np.where(inside, values.astype(np.int64) - self.items.start, 0), ~inside)
             values = values.tolist()
         found = [self.code(value) for value in values]
         outside = np.array([code is None for code in found], dtype=np.bool_)
-        return self._settled(np.array([code or 0 for code in found], dtype=np.int64), outside)
+        return self._apply_fate(np.array([code or 0 for code in found], dtype=np.int64), outside)
 
-    def _settled(self, codes: Integers, outside: np.ndarray) -> Integers:
+    def _apply_fate(self, codes: Integers, outside: np.ndarray) -> Integers:
         if self.missing == "refuse":
             if outside.any():
                 raise ValueRefused(_FOREIGN)
@@ -131,7 +131,7 @@ class Domain:
         return cls(tuple(facts["values"]), fate)  # type: ignore[arg-type]
 
 
-def domain_of(values: object, missing: object) -> Domain:
+def read_domain(values: object, missing: object) -> Domain:
     """A domain from what a user wrote: a list, a range, or a public fact about a column."""
     declared = getattr(values, "missing", None) if isinstance(values, (Category, Boolean, Text)) else None
     fate = missing if missing is not None else "refuse" if declared is None else declared
@@ -151,7 +151,7 @@ def domain_of(values: object, missing: object) -> Domain:
     return Domain(tuple(plain), fate)  # type: ignore[arg-type]
 
 
-def key_of(text: str) -> int:
+def hash_text(text: str) -> int:
     """The first 64 bits of a text's SHA-256, as a signed number."""
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big", signed=True)
 

@@ -20,7 +20,7 @@ from discreet.errors import ParameterError, ValueRefused
 from discreet.exact import rational, shown
 from discreet.noise.coins import uniform
 
-__all__ = ["Scale", "scale_of"]
+__all__ = ["Scale", "read_scale"]
 
 _DIGITS = 53
 _FOREIGN = (
@@ -100,7 +100,7 @@ class Scale:
         return cls(Fraction(str(facts["lower"])), Fraction(str(facts["upper"])), fate)
 
 
-def scale_of(lower: object, upper: object, missing: object) -> Scale:
+def read_scale(lower: object, upper: object, missing: object) -> Scale:
     """A scale from what a user wrote."""
     low, high = rational("lower", lower, "the least possible value"), rational("upper", upper, "the greatest possible value")
     if missing is None or isinstance(missing, str):

@@ -46,7 +46,7 @@ class Spelling:
             or any(sign == "\0" or "\ud800" <= sign <= "\udfff" for sign in self.alphabet)
         ):
             raise ParameterError("alphabet= is a text of 2 to 1,000 characters, each once; leave it out for any text.")
-        if self.missing not in _FATES and (not isinstance(self.missing, str) or self._spelled(self.missing) is None):
+        if self.missing not in _FATES and (not isinstance(self.missing, str) or self._spell(self.missing) is None):
             raise ParameterError("missing= must be 'refuse', 'random' or a word of the task's alphabet.")
 
     @property
@@ -58,7 +58,7 @@ class Spelling:
     def _places(self) -> dict[str, int]:
         return {sign: place for place, sign in enumerate(self.alphabet or "", start=1)}
 
-    def _spelled(self, word: object) -> list[int] | None:
+    def _spell(self, word: object) -> list[int] | None:
         if not isinstance(word, str) or not word or "\0" in word:
             return None
         if self.alphabet is not None:
@@ -72,11 +72,11 @@ class Spelling:
 
     def symbols(self, words: Sequence[object] | np.ndarray) -> Integers:
         """One row a word, those that cannot be spelled replaced by their fate."""
-        found = [self._spelled(word) for word in (words.tolist() if isinstance(words, np.ndarray) else words)]
+        found = [self._spell(word) for word in (words.tolist() if isinstance(words, np.ndarray) else words)]
         outside = np.array([word is None for word in found], dtype=np.bool_)
         if self.missing == "refuse" and outside.any():
             raise ValueRefused(_FOREIGN)
-        fate = self._spelled(self.missing) if self.missing not in _FATES else [0]
+        fate = self._spell(self.missing) if self.missing not in _FATES else [0]
         flat = [(word or fate or [0]) + [0] * self.length for word in found]
         rows = np.array([row[: self.length] for row in flat], dtype=np.int64).reshape(len(found), self.length)
         if self.missing == "random":  # drawn for everybody, so that the work does not tell who was outside

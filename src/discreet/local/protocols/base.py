@@ -16,7 +16,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +25,8 @@ from discreet.arrays import Booleans, Integers
 from discreet.balls import arb, ball, precision
 from discreet.noise.bits import CHUNK
 
-__all__ = ["NUMBER", "Form", "FrequencyProtocol", "Plain", "Protocol", "Rates", "Rows", "all_digits", "bits_of"]
-__all__ += ["counts_within", "likely"]
+__all__ = ["NUMBER", "Form", "FrequencyProtocol", "Plain", "Protocol", "Rates", "Rows", "float_precision"]
+__all__ += ["chance_inside", "counts_within"]
 
 Rows = NDArray[np.generic]
 Plain = int | str | list[int] | list[int | str]
@@ -157,6 +157,11 @@ class FrequencyProtocol(Protocol):
 
     size: int
 
+    @classmethod
+    def offers(cls, epsilon: Fraction, size: int) -> list[Self]:
+        """The members worth considering for so many values; none where the protocol cannot hold them."""
+        return [cls(epsilon, size)]  # type: ignore[call-arg]
+
     @abstractmethod
     def supporting(self) -> tuple[arb, arb]:
         """p and q, as balls at the current precision."""
@@ -188,7 +193,7 @@ class FrequencyProtocol(Protocol):
     @cached_property
     def rates(self) -> Rates:
         """p, q and p - q as floats, with all their digits."""
-        with all_digits(self.epsilon):
+        with float_precision(self.epsilon):
             truth, lie = self.supporting()
             return Rates(float(truth), float(lie), float(truth - lie))
 
@@ -203,23 +208,18 @@ def counts_within(tally: Integers, most: int) -> bool:
     return bool(((tally >= 0) & (tally <= most)).all())
 
 
-def all_digits(epsilon: Fraction) -> AbstractContextManager[None]:
+def float_precision(epsilon: Fraction) -> AbstractContextManager[None]:
     """A precision at which e^epsilon - 1 and e^-epsilon have all digits of a float, however small or large epsilon is."""
     return precision(256 + 4 * epsilon.denominator.bit_length() + 4 * math.ceil(epsilon))
 
 
-def likely(inside: int, outside: int, epsilon: Fraction) -> Callable[[], arb]:
+def chance_inside(inside: int, outside: int, epsilon: Fraction) -> Callable[[], arb]:
     """The chance a e^epsilon / (a e^epsilon + b) of reporting one of a likely reports, not one of b others; exact.
 
-    Irrational, so a ball at whatever precision is asked for; ``Chance(likely(...))`` is drawn digit by digit.
+    Irrational, so a ball at whatever precision is asked for; ``Chance(chance_inside(...))`` is drawn digit by digit.
 
-    >>> round(float(likely(1, 3, Fraction(1))()), 6)
+    >>> round(float(chance_inside(1, 3, Fraction(1))()), 6)
     0.475367
     """
     odds = Fraction(outside, inside)
     return lambda: 1 / (1 + ball(odds) * (-ball(epsilon)).exp())
-
-
-def bits_of(options: int) -> float:
-    """log2 of a number of any size."""
-    return math.log2(options)

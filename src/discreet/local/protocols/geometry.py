@@ -7,6 +7,7 @@ points are numbered in the order of V: number = V - q^m + (q^m - 1) / (q - 1).
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,7 +15,7 @@ import numpy as np
 
 from discreet.arrays import Integers, Reals
 
-__all__ = ["Geometry"]
+__all__ = ["Geometry", "is_prime"]
 
 
 @dataclass(frozen=True)
@@ -157,6 +158,11 @@ class Geometry:
         shape = (prime,) * self.dimension
         found = np.fft.irfftn(grid.reshape(*shape[1:], half), s=shape, axes=range(self.dimension)).ravel()[: self.size]
         return np.rint(found * (self.vectors // prime)).astype(np.int64)
+
+
+def is_prime(number: int) -> bool:
+    """Whether a number of at most 2^26 or so is prime: by trial."""
+    return number > 1 and all(number % divisor for divisor in range(2, math.isqrt(number) + 1))
 
 
 def _digits(numbers: Integers, prime: int, count: int) -> Integers:

@@ -21,11 +21,11 @@ import numpy as np
 from discreet.arrays import Booleans, Integers
 from discreet.balls import arb
 from discreet.errors import ParameterError
-from discreet.local.protocols.base import Form, FrequencyProtocol, Plain, Rows, bits_of, counts_within, likely
+from discreet.local.protocols.base import Form, FrequencyProtocol, Plain, Rows, chance_inside, counts_within
 from discreet.noise.bits import CHUNK, Words, words
 from discreet.noise.coins import Chance, bernoulli, uniform
 
-__all__ = ["Hashing", "best_buckets", "bucket"]
+__all__ = ["Hashing", "choose_buckets", "hash_to_bucket"]
 
 _HALF = np.uint64(32)
 _LOW = np.uint64(2**32 - 1)
@@ -45,6 +45,10 @@ class Hashing(FrequencyProtocol):
         if not 2 <= self.buckets <= 2**31:
             raise ParameterError(f"Hashing needs 2 to 2^31 buckets, not {self.buckets:,}; leave the choice to discreet.")
 
+    @classmethod
+    def offers(cls, epsilon: Fraction, size: int) -> list[Hashing]:
+        return [cls(epsilon, size, choose_buckets(epsilon))]
+
     def among(self, keys: Integers) -> Hashing:
         """The same protocol, for a collector that looks for these keys."""
         return replace(self, size=keys.size, keys=keys)
@@ -59,12 +63,12 @@ class Hashing(FrequencyProtocol):
 
     @property
     def bits(self) -> float:
-        return 64 + bits_of(self.buckets)
+        return 64 + math.log2(self.buckets)
 
     def _draw(self, codes: Integers) -> Words:
         seeds = words(codes.size)
-        own = bucket(seeds, codes, self.buckets)
-        honest = bernoulli(Chance(likely(1, self.buckets - 1, self.epsilon)), codes.size)
+        own = hash_to_bucket(seeds, codes, self.buckets)
+        honest = bernoulli(Chance(chance_inside(1, self.buckets - 1, self.epsilon)), codes.size)
         other = uniform(self.buckets - 1, codes.size)
         other += other >= own
         return np.stack([seeds, np.where(honest, own, other).view(np.uint64)], axis=1)
@@ -72,12 +76,12 @@ class Hashing(FrequencyProtocol):
     def likelihood(self, row: Rows, code: int) -> arb:
         """Of the bucket given the seed, which has a chance of 2^-64 whatever the value."""
         seed, reported = row.astype(np.uint64)
-        own = bucket(np.array([seed]), np.array([code]), self.buckets)[0]
+        own = hash_to_bucket(np.array([seed]), np.array([code]), self.buckets)[0]
         truth = self.supporting()[0]
         return truth if own == reported else (1 - truth) / (self.buckets - 1)
 
     def supporting(self) -> tuple[arb, arb]:
-        return likely(1, self.buckets - 1, self.epsilon)(), arb(1) / self.buckets
+        return chance_inside(1, self.buckets - 1, self.epsilon)(), arb(1) / self.buckets
 
     def total_variation(self) -> arb:
         """Of the buckets of a seed that tells two keys apart; others do not tell them apart at all."""
@@ -98,7 +102,7 @@ class Hashing(FrequencyProtocol):
             seeds, reported = rows[start : start + CHUNK].astype(np.uint64, copy=False).T
             multipliers, wanted = _multipliers(seeds), reported.astype(np.int64)
             for place, key in enumerate(keys):
-                total[place] += np.count_nonzero(_bucket(multipliers, key.view(np.uint64), self.buckets) == wanted)
+                total[place] += np.count_nonzero(_hash_to_bucket(multipliers, key.view(np.uint64), self.buckets) == wanted)
         return total
 
     def possible(self, tally: Integers, count: int) -> bool:
@@ -130,17 +134,17 @@ class Hashing(FrequencyProtocol):
         return np.array([int(seed, 16), reported], dtype=np.uint64)
 
 
-def best_buckets(epsilon: Fraction) -> int:
+def choose_buckets(epsilon: Fraction) -> int:
     """g nearest to e^epsilon + 1, where the variance is least."""
     return min(2**31, round(math.exp(min(float(epsilon), 21.0))) + 1)
 
 
-def bucket(seeds: Words, keys: Integers, buckets: int) -> Integers:
+def hash_to_bucket(seeds: Words, keys: Integers, buckets: int) -> Integers:
     """The bucket of each key under the seed beside it."""
-    return _bucket(_multipliers(seeds), keys.astype(np.int64).view(np.uint64), buckets)
+    return _hash_to_bucket(_multipliers(seeds), keys.astype(np.int64).view(np.uint64), buckets)
 
 
-def _bucket(multipliers: tuple[Words, Words, Words], keys: Words | np.uint64, buckets: int) -> Integers:
+def _hash_to_bucket(multipliers: tuple[Words, Words, Words], keys: Words | np.uint64, buckets: int) -> Integers:
     first, second, shift = multipliers
     with np.errstate(over="ignore"):  # modulo 2^64 is what is wanted
         mixed = (first * (keys >> _HALF) + second * (keys & _LOW) + shift) >> _HALF

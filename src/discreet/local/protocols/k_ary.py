@@ -1,11 +1,13 @@
 """k-ary randomized response: the truth with probability e^epsilon / (e^epsilon + k - 1), else any other value.
 
 **Theorem** (Warner 1965; Kairouz, Oh, Viswanath 2014). Every report is e^epsilon times likelier for its own value than for
-any other. Best where the domain is small beside e^epsilon: roughly fewer than 2 e^epsilon values.
+any other. Best where the domain is small beside e^epsilon: roughly fewer than 2 e^epsilon values. For two values this is the
+lecture's theta = e^epsilon / (1 + e^epsilon), the tight one.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
@@ -14,10 +16,11 @@ import numpy as np
 
 from discreet.arrays import Booleans, Integers
 from discreet.balls import arb
-from discreet.local.protocols.base import NUMBER, Form, FrequencyProtocol, Rows, bits_of, likely
+from discreet.errors import ParameterError
+from discreet.local.protocols.base import NUMBER, Form, FrequencyProtocol, Rows, chance_inside
 from discreet.noise.coins import Chance, bernoulli, uniform
 
-__all__ = ["KAry"]
+__all__ = ["KAry", "RandomizedResponse"]
 
 
 @dataclass(frozen=True)
@@ -43,10 +46,10 @@ class KAry(FrequencyProtocol):
 
     @property
     def bits(self) -> float:
-        return bits_of(self.size)
+        return math.log2(self.size)
 
     def _draw(self, codes: Integers) -> Integers:
-        honest = bernoulli(Chance(likely(1, self.size - 1, self.epsilon)), codes.size)
+        honest = bernoulli(Chance(chance_inside(1, self.size - 1, self.epsilon)), codes.size)
         other = uniform(self.size - 1, codes.size)
         other += other >= codes
         return np.where(honest, codes, other)
@@ -56,7 +59,7 @@ class KAry(FrequencyProtocol):
         return truth if row.item() == code else lie
 
     def supporting(self) -> tuple[arb, arb]:
-        truth = likely(1, self.size - 1, self.epsilon)()
+        truth = chance_inside(1, self.size - 1, self.epsilon)()
         return truth, (1 - truth) / (self.size - 1)
 
     def valid(self, rows: Rows) -> Booleans:
@@ -80,3 +83,14 @@ class KAry(FrequencyProtocol):
     @property
     def server(self) -> str:
         return f"{self.size:,} counters, one addition a report"
+
+
+@dataclass(frozen=True)
+class RandomizedResponse(KAry):
+    """k-ary randomized response for two values; the report is 0 or 1."""
+
+    name: ClassVar[str] = "randomized response"
+
+    def __post_init__(self) -> None:
+        if self.size != 2:
+            raise ParameterError(f"Randomized response is for two values, not {self.size:,}; write protocol='k-ary'.")

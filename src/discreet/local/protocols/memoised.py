@@ -35,7 +35,7 @@ from discreet.arrays import Integers
 from discreet.balls import arb, ball, upper
 from discreet.errors import LedgerRefused, ParameterError
 from discreet.exact import whole
-from discreet.local.protocols.base import all_digits, likely
+from discreet.local.protocols.base import chance_inside, float_precision
 from discreet.local.protocols.k_ary import KAry
 from discreet.noise.coins import Chance, bernoulli, uniform
 
@@ -50,7 +50,7 @@ class Memoised(KAry):
     """The report is a value's number, 0 .. size - 1.
 
     >>> twice = Memoised(Fraction(1), 4, Fraction(2), values=3)
-    >>> twice.permanent_code(b"a secret of the client", "a task", 3) in range(4)
+    >>> twice.respond_permanently(b"a secret of the client", "a task", 3) in range(4)
     True
     """
 
@@ -75,11 +75,11 @@ class Memoised(KAry):
     def parameters(self) -> dict[str, int]:
         return {"values": self.values}
 
-    def kept(self) -> arb:
+    def keep_chance(self) -> arb:
         """The chance that the permanent response is the value itself."""
-        return likely(1, self.size - 1, self.permanent)()
+        return chance_inside(1, self.size - 1, self.permanent)()
 
-    def fresh(self) -> arb:
+    def fresh_chance(self) -> arb:
         """The chance that a report is the permanent response, so that both steps together cost epsilon."""
         odds = self._fresh_odds()
         return odds / (odds + self.size - 1)
@@ -92,10 +92,10 @@ class Memoised(KAry):
     @property
     def fresh_epsilon(self) -> float:
         """What one report tells about the permanent response; rounded up."""
-        with all_digits(self.permanent - self.epsilon):  # of which it is a matter
+        with float_precision(self.permanent - self.epsilon):  # of which it is a matter
             return upper(self._fresh_odds().log())
 
-    def answered(self, secret: bytes, task: str, code: int, seen: Sequence[str]) -> tuple[int, tuple[str, ...]]:
+    def choose_answered(self, secret: bytes, task: str, code: int, seen: Sequence[str]) -> tuple[int, tuple[str, ...]]:
         """Which value is answered for, and the marks of all that have been: the value itself while there is room for it.
 
         ``seen`` are the marks before. Where there is no room, it is the value with the smallest mark. The marks of all values
@@ -110,7 +110,7 @@ class Memoised(KAry):
         with_it = tuple(sorted({*seen, marks[code]}))  # in an order that tells no history
         return (code, with_it) if room else (first, tuple(seen))
 
-    def permanent_code(self, secret: bytes, task: str, code: int) -> int:
+    def respond_permanently(self, secret: bytes, task: str, code: int) -> int:
         """The permanent response to a value: always the same for one secret and task, and stored nowhere."""
 
         def digits(purpose: str, round_: int) -> int:
@@ -124,19 +124,19 @@ class Memoised(KAry):
         return code if self._keeps(digits) else other + (other >= code)
 
     def _keeps(self, digits: Callable[[str, int], int]) -> bool:
-        """A coin of chance ``kept``."""
-        chance, drawn, round_ = Chance(self.kept), digits("keep", 0), 0
+        """A coin of chance ``keep_chance``."""
+        chance, drawn, round_ = Chance(self.keep_chance), digits("keep", 0), 0
         while drawn == (bound := chance.digits(_DIGITS * (round_ + 1))[0]):
             round_ += 1
             drawn = drawn << _DIGITS | digits("keep", round_)
         return drawn < bound
 
-    def again(self, permanent: Integers) -> Integers:
+    def respond_again(self, permanent: Integers) -> Integers:
         """One fresh report about every permanent response."""
-        return self._respond(permanent, Chance(self.fresh))
+        return self._respond(permanent, Chance(self.fresh_chance))
 
     def _draw(self, codes: Integers) -> Integers:
-        return self.again(self._respond(codes, Chance(self.kept)))
+        return self.respond_again(self._respond(codes, Chance(self.keep_chance)))
 
     def _respond(self, codes: Integers, chance: Chance) -> Integers:
         honest = bernoulli(chance, codes.size)
@@ -148,9 +148,9 @@ class Memoised(KAry):
         """Of these reports, one after the other, about one permanent response to this value."""
         total = arb(0)
         for permanent in range(self.size):
-            chance = self.kept() if permanent == code else (1 - self.kept()) / (self.size - 1)
+            chance = self.keep_chance() if permanent == code else (1 - self.keep_chance()) / (self.size - 1)
             for report in reports:
-                chance *= self.fresh() if report == permanent else (1 - self.fresh()) / (self.size - 1)
+                chance *= self.fresh_chance() if report == permanent else (1 - self.fresh_chance()) / (self.size - 1)
             total += chance
         return total
 

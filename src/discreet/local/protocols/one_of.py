@@ -6,6 +6,7 @@ is long or short depends on the coin alone.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -17,7 +18,7 @@ import numpy as np
 from discreet.arrays import Booleans, Integers
 from discreet.balls import arb
 from discreet.errors import ParameterError
-from discreet.local.protocols.base import Form, Plain, Protocol, Rows, bits_of
+from discreet.local.protocols.base import Form, Plain, Protocol, Rows
 from discreet.noise.coins import uniform
 
 __all__ = ["OneOf"]
@@ -54,7 +55,7 @@ class OneOf(Protocol):
 
     @property
     def bits(self) -> float:
-        return bits_of(len(self.members)) + max(member.bits for member in self.members)
+        return math.log2(len(self.members)) + max(member.bits for member in self.members)
 
     def choose(self, codes: Sequence[Integers]) -> Rows:
         """One report for every person, whose values for all members are given."""

@@ -17,6 +17,7 @@ drawn by the clients' coins, agree about no two words.
 from __future__ import annotations
 
 import hashlib
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -27,13 +28,13 @@ import numpy as np
 from discreet.arrays import Booleans, Integers
 from discreet.balls import arb
 from discreet.errors import ParameterError
-from discreet.local.protocols.base import NUMBER, Form, Protocol, Rates, Rows, all_digits, bits_of
-from discreet.local.protocols.hashing import bucket
+from discreet.local.protocols.base import NUMBER, Form, Protocol, Rates, Rows, float_precision
+from discreet.local.protocols.hashing import hash_to_bucket
 from discreet.local.protocols.k_ary import KAry
 from discreet.noise.bits import Words
 from discreet.noise.coins import uniform
 
-__all__ = ["Prefixes", "keys_of"]
+__all__ = ["Prefixes", "hash_prefixes"]
 
 
 @dataclass(frozen=True)
@@ -68,13 +69,13 @@ class Prefixes(Protocol):
 
     @property
     def bits(self) -> float:
-        return bits_of(self.cells)
+        return math.log2(self.cells)
 
     def randomize(self, codes: Integers) -> Rows:
         people = len(codes)
         level = np.minimum(uniform(self.levels + 1, people), self.levels - 1)
         number = uniform(self.hashes, people)
-        own = bucket(number.view(np.uint64), codes[np.arange(people), level], self.buckets)
+        own = hash_to_bucket(number.view(np.uint64), codes[np.arange(people), level], self.buckets)
         return (level * self.hashes + number) * self.buckets + self.inner.randomize(own).astype(np.int64)
 
     def _draw(self, codes: Integers) -> Rows:
@@ -84,7 +85,7 @@ class Prefixes(Protocol):
         """Of a report for a word whose prefixes all have this key."""
         rest, reported = divmod(int(row.item()), self.buckets)
         level, number = divmod(rest, self.hashes)
-        own = bucket(np.array([number], dtype=np.uint64), np.array([code]), self.buckets)[0]
+        own = hash_to_bucket(np.array([number], dtype=np.uint64), np.array([code]), self.buckets)[0]
         tickets = 2 if level == self.levels - 1 else 1
         return self.inner.likelihood(np.array(reported), int(own)) * tickets / ((self.levels + 1) * self.hashes)
 
@@ -110,7 +111,7 @@ class Prefixes(Protocol):
     @cached_property
     def rates(self) -> Rates:
         """How often a report about whole words supports the own word, and how often any other, over all hashes."""
-        with all_digits(self.epsilon):
+        with float_precision(self.epsilon):
             truth, lie = self.inner.supporting()[0], arb(1) / self.buckets
             return Rates(float(truth), float(lie), float(truth - lie))
 
@@ -120,10 +121,10 @@ class Prefixes(Protocol):
         return 2 / (self.levels + 1)
 
 
-def keys_of(prefixes: Integers, bits: int) -> Integers:
+def hash_prefixes(prefixes: Integers, bits: int) -> Integers:
     """The keys of these prefixes (one a row, symbols behind the first ``bits`` bits cleared).
 
-    >>> keys_of(np.array([[104, 105], [104, 106]]), 16).tolist()
+    >>> hash_prefixes(np.array([[104, 105], [104, 106]]), 16).tolist()
     [-6584402346907598847, 2189215006375138996]
     """
     *multipliers, shift = _public_words(bits, prefixes.shape[1])

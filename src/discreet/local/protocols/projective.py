@@ -9,6 +9,7 @@ transform of q^t cells decodes any number of reports.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -19,8 +20,8 @@ import numpy as np
 from discreet.arrays import Booleans, Integers
 from discreet.balls import arb
 from discreet.errors import ParameterError
-from discreet.local.protocols.base import NUMBER, Form, FrequencyProtocol, Rows, bits_of, likely
-from discreet.local.protocols.geometry import Geometry
+from discreet.local.protocols.base import NUMBER, Form, FrequencyProtocol, Rows, chance_inside
+from discreet.local.protocols.geometry import Geometry, is_prime
 from discreet.noise.coins import Chance, bernoulli, uniform
 
 __all__ = ["MOST_CELLS", "Projective"]
@@ -44,13 +45,25 @@ class Projective(FrequencyProtocol):
     name: ClassVar[str] = "projective"
 
     def __post_init__(self) -> None:
-        if self.prime < 2 or any(self.prime % divisor == 0 for divisor in range(2, int(self.prime**0.5) + 1)):
+        if not is_prime(self.prime):
             raise ParameterError(f"The field of a projective geometry must be prime here, not {self.prime}; write prime=3.")
         if self.dimension < 2 or self.geometry.vectors > MOST_CELLS or self.geometry.points < self.size:
             raise ParameterError(
                 f"The projective geometry of dimension {self.dimension} over {self.prime} elements must have at least "
                 f"{self.size:,} points and at most {MOST_CELLS:,} vectors; leave the choice to discreet."
             )
+
+    @classmethod
+    def offers(cls, epsilon: Fraction, size: int) -> list[Projective]:
+        """For every prime, the smallest geometry with enough points; dimension 2 would be k-ary with more values than needed."""
+        found = []
+        for prime in filter(is_prime, range(2, 256)):
+            dimension = 3
+            while (prime**dimension - 1) // (prime - 1) < size:
+                dimension += 1
+            if prime**dimension <= MOST_CELLS:
+                found.append(cls(epsilon, size, prime, dimension))
+        return found
 
     @cached_property
     def geometry(self) -> Geometry:
@@ -66,7 +79,7 @@ class Projective(FrequencyProtocol):
 
     @property
     def bits(self) -> float:
-        return bits_of(self.geometry.points)
+        return math.log2(self.geometry.points)
 
     @property
     def _near_and_far(self) -> tuple[int, int]:
@@ -76,7 +89,7 @@ class Projective(FrequencyProtocol):
     def _draw(self, codes: Integers) -> Integers:
         # Vectors with <u, v> = 0 but u = 0 cover the near points evenly; those with <u, v> = 1 are the far points, once each.
         free = self.prime ** (self.dimension - 1)
-        near = bernoulli(Chance(likely(*self._near_and_far, self.epsilon)), codes.size)
+        near = bernoulli(Chance(chance_inside(*self._near_and_far, self.epsilon)), codes.size)
         on, off = uniform(free - 1, codes.size) + 1, uniform(free, codes.size)
         return self.geometry.meeting(codes, np.where(near, on, off), (~near).astype(np.int64))
 
@@ -91,7 +104,7 @@ class Projective(FrequencyProtocol):
 
     def supporting(self) -> tuple[arb, arb]:
         near, far = self._near_and_far
-        truth = likely(near, far, self.epsilon)()
+        truth = chance_inside(near, far, self.epsilon)()
         shared = self.geometry.on_two
         return truth, truth * shared / near + (1 - truth) * (near - shared) / far
 

@@ -19,11 +19,11 @@ import numpy as np
 from discreet.arrays import Booleans, Integers
 from discreet.balls import arb, ball
 from discreet.errors import ParameterError
-from discreet.local.protocols.base import Form, FrequencyProtocol, Plain, Rows, bits_of, counts_within, likely
+from discreet.local.protocols.base import Form, FrequencyProtocol, Plain, Rows, chance_inside, counts_within
 from discreet.noise.bits import CHUNK
 from discreet.noise.coins import Chance, bernoulli, uniform
 
-__all__ = ["Subset", "no_bits_beyond", "packed_from_text", "packed_sums", "packed_to_text", "packed_weights"]
+__all__ = ["Subset", "count_bits", "decode_bits", "encode_bits", "has_clear_padding", "sum_bits"]
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,12 @@ class Subset(FrequencyProtocol):
         if not 1 <= self.weight < self.size:
             raise ParameterError(f"A subset of {self.size:,} values has 1 to {self.size - 1:,} of them, not {self.weight:,}.")
 
+    @classmethod
+    def offers(cls, epsilon: Fraction, size: int) -> list[Subset]:
+        best = size / (math.exp(min(float(epsilon), 700.0)) + 1)
+        weights = {min(max(1, whole), size - 1) for whole in (math.floor(best), math.ceil(best))}
+        return [cls(epsilon, size, weight) for weight in sorted(weights)]
+
     @property
     def parameters(self) -> dict[str, int]:
         return {"weight": self.weight}
@@ -58,7 +64,7 @@ class Subset(FrequencyProtocol):
 
     @property
     def bits(self) -> float:
-        return min(self.weight * bits_of(self.size), self.size)
+        return min(self.weight * math.log2(self.size), self.size)
 
     @property
     def chunk(self) -> int:
@@ -66,9 +72,9 @@ class Subset(FrequencyProtocol):
 
     def _draw(self, codes: Integers) -> Rows:
         # A uniform set of w others first; where the own value belongs in, it takes the place of a uniform one of them.
-        inside = bernoulli(Chance(likely(self.weight, self.size - self.weight, self.epsilon)), codes.size)
+        inside = bernoulli(Chance(chance_inside(self.weight, self.size - self.weight, self.epsilon)), codes.size)
         leaving = uniform(self.weight, codes.size)
-        chosen = _uniform_sets(self.size - 1, self.weight, codes.size)
+        chosen = _draw_sets(self.size - 1, self.weight, codes.size)
         chosen += chosen >= codes[:, None]
         place = np.arange(codes.size)
         chosen[place, leaving] = np.where(inside, codes, chosen[place, leaving])
@@ -91,7 +97,7 @@ class Subset(FrequencyProtocol):
         return (1 - truth) / ball(math.comb(others, self.weight))
 
     def supporting(self) -> tuple[arb, arb]:
-        truth = likely(self.weight, self.size - self.weight, self.epsilon)()
+        truth = chance_inside(self.weight, self.size - self.weight, self.epsilon)()
         return truth, (self.weight - truth) / (self.size - 1)
 
     def valid(self, rows: Rows) -> Booleans:
@@ -100,8 +106,8 @@ class Subset(FrequencyProtocol):
             rising: Booleans = np.all(np.diff(codes, axis=1) > 0, axis=1)
             return rising & (codes[:, -1] < self.size)
         packed = rows.astype(np.uint8, copy=False)
-        right: Booleans = packed_weights(packed) == self.weight
-        return right & no_bits_beyond(packed, self.size)
+        right: Booleans = count_bits(packed) == self.weight
+        return right & has_clear_padding(packed, self.size)
 
     @property
     def cells(self) -> int:
@@ -110,7 +116,7 @@ class Subset(FrequencyProtocol):
     def tally(self, rows: Rows) -> Integers:
         if self.listed:
             return np.bincount(rows.ravel().astype(np.int64), minlength=self.size)
-        return packed_sums(rows, self.size)
+        return sum_bits(rows, self.size)
 
     def possible(self, tally: Integers, count: int) -> bool:
         return counts_within(tally, count) and int(tally.sum()) == self.weight * count
@@ -127,11 +133,11 @@ class Subset(FrequencyProtocol):
         return f"{self.size:,} counters, {self.weight:,} additions a report"
 
     def plain(self, row: Rows) -> Plain:
-        return [int(code) for code in row] if self.listed else packed_to_text(row)
+        return [int(code) for code in row] if self.listed else encode_bits(row)
 
     def row(self, plain: object) -> Rows | None:
         if not self.listed:
-            return packed_from_text(plain, self.form.width)
+            return decode_bits(plain, self.form.width)
         if not isinstance(plain, list) or len(plain) != self.weight:
             return None
         if not all(type(code) is int and 0 <= code < self.size for code in plain):
@@ -139,7 +145,7 @@ class Subset(FrequencyProtocol):
         return np.array(plain, dtype=np.uint32)
 
 
-def _uniform_sets(below: int, weight: int, count: int) -> Integers:
+def _draw_sets(below: int, weight: int, count: int) -> Integers:
     """``count`` uniform sets of ``weight`` numbers below ``below``, one a row (Floyd's algorithm, all rows at once)."""
     taken = np.zeros((count, below), dtype=np.bool_)
     chosen = np.empty((count, weight), dtype=np.int64)
@@ -152,19 +158,19 @@ def _uniform_sets(below: int, weight: int, count: int) -> Integers:
     return chosen
 
 
-def packed_weights(packed: Rows) -> Integers:
+def count_bits(packed: Rows) -> Integers:
     """How many bits are set in every row."""
     weights: Integers = np.bitwise_count(packed.view(np.uint8)).sum(axis=1, dtype=np.int64)
     return weights
 
 
-def no_bits_beyond(packed: Rows, size: int) -> Booleans:
+def has_clear_padding(packed: Rows, size: int) -> Booleans:
     """Whether the bits that only fill up the last byte are clear."""
     clear: Booleans = packed.view(np.uint8)[:, -1] >> np.uint8((size - 1) % 8) <= 1
     return clear
 
 
-def packed_sums(rows: Rows, size: int) -> Integers:
+def sum_bits(rows: Rows, size: int) -> Integers:
     """How often each of ``size`` bits is set in packed rows."""
     total = np.zeros(size, dtype=np.int64)
     step = max(1, 2**22 // size)
@@ -174,12 +180,12 @@ def packed_sums(rows: Rows, size: int) -> Integers:
     return total
 
 
-def packed_to_text(row: Rows) -> str:
+def encode_bits(row: Rows) -> str:
     """Packed bits as base64."""
     return base64.b64encode(row.tobytes()).decode("ascii")
 
 
-def packed_from_text(plain: object, width: int) -> Rows | None:
+def decode_bits(plain: object, width: int) -> Rows | None:
     """The packed bits that base64 held, or None."""
     try:
         found = base64.b64decode(plain, validate=True) if isinstance(plain, str) else b""

@@ -20,7 +20,7 @@ import numpy as np
 from discreet.arrays import Booleans, Integers
 from discreet.balls import arb, ball
 from discreet.local.protocols.base import Form, FrequencyProtocol, Plain, Rows, counts_within
-from discreet.local.protocols.subset import no_bits_beyond, packed_from_text, packed_sums, packed_to_text, packed_weights
+from discreet.local.protocols.subset import count_bits, decode_bits, encode_bits, has_clear_padding, sum_bits
 from discreet.noise.bits import CHUNK, words
 from discreet.noise.coins import Chance, bernoulli
 
@@ -86,14 +86,14 @@ class Unary(FrequencyProtocol):
 
     def valid(self, rows: Rows) -> Booleans:
         packed = rows.astype(np.uint8, copy=False)
-        return (packed_weights(packed) <= self.most) & no_bits_beyond(packed, self.size)
+        return (count_bits(packed) <= self.most) & has_clear_padding(packed, self.size)
 
     @property
     def cells(self) -> int:
         return self.size
 
     def tally(self, rows: Rows) -> Integers:
-        return packed_sums(rows, self.size)
+        return sum_bits(rows, self.size)
 
     def possible(self, tally: Integers, count: int) -> bool:
         return counts_within(tally, count) and int(tally.sum()) <= self.most * count
@@ -110,10 +110,10 @@ class Unary(FrequencyProtocol):
         return f"{self.size:,} counters, {self.size:,} additions a report"
 
     def plain(self, row: Rows) -> Plain:
-        return packed_to_text(row)
+        return encode_bits(row)
 
     def row(self, plain: object) -> Rows | None:
-        return packed_from_text(plain, self.form.width)
+        return decode_bits(plain, self.form.width)
 
 
 def _coins(law: Callable[[], arb], size: int) -> Booleans:

@@ -20,12 +20,11 @@ from discreet.arrays import Integers
 from discreet.calls import called_as
 from discreet.errors import ParameterError, ValueRefused
 from discreet.exact import whole
-from discreet.local.by_name import ByName, Estimates
 from discreet.local.collector import Collector
-from discreet.local.outlook import Outlook
 from discreet.local.protocols.one_of import OneOf
 from discreet.local.report import Batch, Report, new_nonces
-from discreet.local.task import Task, canonical, read_text
+from discreet.local.results import Estimates, PerAttribute, Plan
+from discreet.local.task import Task, canonical, read_task, read_text
 
 __all__ = ["Attributes"]
 
@@ -75,8 +74,6 @@ class Attributes(Task):
 
     @classmethod
     def from_facts(cls, facts: dict[str, object]) -> Attributes:
-        from discreet.local.tasks.reading import read_task  # which reads this kind too
-
         inner: dict[str, object] = facts["tasks"]  # type: ignore[assignment]
         tasks = {name: read_task(canonical(told)) for name, told in inner.items()}
         return cls(tasks, question=str(facts["question"]), period=str(facts["period"]))
@@ -115,11 +112,11 @@ class Attributes(Task):
 
         return Collector(self, self.protocol, conclude)
 
-    def plan(self, n: int) -> ByName[Outlook]:
+    def plan(self, n: int) -> PerAttribute[Plan]:
         """What to expect of ``n`` reports: a plan for every attribute, from its share of the people."""
         share = max(1, whole("n", n) // len(self.tasks))
         plans = {name: task.plan(share) for name, task in self.tasks.items()}
-        return ByName(plans)  # type: ignore[arg-type]  # as above
+        return PerAttribute(plans)  # type: ignore[arg-type]  # as above
 
 
 def _is_column(value: object) -> bool:

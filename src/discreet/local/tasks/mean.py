@@ -1,40 +1,106 @@
-"""How large is a number on average? Every person reports their own, randomised."""
+"""The mean of a number between two public bounds, from one randomised report a person.
+
+Its standard error comes from the spread of the reports, so it holds the noise and the differences between people: right for the
+population of which they are a sample, a little cautious for these people alone. It is never less than the noise that the protocol
+is known to have, for few reports may agree by chance.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from discreet.arrays import Integers, Number
 from discreet.calls import called_as
 from discreet.errors import ParameterError
-from discreet.exact import positive, shown, whole
+from discreet.exact import positive, probability, shown, whole
 from discreet.local.collector import Collector
-from discreet.local.domains.scale import Scale, scale_of
-from discreet.local.outlook import Outlook
+from discreet.local.domains.scale import Scale, read_scale
 from discreet.local.protocols.numbers.base import MeanProtocol
 from discreet.local.protocols.numbers.duchi import Duchi
-from discreet.local.protocols.numbers.hybrid import Hybrid, best_window
+from discreet.local.protocols.numbers.hybrid import Hybrid
 from discreet.local.protocols.numbers.laplace import Laplace
-from discreet.local.result import normal_factor
+from discreet.local.results import Cells, Plan, Result, normal_factor
 from discreet.local.task import Task, read_epsilon
-from discreet.local.tasks.mean_estimate import MeanEstimate
 from discreet.schema.columns import default_step
+from discreet.tables import decimals, figure
 
-__all__ = ["Mean"]
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
-# A protocol's file is registered here: its class, and its best parameters beside epsilon and the number of steps.
-_PROTOCOLS: dict[str, type[MeanProtocol]] = {kind.name: kind for kind in (Duchi, Hybrid, Laplace)}
-_MAKERS: dict[str, Callable[[Fraction, int], MeanProtocol]] = {
-    "duchi": Duchi,
-    "hybrid": lambda epsilon, steps: Hybrid(epsilon, steps, *best_window(epsilon)),
-    "laplace": Laplace,
-}
+__all__ = ["Mean", "MeanEstimate"]
+
+
+@dataclass(frozen=True)
+class MeanEstimate(Result):
+    """May lie outside the bounds: that is what makes it unbiased. ``consistent()`` never does."""
+
+    value: float
+    standard_error: float
+    count: int
+    _scale: Scale = field(repr=False, kw_only=True)
+    _protocol: MeanProtocol = field(repr=False, kw_only=True)
+    _place: float = field(repr=False, kw_only=True)
+    align = ">>>"
+
+    @classmethod
+    def of(cls, scale: Scale, protocol: MeanProtocol, place: float, error: float, count: int) -> MeanEstimate:
+        """The estimate at a place between the bounds, with its standard error as a part of their distance."""
+        return cls(scale.value(place), error * scale.width, count, _scale=scale, _protocol=protocol, _place=place)
+
+    def __float__(self) -> float:
+        return self.value
+
+    def interval(self, confidence: Number = 0.95) -> tuple[float, float]:
+        """Ends that cover the mean with this probability."""
+        error = self.standard_error / self._scale.width
+        low, high = self._protocol.interval(self._place, error, self.count, normal_factor(confidence))
+        return self._scale.value(low), self._scale.value(high)
+
+    def consistent(self) -> float:
+        """The estimate moved into the bounds: free, but no longer unbiased."""
+        return min(max(self.value, float(self._scale.lower)), float(self._scale.upper))
+
+    def influence(self, hostile: Number = 0.01) -> float:
+        """How far this share of hostile clients among the senders can move the estimate."""
+        share = float(probability("hostile", hostile, zero=True, hint="a share such as 0.01"))
+        return share * self._protocol.reach * self._scale.width
+
+    def columns(self) -> dict[str, list[object]]:
+        """One row: mean, standard_error, lower, upper, consistent."""
+        low, high = self.interval()
+        numbers = {"mean": self.value, "standard_error": self.standard_error, "lower": low, "upper": high}
+        return {name: [number] for name, number in (numbers | {"consistent": self.consistent()}).items()}
+
+    def _cells(self) -> Cells:
+        places = decimals(self.standard_error)
+        notes = [
+            f"Mean of the {self.count:,} people who reported, clamped to the declared bounds; 95 % interval.",
+            f"If 1 % of the senders were hostile, they could move it by {self.influence():.2g}.",
+        ]
+        return ["mean", "from", "to"], [[figure(x, places) for x in (self.value, *self.interval())]], notes
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """The mean with its 95 % interval, between the declared bounds."""
+        from discreet.canvas import BLUE, finish, new_axes
+
+        axes, (low, high) = new_axes(ax), self.interval()
+        arms = [[self.value - low], [high - self.value]]
+        axes.errorbar([self.value], [0], xerr=arms, fmt="o", color=BLUE, ecolor="#222222", capsize=4)
+        axes.axvspan(float(self._scale.lower), float(self._scale.upper), color=BLUE, alpha=0.08)
+        axes.set_yticks([])
+        axes.set_xlabel("mean, with its 95 % interval; shaded: the declared bounds")
+        return finish(axes, f"Mean from {self.count:,} randomised reports")
+
+
+# A protocol for means is registered here.
+PROTOCOLS: dict[str, type[MeanProtocol]] = {protocol.name: protocol for protocol in (Duchi, Hybrid, Laplace)}
+_AUTOMATIC = ("duchi", "hybrid")  # Laplace is worse at every epsilon
 _TIE = 1.02
 
 
@@ -73,7 +139,7 @@ class Mean(Task):
         question: str = "",
         period: str = "",
     ) -> None:
-        scale, price = scale_of(lower, upper, missing), read_epsilon(epsilon)
+        scale, price = read_scale(lower, upper, missing), read_epsilon(epsilon)
         chosen, reason = _chosen(price, _steps(scale, step), protocol)
         self._fill(question, period, scale=scale, protocol=chosen, reason=reason)
 
@@ -86,9 +152,9 @@ class Mean(Task):
         made = cls.__new__(cls)
         parameters = dict(facts["protocol"])  # type: ignore[call-overload]
         name = parameters.pop("name")
-        if name not in _PROTOCOLS or not all(type(number) is int for number in parameters.values()):
+        if name not in PROTOCOLS or not all(type(number) is int for number in parameters.values()):
             raise ParameterError(f"There is no protocol for means called {shown(name)}; is the task newer than discreet?")
-        protocol = _PROTOCOLS[name](read_epsilon(Fraction(str(facts["epsilon"]))), **parameters)  # type: ignore[call-arg]
+        protocol = PROTOCOLS[name](read_epsilon(Fraction(str(facts["epsilon"]))), **parameters)  # type: ignore[call-arg]
         scale = Scale.from_facts(facts["scale"])  # type: ignore[arg-type]
         made._fill(facts["question"], facts["period"], scale=scale, protocol=protocol, reason="as the task says")
         return made
@@ -114,7 +180,7 @@ class Mean(Task):
         code = self.codes([value])
         return float(self.protocol.variance(code / self.protocol.steps)[0]) * self.scale.width**2
 
-    def plan(self, n: int) -> Outlook:
+    def plan(self, n: int) -> Plan:
         """What to expect of ``n`` reports, before any is asked for."""
         n = whole("n", n)
         error, width, z = math.sqrt(self.protocol.worst / n), self.scale.width, normal_factor(0.95)
@@ -125,7 +191,7 @@ class Mean(Task):
                 f"the answer will be noise: with {n:,} reports at epsilon {float(self.epsilon):.6g}, the mean is only known to "
                 f"within {100 * z * error:,.0f} % of the range. Ask {needed:,} people for 5 %, or allow a larger epsilon."
             )
-        return Outlook(
+        return Plan(
             n=n,
             protocol=self.protocol.name,
             parameters=self.protocol.parameters,
@@ -151,10 +217,10 @@ def _steps(scale: Scale, step: Number | None) -> int:
 
 def _chosen(epsilon: Fraction, steps: int, name: str | None) -> tuple[MeanProtocol, str]:
     if name is not None:
-        if name not in _MAKERS:
-            raise ParameterError(f"There is no protocol for means called {shown(name)}; write one of {', '.join(_MAKERS)}.")
-        return _MAKERS[name](epsilon, steps), "named by the task's author"
-    offers = [_MAKERS[protocol](epsilon, steps) for protocol in ("duchi", "hybrid")]  # Laplace is worse at every epsilon
+        if name not in PROTOCOLS:
+            raise ParameterError(f"There is no protocol for means called {shown(name)}; write one of {', '.join(PROTOCOLS)}.")
+        return PROTOCOLS[name].best(epsilon, steps), "named by the task's author"
+    offers = [PROTOCOLS[protocol].best(epsilon, steps) for protocol in _AUTOMATIC]
     least = min(offer.worst for offer in offers)
     close = [offer for offer in offers if offer.worst <= _TIE * least]
     return min(close, key=lambda offer: offer.bits), "least worst-case variance; within 2 % of it, the shortest report"

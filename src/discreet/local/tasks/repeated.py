@@ -17,11 +17,10 @@ from discreet.calls import called_as
 from discreet.errors import ParameterError
 from discreet.exact import up, whole
 from discreet.local.collector import Collector
-from discreet.local.domains.categorical import Domain, Item, domain_of
+from discreet.local.domains.categorical import Domain, Item, read_domain
 from discreet.local.protocols.memoised import Memoised
 from discreet.local.task import Task, read_epsilon
-from discreet.local.tasks.estimate import Estimate
-from discreet.local.tasks.plan import Plan, plan_for
+from discreet.local.tasks.frequencies import Estimate, FrequencyPlan, plan_frequencies
 
 __all__ = ["Lifetime", "Repeated"]
 
@@ -84,8 +83,8 @@ class Repeated(Task):
         question: str = "",
         period: str = "",
     ) -> None:
-        items = domain_of(domain, missing)
-        protocol = _memoised(items, read_epsilon(epsilon), read_epsilon(permanent), whole("values", values))
+        items = read_domain(domain, missing)
+        protocol = _make_protocol(items, read_epsilon(epsilon), read_epsilon(permanent), whole("values", values))
         self._fill(question, period, domain=items, protocol=protocol)
 
     @property
@@ -102,7 +101,7 @@ class Repeated(Task):
             raise ParameterError("A repeated question is asked by the memoised protocol; is the task newer than discreet?")
         domain = Domain.from_facts(facts["domain"])  # type: ignore[arg-type]
         epsilon, permanent = (read_epsilon(Fraction(str(number))) for number in (facts["epsilon"], told["permanent"]))
-        protocol = _memoised(domain, epsilon, permanent, whole("values", told["values"]))
+        protocol = _make_protocol(domain, epsilon, permanent, whole("values", told["values"]))
         made._fill(facts["question"], facts["period"], domain=domain, protocol=protocol)
         return made
 
@@ -118,9 +117,9 @@ class Repeated(Task):
             self, self.protocol, lambda tally, n: Estimate.of(items, self.protocol.support(tally), n, self.protocol.rates)
         )
 
-    def plan(self, n: int) -> Plan:
+    def plan(self, n: int) -> FrequencyPlan:
         """What to expect of ``n`` reports of one round, before any is asked for."""
-        return plan_for(self.protocol, whole("n", n), "the protocol for repeated questions")
+        return plan_frequencies(self.protocol, whole("n", n), "the protocol for repeated questions")
 
     def lifetime(self, *, reports: int) -> Lifetime:
         """What so many reports tell about a person in all."""
@@ -130,7 +129,7 @@ class Repeated(Task):
         return Lifetime(rounds, values, self.epsilon, same, up(fresh))
 
 
-def _memoised(domain: Domain, epsilon: Fraction, permanent: Fraction, values: int) -> Memoised:
+def _make_protocol(domain: Domain, epsilon: Fraction, permanent: Fraction, values: int) -> Memoised:
     if domain.size is None:
         raise ParameterError("A repeated question has a closed domain; list its values.")
     return Memoised(epsilon, domain.size, permanent, values)

@@ -7,6 +7,8 @@ measurement of it.
 from __future__ import annotations
 
 from abc import abstractmethod
+from fractions import Fraction
+from typing import Self
 
 import numpy as np
 
@@ -15,7 +17,7 @@ from discreet.errors import ParameterError
 from discreet.local.protocols.base import NUMBER, Form, Protocol, Rows
 from discreet.noise.coins import uniform
 
-__all__ = ["MOST_STEPS", "HistogramProtocol", "MeanProtocol", "rounded_places"]
+__all__ = ["MOST_STEPS", "HistogramProtocol", "MeanProtocol", "round_places"]
 
 MOST_STEPS = 2**40
 """The finest grid of values."""
@@ -25,6 +27,11 @@ class MeanProtocol(Protocol):
     """Measurements are in units of the scale: 0 is the lower bound, 1 the upper."""
 
     steps: int
+
+    @classmethod
+    def best(cls, epsilon: Fraction, steps: int) -> Self:
+        """The member with the least error."""
+        return cls(epsilon, steps)  # type: ignore[call-arg]
 
     def check(self) -> None:
         """Refuse grids that the arithmetic does not cover."""
@@ -107,10 +114,10 @@ class HistogramProtocol(MeanProtocol):
         return float(np.abs(self.scores).max())
 
 
-def rounded_places(codes: Integers, steps: int, last: int) -> Integers:
+def round_places(codes: Integers, steps: int, last: int) -> Integers:
     """codes / steps * last, rounded up or down at random so that the mean is exact: integers and exact coins only.
 
-    >>> rounded_places(np.array([0, 15]), 15, 6)
+    >>> round_places(np.array([0, 15]), 15, 6)
     array([0, 6])
     """
     whole, rest = np.divmod(codes * last, steps)

@@ -18,8 +18,8 @@ import numpy as np
 
 from discreet.arrays import Integers, Reals
 from discreet.balls import arb
-from discreet.local.protocols.base import Rows, all_digits, likely
-from discreet.local.protocols.numbers.base import HistogramProtocol, rounded_places
+from discreet.local.protocols.base import Rows, chance_inside, float_precision
+from discreet.local.protocols.numbers.base import HistogramProtocol, round_places
 from discreet.noise.coins import Chance, bernoulli
 
 __all__ = ["Duchi"]
@@ -53,20 +53,20 @@ class Duchi(HistogramProtocol):
         return 2
 
     def _draw(self, codes: Integers) -> Rows:
-        bits = rounded_places(codes, self.steps, 1)
-        honest = bernoulli(Chance(likely(1, 1, self.epsilon)), codes.size)
+        bits = round_places(codes, self.steps, 1)
+        honest = bernoulli(Chance(chance_inside(1, 1, self.epsilon)), codes.size)
         return np.where(honest, bits, 1 - bits)
 
     def likelihood(self, row: Rows, code: int) -> arb:
-        truth = likely(1, 1, self.epsilon)()
+        truth = chance_inside(1, 1, self.epsilon)()
         agreeing = code if int(row.item()) == 1 else self.steps - code
         return (truth * agreeing + (1 - truth) * (self.steps - agreeing)) / self.steps
 
     @cached_property
     def _rates(self) -> tuple[float, float]:
         """q, and p - q with all its digits."""
-        with all_digits(self.epsilon):
-            truth = likely(1, 1, self.epsilon)()
+        with float_precision(self.epsilon):
+            truth = chance_inside(1, 1, self.epsilon)()
             return float(1 - truth), float(2 * truth - 1)
 
     @cached_property

@@ -20,13 +20,13 @@ import numpy as np
 from discreet.arrays import Integers, Reals
 from discreet.balls import arb, ball
 from discreet.errors import ParameterError
-from discreet.local.protocols.base import Rows, all_digits, bits_of
-from discreet.local.protocols.numbers.base import HistogramProtocol, rounded_places
+from discreet.local.protocols.base import Rows, float_precision
+from discreet.local.protocols.numbers.base import HistogramProtocol, round_places
 from discreet.local.protocols.numbers.duchi import Duchi
 from discreet.local.protocols.numbers.window import Window
 from discreet.noise.coins import Chance, bernoulli
 
-__all__ = ["Hybrid", "best_window"]
+__all__ = ["Hybrid"]
 
 _MOST_CELLS = 2**15
 _WIDE = 64  # cells of a window, so that rounding its place adds less than 0.1 % to the variance
@@ -36,7 +36,7 @@ _WIDE = 64  # cells of a window, so that rounding its place adds less than 0.1 %
 class Hybrid(HistogramProtocol):
     """The report is 0 or 1 (Duchi's bit), or 2 + a cell.
 
-    >>> round(4 * Hybrid(Fraction(1), 1000, *best_window(Fraction(1))).worst, 2)  # on [-1, 1], as the paper has it
+    >>> round(4 * Hybrid.best(Fraction(1), 1000).worst, 2)  # on [-1, 1], as the paper has it
     4.29
     """
 
@@ -52,13 +52,20 @@ class Hybrid(HistogramProtocol):
             raise ParameterError(f"The hybrid protocol has 2 to {_MOST_CELLS:,} cells; leave the choice to discreet.")
         _ = self._window
 
+    @classmethod
+    def best(cls, epsilon: Fraction, steps: int) -> Hybrid:
+        """A window that is the share 1 / (e^(epsilon/2) + 1) of so many cells."""
+        parts = math.exp(min(float(epsilon) / 2, 20.0)) + 1
+        cells = min(_MOST_CELLS, math.ceil(_WIDE * parts))
+        return cls(epsilon, steps, cells, max(1, round(cells / parts)))
+
     @property
     def parameters(self) -> dict[str, int]:
         return {"steps": self.steps, "grid": self.grid, "width": self.width}
 
     @property
     def bits(self) -> float:
-        return bits_of(self.reports)
+        return math.log2(self.reports)
 
     @property
     def reports(self) -> int:
@@ -77,7 +84,7 @@ class Hybrid(HistogramProtocol):
 
     def _draw(self, codes: Integers) -> Rows:
         piecewise = bernoulli(Chance(self._piecewise), codes.size)
-        cells = self._window.draw(rounded_places(codes, self.steps, self._window.last))
+        cells = self._window.draw(round_places(codes, self.steps, self._window.last))
         return np.where(piecewise, cells + 2, self._duchi.randomize(codes))
 
     def likelihood(self, row: Rows, code: int) -> arb:
@@ -95,7 +102,7 @@ class Hybrid(HistogramProtocol):
         return np.concatenate([self._duchi.scores, (np.arange(self.grid) - origin) / self._window.slope])
 
     def variance(self, places: Reals) -> Reals:
-        with all_digits(self.epsilon):
+        with float_precision(self.epsilon):
             chance = float(self._piecewise())
         exact = places * self._window.last
         start = np.minimum(np.floor(exact), self._window.last - 1)
@@ -104,10 +111,3 @@ class Hybrid(HistogramProtocol):
         mean = (1 - part) * low[0] + part * high[0]
         piecewise = np.maximum((1 - part) * low[1] + part * high[1] - mean**2, 0.0) / self._window.slope**2
         return np.asarray(chance * piecewise + (1 - chance) * self._duchi.variance(places))
-
-
-def best_window(epsilon: Fraction) -> tuple[int, int]:
-    """So many cells, and a window that is the share 1 / (e^(epsilon/2) + 1) of them, the best one."""
-    parts = math.exp(min(float(epsilon) / 2, 20.0)) + 1
-    cells = min(_MOST_CELLS, math.ceil(_WIDE * parts))
-    return cells, max(1, round(cells / parts))

@@ -17,7 +17,7 @@ import numpy as np
 from discreet.arrays import Integers, Reals
 from discreet.balls import arb, ball, precision
 from discreet.errors import ParameterError
-from discreet.local.protocols.base import Rows, bits_of
+from discreet.local.protocols.base import Rows
 from discreet.local.protocols.numbers.base import MeanProtocol
 from discreet.noise import laplace as noise
 
@@ -61,7 +61,7 @@ class Laplace(MeanProtocol):
 
     @property
     def bits(self) -> float:
-        return bits_of(self.reports)
+        return math.log2(self.reports)
 
     @property
     def reports(self) -> int:

@@ -21,10 +21,10 @@ import numpy as np
 from discreet.arrays import Booleans, Integers, Reals
 from discreet.balls import arb
 from discreet.errors import ParameterError
-from discreet.local.protocols.base import NUMBER, Form, Protocol, Rows, bits_of
+from discreet.local.protocols.base import NUMBER, Form, Protocol, Rows
 from discreet.local.protocols.numbers.window import Window
 
-__all__ = ["SquareWave", "best_arm"]
+__all__ = ["SquareWave", "choose_arm"]
 
 _ROUNDS = 10_000
 _NEVER = 1e-300  # less than any chance that matters
@@ -35,7 +35,7 @@ _STILL = 1e-6  # the rounds end when no more than this share moves
 class SquareWave(Protocol):
     """The report is a cell, 0 .. bins + 2 arm - 1; the window of a bin reaches ``arm`` cells to both sides.
 
-    >>> SquareWave(Fraction(1), 64, best_arm(Fraction(1), 64)).cells
+    >>> SquareWave(Fraction(1), 64, choose_arm(Fraction(1), 64)).cells
     96
     """
 
@@ -58,7 +58,7 @@ class SquareWave(Protocol):
 
     @property
     def bits(self) -> float:
-        return bits_of(self.cells)
+        return math.log2(self.cells)
 
     @cached_property
     def _window(self) -> Window:
@@ -152,7 +152,7 @@ class SquareWave(Protocol):
         return _smooth(found * (far * sums[..., -1:] + lift * inside))
 
 
-def best_arm(epsilon: Fraction, bins: int) -> int:
+def choose_arm(epsilon: Fraction, bins: int) -> int:
     """The half-width that tells most: (eps e^eps - e^eps + 1) / (2 e^eps (e^eps - 1 - eps)) of the range."""
     eps = min(float(epsilon), 50.0)
     if eps < 1e-3:

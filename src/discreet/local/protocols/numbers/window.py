@@ -17,7 +17,7 @@ import numpy as np
 from discreet.arrays import Integers, Reals
 from discreet.balls import arb
 from discreet.errors import ParameterError
-from discreet.local.protocols.base import all_digits, likely
+from discreet.local.protocols.base import chance_inside, float_precision
 from discreet.noise.coins import Chance, bernoulli, uniform
 
 __all__ = ["Window"]
@@ -46,11 +46,11 @@ class Window:
 
     def near(self) -> arb:
         """The chance to report a cell inside, as a ball at the current precision."""
-        return likely(self.width, self.last, self.epsilon)()
+        return chance_inside(self.width, self.last, self.epsilon)()
 
     def draw(self, starts: Integers) -> Integers:
         """One cell for every window."""
-        inside = bernoulli(Chance(likely(self.width, self.last, self.epsilon)), starts.size)
+        inside = bernoulli(Chance(chance_inside(self.width, self.last, self.epsilon)), starts.size)
         within, beyond = uniform(self.width, starts.size), uniform(self.last, starts.size)
         beyond += self.width * (beyond >= starts)
         return np.where(inside, starts + within, beyond)
@@ -62,7 +62,7 @@ class Window:
     @cached_property
     def rates(self) -> tuple[float, float]:
         """The chance of a cell outside, and what one inside has more; with all digits of floats."""
-        with all_digits(self.epsilon):
+        with float_precision(self.epsilon):
             far = (1 - self.near()) / self.last
             return float(far), float(self.near() / self.width - far)
 

@@ -15,8 +15,8 @@ from scipy import integrate, stats
 import discreet as dp
 from discreet.errors import ParameterError
 from discreet.privacy import Privacy
+from discreet.privacy.loss_variable import LossVariable
 from discreet.privacy.losses import BoundedRange, Box, DiscreteGaussian, DiscreteLaplace, Family, Laplace, Response
-from discreet.privacy.variable import LossVariable
 
 ONE = Fraction(1)
 

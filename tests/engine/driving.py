@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any, TypeVar
@@ -13,8 +15,9 @@ from engine.second import SECOND, SecondSession
 
 from discreet.engine import open_engine, open_public, open_source
 from discreet.engine.base import Engine, groups_of
+from discreet.engine.duckdb.session import DuckDBSession
 from discreet.engine.sources.public import PublicTable
-from discreet.engine.sql.engine import SqlEngine, raw_columns
+from discreet.engine.sql.engine import SqlEngine
 from discreet.mechanisms.secret import opened
 from discreet.plan.cost import Cost
 from discreet.plan.plan import Plan, price
@@ -26,12 +29,13 @@ from discreet.schema.columns import Column
 from discreet.schema.table import Schema
 from discreet.schema.units import Person, Unit
 
-__all__ = ["PURE", "RHO", "agree", "count", "keys", "marginal", "planned", "rehearse", "table"]
+__all__ = ["PURE", "RHO", "agree", "count", "count_in_turn", "keys", "marginal", "planned", "rehearse", "table"]
 
 PURE = Cost("epsilon", Fraction(1))
 RHO = Cost("rho", Fraction(1, 2), Fraction(1, 10**6))
 Rows = Sequence[Mapping[str, Any]]
 T = TypeVar("T")
+_TURNS = itertools.count()
 
 
 def planned(
@@ -65,16 +69,22 @@ def table(plan: Plan, rows: Rows, types: Mapping[str, pa.DataType] | None = None
 
 def count(plan: Plan, source: object, chosen: Any = None, public: Mapping[str, Rows] | None = None) -> dict[Any, Any]:
     """Every statistic of a plan, opened: integers by group, or by group and cell. All engines count the same."""
+    return _alike(plan, source, public, lambda engine: _counted(engine, plan, chosen))
 
-    def counted(engine: Engine) -> dict[Any, Any]:
-        found = engine.count(plan, groups_of(plan, chosen), reference.SALT)
-        held = {key: opened(secret) for key, secret in found.items()}
-        return {
-            (statistic, bits): [row.tolist() for row in held] if statistic.tabular else [int(x) for x in held]
-            for (statistic, bits), held in held.items()
-        }
 
-    return _alike(plan, source, public, counted)
+def count_in_turn(plan: Plan, source: object, chosen: Any = None) -> dict[Any, Any]:
+    """The same, by one engine after the other from call to call: for neighbours, which may be counted by different ones."""
+    with _engines(plan, source, None) as engines:
+        return _counted(engines[next(_TURNS) % len(engines)], plan, chosen)
+
+
+def _counted(engine: Engine, plan: Plan, chosen: Any) -> dict[Any, Any]:
+    found = engine.count(plan, groups_of(plan, chosen), reference.SALT)
+    held = {key: opened(secret) for key, secret in found.items()}
+    return {
+        (statistic, bits): [row.tolist() for row in held] if statistic.tabular else [int(x) for x in held]
+        for (statistic, bits), held in held.items()
+    }
 
 
 def rehearse(plan: Plan, source: object) -> None:
@@ -84,22 +94,34 @@ def rehearse(plan: Plan, source: object) -> None:
 
 def keys(plan: Plan, source: object) -> dict[tuple[Any, ...], int]:
     """Open keys, opened."""
-    return _alike(plan, source, None, lambda engine: opened(engine.keys(plan, reference.SALT)))
+
+    def counted(engine: Engine) -> dict[tuple[Any, ...], int]:
+        found = opened(engine.keys(plan, reference.SALT))
+        assert all(len(str(value).encode()) <= 65 for key in found for value in key)
+        return dict(zip(engine.spell(plan, list(found)), found.values(), strict=True))
+
+    return _alike(plan, source, None, counted)
 
 
 def _alike(plan: Plan, source: object, public: Mapping[str, Rows] | None, count: Callable[[Engine], T]) -> T:
     """What every engine counts: the same."""
-    held, tables = open_source(source, columns=_names(plan)), _public(public)
-    raw = raw_columns(held, plan.schema, {})
-    engines = [open_engine(held, plan.schema, tables), SqlEngine(SecondSession(held, tables), SECOND, raw, held.layout)]
-    found = []
-    for engine in engines:
-        try:
-            found.append(count(engine))
-        finally:
-            engine.close()
+    with _engines(plan, source, public) as engines:
+        found = [count(engine) for engine in engines]
     assert all(one == found[0] for one in found)
     return found[0]
+
+
+@contextmanager
+def _engines(plan: Plan, source: object, public: Mapping[str, Rows] | None) -> Iterator[list[Engine]]:
+    """DuckDB's, and a second one that speaks another dialect to the same database."""
+    held = open_source(source, columns=_names(plan))
+    first = open_engine(held, plan.schema, _public(public))
+    assert isinstance(first, SqlEngine)
+    assert isinstance(first._session, DuckDBSession)
+    try:
+        yield [first, SqlEngine(SecondSession(first._session), SECOND, first._raw, held.layout)]
+    finally:
+        first.close()
 
 
 def _public(public: Mapping[str, Rows] | None) -> dict[str, PublicTable]:

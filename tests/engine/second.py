@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 from discreet.engine.duckdb.cleaning import clean, clean_id, clean_key
 from discreet.engine.duckdb.dialect import DIALECT
 from discreet.engine.duckdb.session import DuckDBSession
-from discreet.engine.sources.public import PublicTable
-from discreet.engine.sources.source import LocalSource
 
 __all__ = ["SECOND", "SecondSession"]
 
@@ -46,8 +44,8 @@ class SecondSession:
 
     relation, nothing = ticked("discreet raw"), ticked("discreet nothing")
 
-    def __init__(self, source: LocalSource, public: Mapping[str, PublicTable]) -> None:
-        self._inner = DuckDBSession(source, public)
+    def __init__(self, inner: DuckDBSession) -> None:
+        self._inner = inner
 
     def fetch(self, sql: str, parameters: Mapping[str, object]) -> dict[str, list[object]]:
         return self._inner.fetch(_plain(sql), parameters)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 
+import duckdb
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -196,3 +197,17 @@ def test_ids_keep_what_cleaning_would_change() -> None:
     cells = ["007", "7", " 7", "", None, "nan"]
     assert cleaned(pa.table({"x": cells}), columns={"t": text()})["id"] == ["007", "7", " 7", None, None, "nan"]
     assert cleaned(pa.table({"x": [5.0, math.nan, 0.1, -0.0]}), columns={"t": text()})["id"] == ["5", None, "0.1", "0"]
+
+
+@pytest.mark.parametrize("zone", [None, "UTC"])
+def test_nanoseconds_mean_the_same_in_frames_files_and_databases(zone: str | None, tmp_path: Path) -> None:
+    """They are rounded down, before 1970 too; also the first and the last, which DuckDB calls infinite."""
+    cells = [0, -1, 999, 1500, -1500, 1577836800123456789, -1577836800123456789, 2**63 - 1, -(2**63) + 1, -(2**63), None]
+    frame = pa.table({"x": pa.array(cells, pa.timestamp("ns", zone))})
+    pq.write_table(frame, tmp_path / "x.parquet")
+    with duckdb.connect(str(tmp_path / "x.duckdb")) as database:
+        database.execute(f"CREATE TABLE t AS SELECT * FROM '{tmp_path / 'x.parquet'}'")
+    found = cleaned(frame)
+    assert found["id"][:3] == ["1970-01-01 00:00:00", "1969-12-31 23:59:59.999999", "1970-01-01 00:00:00"]
+    assert cleaned(tmp_path / "x.parquet") == found
+    assert cleaned(tmp_path / "x.duckdb") == found

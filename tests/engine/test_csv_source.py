@@ -142,4 +142,4 @@ def test_many_lines_and_several_threads_lose_nothing(tmp_path: Path) -> None:
     place = written(tmp_path, b"a,b\n" + b"\n".join(lines))
     with DuckDBSession(open_source(place, columns=["b"])) as session:
         counted = session.fetch(f"SELECT count(*) AS n, sum(b::BIGINT)::BIGINT AS s FROM {DuckDBSession.relation}")
-    assert counted == [{"n": 199_999, "s": sum(range(200_000)) - 1000}]
+    assert counted == {"n": [199_999], "s": [sum(range(200_000)) - 1000]}

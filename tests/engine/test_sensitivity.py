@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from engine.driving import PURE, RHO, count, keys, marginal, planned, table
+from engine.driving import PURE, RHO, count_in_turn, keys, marginal, planned, table
 from engine.moves import moves, prepared, side, tight
 from hypothesis import HealthCheck, given, settings, target
 from hypothesis import strategies as st
@@ -80,8 +80,8 @@ def opened_on(plan: Plan, held: Rows) -> dict[Any, Any]:
     frame = table(plan, held, TYPES)
     if plan.keys.size is None:
         found = {(plan.releases[0].statistic, 0): keys(plan, frame)}
-        return prepared(plan, found | count(plan, frame, [(g,) for g in GROUPS]))
-    return prepared(plan, count(plan, frame))
+        return prepared(plan, found | count_in_turn(plan, frame, [(g,) for g in GROUPS]))
+    return prepared(plan, count_in_turn(plan, frame))
 
 
 def pairs(unit: Unit, count_of: int) -> list[tuple[int, int]]:

@@ -110,7 +110,7 @@ def _released(plan: Plan, engine: Engine | None, reserved: Reservation) -> Answe
         choice = plan.releases[0].mechanism
         assert isinstance(choice, Threshold)
         reserved.spend(plan.releases[0].privacy)
-        chosen = _ordered(choice.select(engine.keys(plan, reserved.salt)))
+        chosen = _ordered(engine.spell(plan, choice.select(engine.keys(plan, reserved.salt))))
     groups = groups_of(plan, chosen)
     counts: Found = {}
     if engine is not None and groups.size:

@@ -111,7 +111,10 @@ class Engine(Protocol):
         """Count the same of a table without rows: what the engine cannot do is refused before anything is paid."""
 
     def keys(self, plan: Plan, salt: str) -> Secret[Mapping[tuple[Value, ...], int]]:
-        """How many units share every key that there is: for a private choice among them."""
+        """How many units share every key that there is, or whatever tells keys apart: for a private choice among them."""
+
+    def spell(self, plan: Plan, keys: Sequence[tuple[Value, ...]]) -> list[tuple[Value, ...]]:
+        """The keys that were chosen, as rows have them."""
 
     def count(self, plan: Plan, groups: Groups, salt: str) -> Found:
         """Every statistic of a plan, over these groups. ``salt`` decides which of a person's groups count where not all can."""

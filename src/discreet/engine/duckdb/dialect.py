@@ -80,6 +80,7 @@ DIALECT = Dialect(
     is_finite="isfinite({0})",
     keyed_hash="md5({salt} || '/' || CAST({person} AS VARCHAR) || '/' || CAST({group} AS VARCHAR)) || CAST({group} AS VARCHAR)",
     hashed="CAST(md5_number({salt} || '/' || CAST({person} AS VARCHAR)) % {most} AS BIGINT)",
+    brief="CASE WHEN strlen({0}) > 64 THEN '#' || sha256({0}) ELSE {0} END",
     nth_smallest="list_extract(min({value}, {n}), {n})",
     any_value="any_value({0})",
     is_digits="regexp_full_match({0}, '-?[0-9]{{1,18}}')",

@@ -25,6 +25,7 @@ from hashlib import sha256
 from discreet.engine.base import Groups
 from discreet.engine.sql.dialect import Dialect
 from discreet.engine.sql.statement import Raw, Statement
+from discreet.plan.expressions import Value
 from discreet.plan.expressions.evaluate import infer
 from discreet.plan.plan import Plan
 from discreet.plan.statistics import CELL_BITS, ROWS, Axis, Histogram, Measure
@@ -49,7 +50,7 @@ class Counting:
         totals = [self._total(measure, j) for j, (measure, _) in enumerate(measures)]
         with_keys = self._with(new, added, groups)
         if not isinstance(self.plan.schema.unit, Person):
-            new.text = f"{with_keys}\n{summed(totals, len(groups.listed))}"
+            new.text = f"{with_keys}\n{summed(totals, len(groups.listed), wide=self._wide)}"
             return new
         unit, factor = self.plan.schema.unit, self._factor(groups)
         cells = "".join(f", {sql} AS s{j}" for j, sql in enumerate(totals) if sql != "count(*)")
@@ -82,7 +83,7 @@ class Counting:
             if measure != ROWS
         }
         totals = [*(f"sum(m{j})" if m.what == "value" else self._total(m, j) for j, m in enumerate(measures)), "count(*)"]
-        new.text = f"{self._with(new, added, groups)}\n{summed(totals, len(groups.listed))}"
+        new.text = f"{self._with(new, added, groups)}\n{summed(totals, len(groups.listed), wide=self._wide)}"
         return new
 
     def persons(self, groups: Groups) -> Statement:
@@ -155,27 +156,63 @@ class Counting:
         return "chosen", f",\n{chosen(self._most(groups), mark(self.salt), self.dialect)}"
 
     def open_keys(self) -> Statement:
-        """key0, key1 ... and n: how many rows, or chosen persons, have a key."""
+        """g0, g1 ... and n: how many rows, or chosen persons, have a key. Engines keep all keys at once, so a long one, which an
+        analyst may have made long, is kept as its hash, and many that are long together as one hash of them all."""
         new = self._statement()
-        keys = [f"k{j}" for j in range(len(self.plan.keys.keys))]
-        text = self._lines(new, {})
-        tests = [f"{key} IS NOT NULL" for key in keys]
-        kinds = self.plan.facts
-        for key, asked in zip(keys, self.plan.keys.keys, strict=True):
-            if asked.values is not None:  # of keys that are open together with others, still only those that were listed
-                listing = new.listed(infer(asked.of, kinds).kind, asked.values)
-                tests.append(self.dialect.is_listed.format(value=key, list=listing))
-        some, listed = " AND ".join(tests), ", ".join(keys)
+        text, some = self._lines(new, {}), self._all_present(new)
+        told = self._told_apart()
+        names = [f"g{j}" for j in range(len(told))]
+        each, by = ", ".join(f"{sql} AS {name}" for sql, name in zip(told, names, strict=True)), ", ".join(names)
         if isinstance(self.plan.schema.unit, Person):
-            texts = [f"CAST({key} AS {self.dialect.types['text']})" for key in keys]
-            group = " || '/' || ".join(f"length({text}) || ':' || {text}" for text in texts)
-            text += f",\ncells AS (SELECT DISTINCT person, {listed}, {group} AS i FROM lines WHERE {some})"
-            marks = self.dialect.keyed_hash.format(salt=new.bind(self.salt), person="person", group="i")
+            text += f",\ncells AS (SELECT DISTINCT person, {each} FROM lines WHERE {some})"
+            marks = self.dialect.keyed_hash.format(salt=new.bind(self.salt), person="person", group=self._joined(names))
             text += f",\n{chosen(self.plan.schema.unit.groups, marks, self.dialect)}"
-            new.text = f"{text}\nSELECT {listed}, count(*) AS n FROM chosen GROUP BY {listed}"
+            new.text = f"{text}\nSELECT {by}, count(*) AS n FROM chosen GROUP BY {by}"
         else:
-            new.text = f"{text}\nSELECT {listed}, count(*) AS n FROM lines WHERE {some} GROUP BY {listed}"
+            keys = f"(SELECT {each} FROM lines WHERE {some}) AS keys"
+            new.text = f"{text}\nSELECT {by}, count(*) AS n FROM {keys} GROUP BY {by}"
         return new
+
+    def spelled_keys(self, hashes: Sequence[str]) -> Statement:
+        """g0, k0, k1 ...: keys as rows have them, by their hashes."""
+        new = self._statement()
+        text, some = self._lines(new, {}), self._all_present(new)
+        (told,), keys = self._told_apart(), [f"k{j}" for j in range(len(self.plan.keys.keys))]
+        wanted = self.dialect.is_listed.format(value="g0", list=new.listed("text", hashes))
+        each = ", ".join(f"{self.dialect.any_value.format(key)} AS {key}" for key in keys)
+        inside = f"SELECT {told} AS g0, {', '.join(keys)} FROM lines WHERE {some}"
+        new.text = f"{text}\nSELECT g0, {each} FROM ({inside}) AS g WHERE {wanted} GROUP BY g0"
+        return new
+
+    def is_hashed(self, key: Sequence[Value]) -> bool:
+        """Whether what tells a key apart is its hash."""
+        return len(key) == 1 and (len(self.plan.keys.keys) > 1 or len(str(key[0]).encode()) > _BRIEF)
+
+    def _told_apart(self) -> list[str]:
+        """What tells keys apart, of any length, in few bytes."""
+        keys = [f"k{j}" for j in range(len(self.plan.keys.keys))]
+        if len(keys) > 1 and self._wide:
+            return [self.dialect.brief.format(self._joined(keys))]
+        return keys if len(keys) > 1 else [self.dialect.brief.format("k0")]
+
+    def _joined(self, keys: Sequence[str]) -> str:
+        """Keys as one text that tells them apart."""
+        texts = [f"CAST({key} AS {self.dialect.types['text']})" for key in keys]
+        return "(" + " || '/' || ".join(f"length({text}) || ':' || {text}" for text in texts) + ")"
+
+    def _all_present(self, new: Statement) -> str:
+        """That no key is missing; of keys that are open together with others, still only those that were listed."""
+        tests = [f"k{j} IS NOT NULL" for j in range(len(self.plan.keys.keys))]
+        for j, key in enumerate(self.plan.keys.keys):
+            if key.values is not None:
+                listing = new.listed(infer(key.of, self.plan.facts).kind, key.values)
+                tests.append(self.dialect.is_listed.format(value=f"k{j}", list=listing))
+        return " AND ".join(tests)
+
+    @property
+    def _wide(self) -> bool:
+        """Whether keys of one row may be long."""
+        return sum(infer(key.of, self.plan.facts).length or 0 for key in self.plan.keys.keys) > _BRIEF
 
     def _total(self, measure: Measure, j: int) -> str:
         """The aggregate that adds up what rows add."""
@@ -220,6 +257,7 @@ class Counting:
 
 _P = 2**31 - 1
 _DIGITS = 10**18 - 1
+_BRIEF = 64  # bytes of a text that is kept as it is
 _LOWERED = "0.99999999999909050529"  # 1 - 2^-40, and a little less
 
 
@@ -228,11 +266,13 @@ def keyed(keys: int) -> str:
     return " AND ".join(f"lines.k{j} = keys.key{j}" for j in range(keys))
 
 
-def summed(sums: Sequence[str], keys: int) -> str:
-    """Rows: sums by group."""
+def summed(sums: Sequence[str], keys: int, *, wide: bool) -> str:
+    """Rows: sums by group. Long keys are looked up first, so that only those that are asked about are kept."""
     inside = ", ".join(f"{sql} AS s{j}" for j, sql in enumerate(sums))
     if not keys:
         return f"SELECT 0 AS i, {inside} FROM lines"
+    if wide:
+        return f"SELECT keys.i AS i, {inside} FROM lines JOIN keys ON {keyed(keys)} GROUP BY keys.i"
     by = ", ".join(f"k{j}" for j in range(keys))
     outside = ", ".join(f"s{j}" for j in range(len(sums)))
     return (

@@ -50,6 +50,7 @@ class Dialect:
     is_finite: str
     hashed: str  # a whole number from 0 to {most} - 1 that only the {salt} can tell, for a {person}
     keyed_hash: str  # a text that only the {salt} can tell, for a {person} and a {group}; different for different groups
+    brief: str  # a text, or where it has more than 64 bytes, "#" and a hash of it that nobody can find twice
     nth_smallest: str  # an aggregate: the {n}-th smallest {value}
     any_value: str  # an aggregate: of values that are all the same
     is_digits: str  # whether a text is a whole number of up to 18 digits

@@ -69,7 +69,9 @@ class SqlEngine:
         some = Groups(tuple(list(values[:1]) for values in listed), True, plan.keys.size or 2**20)
         try:
             if plan.keys.size is None:
-                self._fetch(counting.open_keys())
+                told = self._fetch(counting.open_keys())
+                if len(told) == 2:
+                    self._fetch(counting.spelled_keys([""]))
             self._count(counting, some)
         except EngineError:
             raise ParameterError(
@@ -79,8 +81,18 @@ class SqlEngine:
     def keys(self, plan: Plan, salt: str) -> Secret[Mapping[tuple[Value, ...], int]]:
         """How many units share every key that there is: for a private choice among them."""
         *columns, counts = self._fetch(self._counting(plan, salt).open_keys()).values()
-        keys = zip(*(_plain(cast(list[Value], column), plan, j) for j, column in enumerate(columns)), strict=True)
+        keys = _keys(plan, columns)
         return Secret({key: min(cast(int, n), _FULL - 1) for key, n in zip(keys, counts, strict=True)})
+
+    def spell(self, plan: Plan, keys: Sequence[tuple[Value, ...]]) -> list[tuple[Value, ...]]:
+        """Keys that were chosen, as rows have them: long ones were counted by their hashes."""
+        counting = self._counting(plan, "")
+        hashes = [str(key[0]) for key in keys if counting.is_hashed(key)]
+        if not hashes:
+            return list(keys)
+        told, *columns = self._fetch(counting.spelled_keys(hashes)).values()
+        found = dict(zip(told, _keys(plan, columns), strict=True))
+        return [found[key[0]] if counting.is_hashed(key) else key for key in keys]
 
     def count(self, plan: Plan, groups: Groups, salt: str) -> Found:
         """Every statistic of a plan, over these groups."""
@@ -211,9 +223,11 @@ def _finer(table: Table, bits: int) -> Table:
     return replace(table, counts=table.counts << bits) if isinstance(table, Histograms) else table << bits
 
 
-def _plain(values: list[Value], plan: Plan, j: int) -> list[Value]:
-    """A key's values as a question writes them: whole numbers are integers."""
-    step = infer(plan.keys.keys[j].of, plan.facts).step
-    if step is not None and step.denominator == 1:
-        return [int(value) if isinstance(value, float) and value.is_integer() else value for value in values]
-    return values
+def _keys(plan: Plan, columns: Sequence[Sequence[object]]) -> Iterator[tuple[Value, ...]]:
+    """Keys as a question writes them: whole numbers are integers."""
+    found = []
+    for key, column in zip(plan.keys.keys, cast(Sequence[Sequence[Value]], columns), strict=False):
+        step = infer(key.of, plan.facts).step
+        whole = step is not None and step.denominator == 1
+        found.append([int(v) if whole and isinstance(v, float) and v.is_integer() else v for v in column])
+    return zip(*found, strict=True)

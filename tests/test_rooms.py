@@ -45,8 +45,8 @@ MAY_IMPORT = {
 CYCLES = {
     "curator.answer curator.exports curator.rendering",
     "local.collector local.task",
-    "privacy.account privacy.amount privacy.budget",
-    "privacy.explanation privacy.guarantee privacy.loss_plot privacy.plots",
+    "privacy.account privacy.budget",
+    "privacy.explanation privacy.guarantee privacy.plots",
     "privacy.losses.atoms privacy.losses.base",
     "privacy.losses.boxes privacy.losses.gaussian privacy.losses.laplace privacy.losses.moments",
 }

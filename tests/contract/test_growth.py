@@ -2,13 +2,31 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
+from unittest.mock import patch
 
+import pyarrow as pa
 import pytest
+from contract import losses, test_mechanism_contract
+from contract.members import Member, additive, pure
 from contract.stores import PROMISES
+from support.share_true import ShareTrue
+from support.toy_loss import Abstaining
+from support.toy_mechanism import Twice
 
+import discreet as dp
 from discreet.ledger.store import STORES
+from discreet.mechanisms.base import recorded
+from discreet.plan import aggregates
+from discreet.plan.aggregates import Asked
+from discreet.plan.release import Release
+from discreet.plan.statistics import Persons
+from discreet.privacy import Privacy
+from discreet.privacy.losses import Response
+from discreet.privacy.losses.base import KINDS, Loss, register
 
 
 @pytest.mark.parametrize("promise", PROMISES, ids=lambda promise: promise.__name__)
@@ -19,3 +37,73 @@ def test_a_ledger_store(promise: Callable[[Path], None], tmp_path: Path, monkeyp
     monkeypatch.setitem(STORES, ".memory", "support.memory_store")
     promise(tmp_path / "clinic.memory")
     assert not (tmp_path / "clinic.memory").exists()
+
+
+@pytest.mark.parametrize("promise", losses.PROMISES, ids=lambda promise: promise.__name__)
+def test_a_loss(promise: Callable[[Loss], None]) -> None:
+    """One class, ``support/toy_loss.py``, and one line; its curve lies where its pair says."""
+    toy, half = Abstaining(Fraction(1), Fraction(3, 5)), Fraction(1, 2)
+    with patch.dict(KINDS):
+        register(Abstaining)
+        promise(toy)
+    response = Privacy.of(Response(Fraction(1), 2))
+    for privacy, whole in ((Privacy.of(toy), response), (40 * Privacy.of(toy), 40 * response)):
+        low, high = privacy.delta_bounds(half)
+        assert 0 < low <= high <= whole.delta(half)
+        assert high - low <= 1e-6 * high
+    one = Privacy.of(toy).delta(half)
+    assert one == pytest.approx(0.4 * response.delta(half), rel=1e-9)
+    assert Privacy.of(toy).sampled(0.1).delta(0) == pytest.approx(0.1 * Privacy.of(toy).delta(0), rel=1e-6)
+    assert dp.filters.PureFilter(epsilon=3).spend(2 * Privacy.of(toy)).left == {"epsilon": 1}
+
+
+MECHANISM_PROMISES = [
+    promise
+    for name, promise in vars(test_mechanism_contract).items()
+    if name.startswith("test_") and list(inspect.signature(promise).parameters) == ["member"]
+]
+
+
+@pytest.mark.parametrize("promise", MECHANISM_PROMISES, ids=lambda promise: promise.__name__)
+def test_a_mechanism(promise: Callable[[Member], None]) -> None:
+    """One class, ``support/toy_mechanism.py``, and one entry in the contract; audits and answers get their words from it."""
+    toy = Member(lambda s, e: Twice(sensitivity=s, epsilon=e), pure, lambda m: m.scale, additive, (0, 7, -3))
+    promise(toy)
+    mechanism = toy.make(2, 1)
+    with recorded() as record:
+        for value in ([1, 2], [2, 5]):
+            mechanism.release(value)
+    moved = mechanism.moved(*record)
+    assert moved.cost == dp.pure(2)
+    assert moved.far == "moved by 4, declared 2 (L1): [1, 2] and [2, 5]"
+    assert Release(Persons(), mechanism, bits=1).description[1] == "Laplace noise, twice, of scale 1"
+
+
+def test_an_aggregate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One class, ``support/share_true.py``, and one line: SQL and Python know it; it is priced, previewed and explained."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("LOCALAPPDATA", str(tmp_path / "state"))
+    people = pa.table({"age": [20, 30, 40, 50] * 500, "smokes": [True, False, False, False] * 500})
+    columns = {"age": dp.integer(0, 120), "smokes": dp.boolean()}
+    clinic = dp.Curator(people, unit=dp.rows(), columns=columns, budget=dp.Budget(epsilon=100), ledger=tmp_path / "clinic.ledger")
+    with patch.dict(aggregates.SQL), patch.dict(aggregates.PYTHON):
+        aggregates.register(ShareTrue)
+        asked = "SELECT share_true(age < 35) AS young, share_true(smokes) FROM data WHERE age > 0"
+        preview = clinic.preview(asked, epsilon=30)
+        assert [line.output for line in preview.lines] == ["young", "share_true_smokes"]
+        assert "of the share, for 1,000 rows" in str(preview)
+        assert [what for what, _ in preview.parts][-1] == "count(CASE WHEN smokes THEN 1 ELSE NULL END)"
+        answer = clinic.sql(asked, epsilon=30)
+        assert answer["young"][0] == pytest.approx(0.5, abs=0.05)  # noise of scale 1/7 on counts: 50 rows never (e^-350)
+        assert answer["share_true_smokes"][0] == pytest.approx(0.25, abs=0.05)
+        assert clinic.budget.spent.epsilon == 30
+        named = {"young": Asked("share_true", "age < 35"), "share_true_smokes": Asked("share_true", "smokes")}
+        again = clinic.where("age > 0").agg(**named).release(epsilon=30)
+        assert again.repeated
+        assert again["young"] == answer["young"]
+        grouped = clinic.preview("SELECT age, share_true(smokes) FILTER (WHERE age > 25) AS s FROM data GROUP BY age", epsilon=1)
+        assert grouped.groups == 121
+        with pytest.raises(dp.errors.ParameterError, match=r"write share_true\(age >= 18\)"):
+            clinic.sql("SELECT share_true(age) FROM data", epsilon=1)
+    with pytest.raises(dp.errors.ParameterError, match="share_true"):
+        clinic.sql(asked, epsilon=1)

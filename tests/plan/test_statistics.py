@@ -103,6 +103,27 @@ def test_contests(unit: Unit, groups: int | None, quantile: bool, weight: int, t
     assert (found.sensitivity, found.times, found.monotonic) == (weight, times, unit.neighbours == "add-remove")
 
 
+@pytest.mark.parametrize(
+    ("unit", "groups", "one_way", "square", "bits"),
+    [
+        (rows(), 1, 1, 1, 0),
+        (rows(), 9, 1, 1, 0),
+        (REPLACE, 1, 2, 2, 0),  # out of one cell and into another
+        (REPLACE, 9, 2, 2, 0),
+        (one(rows=3, groups=2), 1, 3, 9, CELL_BITS),
+        (one(rows=3, groups=2), 9, 6, 9 * 2, CELL_BITS),
+        (one(rows=3, groups=2, neighbours="replace"), 1, 6, 9 * 2, CELL_BITS),
+        (one(rows=3, groups=2, neighbours="replace"), 9, 12, 9 * 4, CELL_BITS),
+    ],
+)
+def test_marginals(unit: Unit, groups: int, one_way: int, square: int, bits: int) -> None:
+    """A row is in one cell of one group; a person's rows weigh 3 together in each of two groups, at worst in one cell."""
+    marginal = Histogram((Axis(Name("x"), 9), Axis(Name("y"), 7)))
+    found = marginal.norms(Frame(unit, groups, False))
+    assert (marginal.count, found.l1, found.bits) == (63, one_way << bits, bits)
+    assert 0 <= Fraction(found.l2, 2**found.finer) ** 2 / 4**bits - square < Fraction(square, 100)
+
+
 def planned(question: str, unit: Unit, share: Cost, **columns: Column) -> Plan:
     schema = Schema(columns or {"debt": number(0, 10_000_000, step=0.01), "drug": category("yes", "no")}, unit)
     return price(parse_query(question, schema), schema, share)

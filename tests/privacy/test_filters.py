@@ -27,11 +27,13 @@ from discreet.privacy.filters import (
     GaussianFilter,
     PureFilter,
     RenyiFilter,
+    as_approximate,
+    as_concentrated,
+    as_divergence,
 )
 from discreet.privacy.losses import BoundedRange, Box, DiscreteGaussian, Laplace, SampledLattice
-from discreet.privacy.losses.boxes import tanh_rho
+from discreet.privacy.losses.base import tanh_rho
 from discreet.privacy.losses.sampled import sample
-from discreet.privacy.prices import as_approximate, as_concentrated, as_divergence
 
 F = Fraction
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from discreet.ledger import Entry
     from discreet.plan.expressions import Value
     from discreet.privacy.account import Account
-    from discreet.privacy.amount import Amount
+    from discreet.privacy.budget import Amount
 
 __all__ = ["budget", "check", "preview", "query"]
 

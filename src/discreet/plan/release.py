@@ -31,7 +31,7 @@ from discreet.mechanisms.quantile import Quantile
 from discreet.mechanisms.secret import Secret
 from discreet.mechanisms.selection import Selection
 from discreet.plan.cost import Cost
-from discreet.plan.statistics import Frame, Histogram, KeyCounts, Persons, Statistic, Sums
+from discreet.plan.statistics import MOST_WORK, Frame, Histogram, KeyCounts, Persons, Statistic, Sums
 from discreet.privacy import Privacy
 from discreet.schema.units import Unit
 
@@ -166,6 +166,11 @@ class Additive(Need):
         return not self.statistic.norms(frame).l1
 
     def releases(self, frame: Frame, share: Cost) -> tuple[Release, ...]:
+        if isinstance(self.statistic, Histogram) and (frame.groups is None or frame.groups * self.statistic.count > MOST_WORK):
+            raise ParameterError(
+                f"{self.statistic} are released for listed groups, at most {MOST_WORK:,} numbers in all; list the keys, or ask "
+                "for less at a time."
+            )
         size, label = self.statistic.norms(frame), str(self.statistic)
         if size.l1 == 0:
             return (Release(self.statistic, None, label=label),)

@@ -50,7 +50,7 @@ __all__ = [
     "KeyCounts",
     "Measure",
 ]
-__all__ += ["Norms", "Persons", "Statistic", "Sums", "measure_presence", "measure_value"]
+__all__ += ["Norms", "Persons", "Statistic", "Sums", "list_axis", "measure_presence", "measure_value"]
 
 MOST_CELLS = 2**16  # of one histogram in which a quantile is sought
 MOST_WORK = 2**23  # cells of all groups together
@@ -271,6 +271,12 @@ class KeyCounts:
 
 
 Statistic = Sums | Persons | Histogram | KeyCounts
+
+
+def list_axis(of: Expression, facts: Facts) -> Axis | None:
+    """A cell for every value of a public list, where there is one."""
+    values = facts.listed()
+    return None if values is None else Axis(of, len(values), values=values)
 
 
 def measure_presence(of: Expression, facts: Facts) -> Measure:

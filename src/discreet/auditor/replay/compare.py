@@ -32,8 +32,8 @@ from discreet.auditor.replay.trace import Committed, Released, Reserved, Step, T
 from discreet.auditor.sampling.containers import read_attributes
 from discreet.display import clean
 from discreet.privacy import Privacy
+from discreet.privacy.filters import Price, as_approximate, as_concentrated
 from discreet.privacy.losses import Loss
-from discreet.privacy.prices import Price, as_approximate, as_concentrated
 
 __all__ = ["Difference", "Kind", "Replay", "are_equal", "follow", "replay"]
 

@@ -16,11 +16,11 @@ from discreet.plan.aggregates.choices import Best, Mode, Quantile
 from discreet.plan.aggregates.sums import Count, Distinct, Mean, Sum, Variance
 from discreet.plan.expressions import Expression
 
-__all__ = ["SQL", "Aggregate", "Asked", "Best", "Count", "Distinct", "Mean", "Mode", "Quantile", "Sum", "Variance"]
+__all__ = ["PYTHON", "SQL", "Aggregate", "Asked", "Best", "Count", "Distinct", "Mean", "Mode", "Quantile", "Sum", "Variance"]
 __all__ += ["count", "mean", "median", "most_common", "persons", "quantile", "register", "stddev", "sum", "variance"]
 
 SQL: dict[str, tuple[type[Aggregate], Spelling]] = {}  # by the names of functions of one expression
-_PYTHON: dict[str, tuple[type[Aggregate], Spelling]] = {}
+PYTHON: dict[str, tuple[type[Aggregate], Spelling]] = {}  # by the names of functions
 
 
 def register(aggregate: type[Aggregate]) -> None:
@@ -28,7 +28,7 @@ def register(aggregate: type[Aggregate]) -> None:
     for spelling in aggregate.spellings:
         SQL.update(dict.fromkeys(spelling.sql, (aggregate, spelling)))
         if spelling.python is not None:
-            _PYTHON[spelling.python] = aggregate, spelling
+            PYTHON[spelling.python] = aggregate, spelling
 
 
 register(Count)
@@ -52,7 +52,7 @@ class Asked:
         """What it means; ``read`` knows the columns of a table."""
         if isinstance(self.of, str) and self.of.strip() == "*":
             raise ParameterError("A star stands for no expression; write count() for the number of rows.")
-        found, spelling = _PYTHON[self.kind]
+        found, spelling = PYTHON[self.kind]
         more = {} if spelling.extra is None else {spelling.extra: self.extra}
         return found.make(None if self.of is None else read(self.of), **spelling.fixed, **more)
 

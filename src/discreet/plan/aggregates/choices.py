@@ -24,7 +24,7 @@ from discreet.plan.expressions.evaluate import infer, listing
 from discreet.plan.expressions.facts import Facts
 from discreet.plan.expressions.values import kind_of
 from discreet.plan.release import Largest, Need, Ranked, Release, Released
-from discreet.plan.statistics import HALVES, MOST_CELLS, MOST_WORK, Axis, Histogram, Sums, measure_value
+from discreet.plan.statistics import HALVES, MOST_CELLS, MOST_WORK, Axis, Histogram, Sums, list_axis, measure_value
 from discreet.schema.units import Unit
 
 __all__ = ["Best", "Mode", "Quantile"]
@@ -105,13 +105,13 @@ class Mode(OfExpression):
             raise ParameterError("The most common value is that of a column or an expression over columns.")
 
     def needs(self, context: Context) -> tuple[Need, ...]:
-        values = context.of(self.of).listed()
-        if values is None or len(values) * context.groups > MOST_WORK:
+        axis = list_axis(self.of, context.of(self.of))
+        if axis is None or axis.count * context.groups > MOST_WORK:
             raise ParameterError(
                 f"The most common value of {self.of} is chosen from a public list, and there is none, or too long a one; "
                 "declare a category, or group into fewer values first."
             )
-        return (Largest(Histogram((Axis(self.of, len(values), values=values),)), str(self)),)
+        return (Largest(Histogram((axis,)), str(self)),)
 
     def result(self, facts: Mapping[str, Facts]) -> Facts:
         return Facts(infer(self.of, facts).kind)

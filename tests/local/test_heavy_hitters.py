@@ -17,7 +17,7 @@ from discreet.local import Batch, HeavyHitters, read_collector, read_task
 from discreet.local.domains.spelling import Spelling
 from discreet.local.protocols.hashing import hash_to_bucket
 from discreet.local.protocols.prefixes import hash_prefixes
-from discreet.local.tasks.heavy_hitters import Hitters, line
+from discreet.local.tasks.heavy_hitters import HeavyHittersEstimate, bound_sums, expect_threshold
 
 WORDS = ["the", "and", "café", "privacy", "zebra"]
 SHARES = [0.3, 0.2, 0.15, 0.1, 0.05]
@@ -74,7 +74,7 @@ def test_prefixes_that_agree_have_one_key_and_others_meet_seldom() -> None:
             assert (buckets[one] == buckets[other]).sum() < 45
 
 
-def surveyed(task: HeavyHitters, words: list[str], counts: list[int]) -> Hitters:
+def surveyed(task: HeavyHitters, words: list[str], counts: list[int]) -> HeavyHittersEstimate:
     """What comes out when so many people have each word; spelled once."""
     rows = task.protocol.randomize(np.repeat(task.codes(words), counts, axis=0))
     collector = task.collector()
@@ -107,11 +107,54 @@ def test_a_word_that_nobody_has_stays_out_beside_one_that_nearly_everybody_has()
     assert found.threshold < 0.005
 
 
+ROWS = {
+    "few": np.array([[0, 0, 0, 5], [1, 1, 2, 4], [0, 3, 3, 6]] * 4),
+    "coins": np.array([[0, 1]] * 60),
+    "one bucket in 56": np.array([[1] + [0] * 55] * 512),
+    "a common word": np.array([[900] + [3, 1, 2, 0, 5, 2, 2] * 3] * 40),
+    "different hashes": np.array([[number % 7, number % 3, 2, 0, number % 5] for number in range(100)]),
+}
+
+
+@pytest.mark.parametrize("name", ROWS)
+@pytest.mark.parametrize("miss", [1e-3, 1e-7])
+def test_a_threshold_is_reached_as_seldom_as_told(name: str, miss: float) -> None:
+    """The law of a sum of one whole number of each row, by convolution; and no threshold is far above the least one."""
+    law = np.ones(1)
+    for row in ROWS[name]:
+        law = np.convolve(law, np.bincount(row) / row.size)
+    tail, mean = law[::-1].cumsum()[::-1], ROWS[name].mean(axis=1).sum()
+    bound = bound_sums(ROWS[name] - ROWS[name].mean(axis=1, keepdims=True), miss) + mean
+    if tail[-1] > miss:  # even the largest sum is no rarity
+        assert bound == np.inf
+        return
+    reached = int(np.ceil(bound - 1e-9))
+    assert reached < tail.size or tail[-1] > miss / 20
+    assert reached >= tail.size or tail[reached] <= miss
+    least, spread = int(np.flatnonzero(tail <= miss)[0]), np.sqrt(ROWS[name].var(axis=1).sum())
+    assert bound - least < 0.75 * spread + 1
+
+
+def test_nothing_is_told_apart_where_nothing_varies() -> None:
+    assert bound_sums(np.zeros((512, 4)), 1e-6) == np.inf
+    assert bound_sums(np.array([[-1.0, 1.0]]), 1e-6) == np.inf
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "hashes", "buckets"), [(1, 512, 4), (4, 512, 56), (6, 512, 404), (8, 175, 2982), (20, 32, 2**14)]
+)
+def test_buckets_are_the_best_ones_as_far_as_memory_goes(epsilon: int, hashes: int, buckets: int) -> None:
+    """e^epsilon + 1 of them, and fewer hashes where they are many; no length has more than 2^19 counters, all not above 2^26."""
+    assert HeavyHitters(epsilon).protocol.parameters == {"hashes": hashes, "buckets": buckets}
+    longest = HeavyHitters(epsilon, length=64, alphabet="".join(map(chr, range(1000, 2000))), most=10_000)
+    assert longest.protocol.cells <= 2**26
+
+
 @pytest.mark.parametrize(("people", "candidates"), [(1, 10), (100, 1), (2_500, 25_600), (10**6, 25_600)])
-def test_the_line_is_passed_by_nobodys_words_as_seldom_as_told(people: int, candidates: int) -> None:
+def test_a_plan_expects_the_threshold_of_an_exact_binomial_tail(people: int, candidates: int) -> None:
     """The exact binomial tail: at most 2 % over all candidates, and not much less."""
     protocol = HeavyHitters(4, length=4).protocol
-    needed = round((line(protocol, people, candidates) * protocol.rates.gain + protocol.rates.lie) * people + 0.5)
+    needed = round((expect_threshold(protocol, people, candidates) * protocol.rates.gain + protocol.rates.lie) * people + 0.5)
     assert binom.sf(needed - 1, people, protocol.rates.lie) <= 0.02 / candidates
     assert needed > people or binom.sf(needed - 3, people, protocol.rates.lie) > 0.01 / candidates
 

@@ -8,7 +8,7 @@ demo: .venv/installed
 	$(BIN)/discreet demo
 
 test: check browsers
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 check: .venv/developing
 	$(BIN)/ruff check .

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import sys
+import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
 settings.register_profile("steady", deadline=None, derandomize=True)
 settings.load_profile("steady")
+
+# Temporary files are in memory where the system has room for that: ledgers wait for the disk many times a question.
+_MEMORY = Path("/dev/shm")
+if "TMPDIR" not in os.environ and os.access(_MEMORY, os.W_OK) and shutil.disk_usage(_MEMORY).free > 2**32:
+    os.environ["TMPDIR"] = tempfile.tempdir = str(_MEMORY)
 
 
 @pytest.fixture(autouse=True)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
+from traceback import format_exception_only
 
 import pytest
 
@@ -125,20 +127,74 @@ def test_imports_point_one_way(file: Path) -> None:
 
 def test_public_names_are_these_and_no_others() -> None:
     assert set(dir(discreet)) == PUBLIC
+    assert {*discreet.__all__, "__version__"} == PUBLIC
     for name in PUBLIC:
         getattr(discreet, name)
-    with pytest.raises(AttributeError, match="no public name 'words'"):
-        discreet.words  # noqa: B018
+
+
+def test_type_checkers_see_the_public_names() -> None:
+    """What ``if TYPE_CHECKING`` imports, read as a type checker reads it: the names of the table, and no others."""
+    block = next(node for node in ast.parse((SOURCE / "__init__.py").read_text()).body if isinstance(node, ast.If))
+    seen: dict[str, str] = {}
+    for node in block.body:
+        assert isinstance(node, ast.ImportFrom)
+        module = str(node.module)
+        for alias in node.names:
+            if alias.name == "*":
+                seen |= dict.fromkeys(import_module(module).__all__, module)
+            else:
+                assert alias.asname == alias.name  # else it is not exported
+                seen[alias.name] = f"{module}.{alias.name}"
+    assert seen == discreet._HOMES
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [("Laplac", "Laplace"), ("laplace", "Laplace"), ("DiscreteGausian", "DiscreteGaussian"), ("audti", "audit"), ("words", None)],
+)
+def test_a_misspelt_name_suggests_the_nearest(name: str, meant: str | None) -> None:
+    with pytest.raises(AttributeError) as refused:
+        getattr(discreet, name)
+    guess = f"; did you mean {meant!r}?" if meant else ""
+    assert "".join(format_exception_only(refused.value)) == f"AttributeError: discreet has no public name {name!r}{guess}\n"
+
+
+def modules_loaded_by(program: str) -> set[str]:
+    """The modules that a fresh Python has after a program and had not before it."""
+    program = f"import sys; before = set(sys.modules)\n{program}\nprint(*(set(sys.modules) - before))"
+    return set(subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout.split())
 
 
 def test_import_is_quick_and_loads_nothing_heavy() -> None:
     """It loads itself, nothing of ours besides, and a few small parts of Python: no other package, no file, no network."""
-    program = "import sys; before = set(sys.modules); import discreet; print(*(set(sys.modules) - before))"
-    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
-    loaded = set(done.stdout.split())
+    loaded = modules_loaded_by("import discreet")
     assert {name for name in loaded if name.partition(".")[0] not in sys.stdlib_module_names} == {"discreet"}
     assert len(loaded) < 60  # about 30
     assert not {"asyncio", "decimal", "http", "inspect", "json", "socket", "sqlite3", "subprocess", "tempfile"} & loaded
+
+
+def test_a_misspelt_name_loads_nothing() -> None:
+    loaded = modules_loaded_by("import discreet\ntry: discreet.Laplac\nexcept AttributeError: dir(discreet)")
+    assert {name for name in loaded if name.startswith("discreet")} == {"discreet"}
+
+
+@pytest.mark.parametrize(
+    ("name", "rooms"),
+    [
+        ("audit", {"auditor", "privacy"}),
+        ("Laplace", {"mechanisms", "noise", "privacy", "schema"}),
+        ("integer", {"schema"}),
+        ("pure", {"privacy"}),
+        ("count", {"mechanisms", "noise", "plan", "privacy", "schema"}),
+        ("local", {"local", "mechanisms", "noise", "privacy", "schema"}),
+    ],
+)
+def test_a_public_name_loads_what_it_needs_and_no_more(name: str, rooms: set[str]) -> None:
+    """Only the curator needs DuckDB and sqlglot; an audit needs no curator."""
+    loaded = modules_loaded_by(f"import discreet; discreet.{name}")
+    folders = {path.parent.name for path in SOURCE.glob("*/__init__.py")}
+    assert {module.split(".")[1] for module in loaded if module.startswith("discreet.")} & folders <= rooms
+    assert not {"duckdb", "hypothesis", "matplotlib", "pandas", "pyarrow", "rich", "sqlglot", "typer"} & loaded
 
 
 def test_no_test_depends_on_a_clock() -> None:

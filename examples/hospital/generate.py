@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from discreet.cli.hospital import build
+from discreet.cli.demo.hospital import build
 
 folder = Path(sys.argv[1] if len(sys.argv) > 1 else "hospital")
 folder.mkdir(parents=True, exist_ok=True)

@@ -9,7 +9,31 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
+__version__ = "0.1.0"
+
+# Every public name and the module it comes from, which is loaded when the name is first used.
+_HOMES = {
+    name: module
+    for module, names in {
+        "discreet.auditor": "audit",
+        "discreet.curator": "Curator open",
+        "discreet.errors": "errors",
+        "discreet.local": "local",
+        "discreet.mechanisms": "DiscreteGaussian Exponential Gaussian Laplace NoisyMax PermuteAndFlip RandomizedResponse "
+        "SparseVector Threshold",
+        "discreet.plan": "count mean median most_common persons quantile stddev sum variance",
+        "discreet.privacy": "Budget Privacy approximate gdp pure renyi zcdp",
+        "discreet.privacy.calibrate": "calibrate",
+        "discreet.privacy.filters": "filters",
+        "discreet.privacy.formulas": "formulas",
+        "discreet.privacy.plots": "plots",
+        "discreet.schema": "boolean category date integer number person rows text",
+        "discreet.schema.sensitivity": "sensitivity",
+    }.items()
+    for name in names.split()
+}
+
+if TYPE_CHECKING:  # the same names for type checkers: each module's __all__, and modules
     from discreet import errors as errors
     from discreet import local as local
     from discreet.auditor import *  # noqa: F403
@@ -23,33 +47,26 @@ if TYPE_CHECKING:
     from discreet.privacy import plots as plots
     from discreet.schema import *  # noqa: F403
     from discreet.schema import sensitivity as sensitivity
+else:
+    __all__ = [*_HOMES]
 
-__version__ = "0.1.0"
-
-# Rooms are opened when first needed, so that `import discreet` costs nothing.
-_ROOMS = ("discreet.privacy", "discreet.mechanisms", "discreet.schema", "discreet.plan", "discreet.curator", "discreet.auditor")
-_MODULES = {
-    "calibrate": "discreet.privacy.calibrate",
-    "errors": "discreet.errors",
-    "filters": "discreet.privacy.filters",
-    "formulas": "discreet.privacy.formulas",
-    "local": "discreet.local",
-    "plots": "discreet.privacy.plots",
-    "sensitivity": "discreet.schema.sensitivity",
-}
-
-
-def __getattr__(name: str) -> object:
-    if name in _MODULES:
-        return import_module(_MODULES[name])
-    if not name.startswith("_"):
-        for room in _ROOMS:
-            module = import_module(room)
-            if name in module.__all__:
-                return getattr(module, name)
-    raise AttributeError(f"discreet has no public name {name!r}")
+    def __getattr__(name: str) -> object:
+        if name not in _HOMES:
+            raise _unknown(name)
+        module = import_module(_HOMES[name])
+        return module if module.__name__.endswith(f".{name}") else getattr(module, name)
 
 
 def __dir__() -> list[str]:
-    public = [name for room in _ROOMS for name in import_module(room).__all__]
-    return sorted([*public, *_MODULES, "__version__"])
+    return sorted([*_HOMES, "__version__"])
+
+
+def _unknown(name: str) -> AttributeError:
+    """The refusal of a name that is not public, with the public one it is most like. It loads nothing of discreet."""
+    from difflib import get_close_matches
+
+    said = f"discreet has no public name {name!r}"
+    by_lower = {public.lower(): public for public in _HOMES}
+    near = [] if name.startswith("_") else get_close_matches(name.lower(), by_lower, n=1)
+    # A name of its own keeps Python from adding its own guess behind ours.
+    return AttributeError(f"{said}; did you mean {by_lower[near[0]]!r}?" if near else said, name=name)

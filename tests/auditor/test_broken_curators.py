@@ -16,10 +16,10 @@ from discreet.auditor import curators
 from discreet.auditor.curators import Search, replay_curator
 from discreet.auditor.neighbours import extreme_pairs
 from discreet.curator import gate
-from discreet.engine import counting
-from discreet.engine.counting import Counting
 from discreet.engine.duckdb import cleaning
-from discreet.engine.duckdb.engine import DuckDBEngine
+from discreet.engine.sql import counting
+from discreet.engine.sql.counting import Counting
+from discreet.engine.sql.engine import DuckDBEngine
 from discreet.errors import ParameterError
 from discreet.ledger.ledger import Ledger
 from discreet.plan import release

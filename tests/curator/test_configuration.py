@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.curator.configuration import read
-from discreet.curator.skeleton import skeleton
+from discreet.curator.configuration import read, skeleton
 from discreet.errors import ParameterError
 from discreet.privacy.budget import Budget
 from discreet.schema.columns import boolean, category, date, integer, number, text

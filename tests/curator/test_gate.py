@@ -16,7 +16,7 @@ from curator.hospital import COLUMNS, curator, table
 
 import discreet as dp
 from discreet.curator import gate
-from discreet.engine.duckdb.engine import DuckDBEngine
+from discreet.engine.sql.engine import DuckDBEngine
 from discreet.errors import BudgetExceeded, DiscreetError, EngineError
 from discreet.ledger.ledger import Ledger
 
@@ -139,7 +139,7 @@ KILLED = """
     import discreet as dp
     from curator.hospital import COLUMNS
     from discreet.curator import gate
-    from discreet.engine.duckdb.engine import DuckDBEngine
+    from discreet.engine.sql.engine import DuckDBEngine
     from discreet.ledger.ledger import Ledger
     owner, verb, when = {{
         "before reserve": (Ledger, "reserve", 0), "after reserve": (Ledger, "reserve", 1),

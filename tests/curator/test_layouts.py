@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet as dp
-from discreet.engine.duckdb.engine import DuckDBEngine
+from discreet.engine.sql.engine import DuckDBEngine
 from discreet.errors import EngineError, LedgerRefused
 
 COUNT, YOUNG = "SELECT count(*) AS n FROM data", "SELECT count(*) AS n FROM data WHERE age < 200"
@@ -72,7 +72,7 @@ def test_a_file_whose_times_were_set_back_is_looked_at_anew(
     version: str | None, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     later = 4 * 10**18  # of the year 2096
-    monkeypatch.setattr("discreet.curator.holding.time.time_ns", lambda: later)  # nothing is fresh
+    monkeypatch.setattr("discreet.curator.tables.time.time_ns", lambda: later)  # nothing is fresh
     aged(file)
     one = curator(file, tmp_path, version=version)
     assert round(one.sql(COUNT, epsilon=FAR).value) == 1

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
-from discreet.engine.duckdb import contents
-from discreet.engine.duckdb.engine import DuckDBEngine
+from discreet.engine.sources import contents
+from discreet.engine.sql.engine import DuckDBEngine
 from discreet.errors import DiscreetError, ParameterError
 
 COUNT, MEAN = "SELECT count(*) AS n FROM data", "SELECT avg(age) AS a FROM data"
@@ -88,7 +88,7 @@ def test_previews_say_what_is_free_and_look_at_no_table(file: Path, tmp_path: Pa
     assert before(one) == ""
     one.sql(COUNT, epsilon=1)
     monkeypatch.setattr(contents, "of_files", None)  # whoever reads it fails
-    monkeypatch.setattr("discreet.engine.duckdb.sources.of_files", None)
+    monkeypatch.setattr("discreet.engine.sources.source.of_files", None)
     file.unlink()
     free = "Asked before: free, unless the table changed since it was last opened."
     for curious in (one, curator(file, tmp_path)):
@@ -145,7 +145,7 @@ def test_tables_of_one_ledger_are_told_apart(file: Path, tmp_path: Path) -> None
 
 def test_a_declared_version_says_whether_the_table_changed(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Then nothing that leaves depends on whether it did: no file is hashed."""
-    monkeypatch.setattr("discreet.engine.duckdb.sources.of_files", None)
+    monkeypatch.setattr("discreet.engine.sources.source.of_files", None)
     one = curator(file, tmp_path, version="2026-10")
     one.sql(COUNT, epsilon=1)
     file.write_text(TABLE + "new,5\n")

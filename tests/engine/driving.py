@@ -9,9 +9,10 @@ from typing import Any
 import pyarrow as pa
 from engine import reference_counting as reference
 
-from discreet.engine.duckdb.engine import DuckDBEngine, groups_of
-from discreet.engine.duckdb.public import facts_of_public
-from discreet.engine.duckdb.sources import open_source
+from discreet.engine.base import groups_of
+from discreet.engine.sources.public import facts_of_public
+from discreet.engine.sources.source import open_source
+from discreet.engine.sql.engine import DuckDBEngine
 from discreet.mechanisms.secret import opened
 from discreet.plan.plan import Plan, price
 from discreet.plan.query import Query

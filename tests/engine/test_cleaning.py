@@ -19,9 +19,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.engine.duckdb.cleaning import clean, clean_id, clean_key
-from discreet.engine.duckdb.raw_columns import quoted
 from discreet.engine.duckdb.session import RELATION, Session
-from discreet.engine.duckdb.sources import open_source
+from discreet.engine.sources.source import open_source
+from discreet.engine.sql.dialect import quoted
 from discreet.errors import ParameterError
 from discreet.schema.columns import Column, category, integer, number, text
 

@@ -18,8 +18,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.engine.duckdb import contents
-from discreet.engine.duckdb.sources import open_source
+from discreet.engine.sources import contents
+from discreet.engine.sources.source import open_source
 from discreet.errors import ParameterError
 
 SALT = b"s" * 32

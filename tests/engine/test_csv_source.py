@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.engine.duckdb.csv_source import LONGEST
 from discreet.engine.duckdb.session import RELATION, Session
-from discreet.engine.duckdb.sources import open_source
+from discreet.engine.sources.csv import LONGEST
+from discreet.engine.sources.source import open_source
 from discreet.errors import ParameterError
 
 HEAD = b"a,b,c\n"

@@ -13,7 +13,7 @@ import pytest
 from plan.random_expressions import CONSTANTS, DECLARED, FACTS, KINDS, VALUES, draw, rows
 
 from discreet.engine.duckdb.dialect import DUCKDB
-from discreet.engine.expressions import write
+from discreet.engine.sql.expressions import write
 from discreet.errors import ParameterError
 from discreet.plan.expressions import Call, Column, Expression, Literal, Value, columns_of
 from discreet.plan.expressions.evaluate import OPERATIONS, evaluate, infer

@@ -14,10 +14,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from discreet.engine.duckdb.frames import arrow_of, names_of
-from discreet.engine.duckdb.mixed import unmarked
 from discreet.engine.duckdb.session import RELATION, Session
-from discreet.engine.duckdb.sources import open_source
+from discreet.engine.sources.frames import arrow_of, names_of, unmarked
+from discreet.engine.sources.source import open_source
 
 
 class Spy:

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 from engine.test_cleaning import cleaned
 
-from discreet.engine.duckdb.frames import arrow_of
+from discreet.engine.sources.frames import arrow_of
 from discreet.schema.columns import boolean, date, number, text
 
 

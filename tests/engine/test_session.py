@@ -20,9 +20,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from discreet.engine.duckdb.session import RELATION, Session, exact_integers
-from discreet.engine.duckdb.sources import open_source
-from discreet.engine.duckdb.spill import Spill
+from discreet.engine.duckdb.session import RELATION, Session, Spill, exact_integers
+from discreet.engine.sources.source import open_source
 from discreet.errors import EngineError
 
 SECRET = "Zorblax-4711"
@@ -187,7 +186,9 @@ def test_the_spill_folder_is_private_and_removed(file: Path) -> None:
 def test_a_killed_process_leaves_no_spill_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two processes open a folder each and one is killed: the next to come removes that one's, and nothing else."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    code = "import sys; from discreet.engine.duckdb.spill import Spill; s = Spill(); print(s.path, flush=True); sys.stdin.read()"
+    code = (
+        "import sys; from discreet.engine.duckdb.session import Spill; s = Spill(); print(s.path, flush=True); sys.stdin.read()"
+    )
     opened = [
         subprocess.Popen(
             [sys.executable, "-c", code],

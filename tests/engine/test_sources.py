@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from discreet.engine.duckdb.session import RELATION, Session
-from discreet.engine.duckdb.sources import Source, open_source
+from discreet.engine.sources.source import Source, open_source
 from discreet.errors import ParameterError
 
 SALT = b"s" * 32

@@ -22,11 +22,10 @@ from engine.reference import reference_clean
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.engine.duckdb.cleaning import clean, clean_id
-from discreet.engine.duckdb.raw_columns import quoted
+from discreet.engine.duckdb.cleaning import MIXED, clean, clean_id
 from discreet.engine.duckdb.session import RELATION, Session
-from discreet.engine.duckdb.sources import open_source
-from discreet.engine.duckdb.spelling import MIXED, text_literal
+from discreet.engine.sources.source import open_source
+from discreet.engine.sql.dialect import quoted, text_literal
 from discreet.schema.columns import Column, date, integer, number, text
 
 

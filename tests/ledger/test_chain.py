@@ -6,8 +6,7 @@ import pytest
 from contract.patience import calls
 
 from discreet.errors import LedgerRefused
-from discreet.ledger.chain import Chain, opening
-from discreet.ledger.entry import START, Facts, Record, canonical, seal
+from discreet.ledger.chain import START, Chain, Facts, Record, canonical, opening, seal
 from discreet.privacy import pure
 from discreet.privacy.budget import Budget
 

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from discreet.errors import LedgerRefused, ParameterError
 from discreet.ledger import Ledger, adopt, forget, people, sqlite, witness
-from discreet.ledger.entry import START, canonical, seal
+from discreet.ledger.chain import START, canonical, seal
 from discreet.ledger.people import Table
 from discreet.privacy import pure
 from discreet.privacy.budget import Budget

@@ -15,7 +15,7 @@ from contract.refusals import refused
 
 from discreet.errors import LedgerRefused
 from discreet.ledger import Ledger, adopt, forget, witness
-from discreet.ledger.entry import canonical, seal
+from discreet.ledger.chain import canonical, seal
 from discreet.privacy import pure
 from discreet.privacy.budget import Budget
 

@@ -202,7 +202,7 @@ def test_a_stuck_generator_is_reported(name: str) -> None:
 
 
 AFTERWARDS = {
-    "cli/hospital.py",  # draws a made-up hospital, from a fixed seed
+    "cli/demo/hospital.py",  # draws a made-up hospital, from a fixed seed
     "local/distribution.py",  # simulates for a plan, before there are any reports
     "local/distribution_estimate.py",  # bootstraps what was already released
 }

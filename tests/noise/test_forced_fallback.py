@@ -138,7 +138,7 @@ def test_same_words_same_winner(noise: Noise, monkeypatch: pytest.MonkeyPatch) -
 def test_the_laplace_laws(scale: Fraction, slow: Callable[[], None]) -> None:
     """Three comparisons: a false alarm below 3e-7."""
     slow()
-    size, end = 40_000, int(12 * scale) + 2
+    size, end = 10_000, int(12 * scale) + 2
     assert statistics.fit(laplace.geometric(scale, size), lambda x: laws.geometric(scale, x), 0, end) > statistics.ALARM
     assert statistics.fit(laplace.discrete(scale, size), lambda x: laws.discrete_laplace(scale, x), -end, end) > statistics.ALARM
     draws = laplace.rounded(scale, np.full(size, float(THIRD)), lambda _: THIRD)
@@ -148,7 +148,7 @@ def test_the_laplace_laws(scale: Fraction, slow: Callable[[], None]) -> None:
 def test_the_law_of_two_words(slow: Callable[[], None]) -> None:
     slow()
     scale = 2**26 + THIRD
-    draws = laplace.discrete(scale, 40_000)
+    draws = laplace.discrete(scale, 10_000)
     cdf: Callable[[int], arb] = lambda x: laws.discrete_laplace_cdf(scale, x)  # noqa: E731
     assert statistics.fit_bins(draws, cdf, [int(scale * i / 4) for i in range(-16, 17)]) > statistics.ALARM
 
@@ -157,7 +157,7 @@ def test_the_law_of_two_words(slow: Callable[[], None]) -> None:
 def test_the_gaussian_laws(variance: Fraction, slow: Callable[[], None]) -> None:
     """Two comparisons: a false alarm below 2e-7."""
     slow()
-    size, end = 40_000, int(4 * float(variance) ** 0.5) + 2
+    size, end = 10_000, int(4 * float(variance) ** 0.5) + 2
     rounded = gaussian.rounded(variance, size, np.full(size, float(THIRD)), lambda _: THIRD)
     assert statistics.fit(rounded, lambda x: laws.rounded_gaussian(variance, THIRD, x), -end, end) > statistics.ALARM
     discrete = discrete_gaussian.discrete(variance, size)
@@ -170,6 +170,6 @@ def test_the_laws_of_contests(noise: Noise, monkeypatch: pytest.MonkeyPatch) -> 
     exact = [Fraction(0), Fraction(-1), Fraction(-1, 2), Fraction(-1, 3)]
     law = {Noise.GUMBEL: laws.softmax, Noise.EXPONENTIAL: laws.permute_and_flip, Noise.LAPLACE: laws.laplace_winner}[noise]
     near = np.array([float(distance) for distance in exact])
-    won = [noisy_argmax(near, Fraction(1), noise, exact.__getitem__) for _ in range(10_000)]
+    won = [noisy_argmax(near, Fraction(1), noise, exact.__getitem__) for _ in range(4_000)]
     expected = np.array([float(p) for p in law(exact)]) * len(won)
     assert statistics.chi_square(np.bincount(won, minlength=4), expected) > statistics.ALARM

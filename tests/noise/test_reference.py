@@ -18,7 +18,7 @@ from reference.inverse_cdf import InverseCdf
 
 from discreet.noise import coins, discrete_gaussian, gaussian, laplace
 
-DRAWS = 20_000
+DRAWS = 6_000
 THIRD = Fraction(1, 3)
 SCALES = [THIRD, Fraction(1), Fraction(15, 2), Fraction(100)]
 VARIANCES = [Fraction(1, 4), Fraction(1), Fraction(17, 3), Fraction(10_000)]
@@ -92,8 +92,8 @@ def test_exponential_coin(exponent: Fraction) -> None:
 
 def test_a_wrong_law_is_noticed() -> None:
     """The comparisons can fail: one part in twenty more scale, and a doubled zero, are both seen."""
-    draws = laplace.discrete(Fraction(100), 30 * DRAWS)
+    draws = laplace.discrete(Fraction(100), 600_000)
     assert statistics.fit(draws, lambda x: laws.discrete_laplace(Fraction(105), x), -1300, 1300) < statistics.ALARM
     doubled = np.concatenate([draws, np.zeros(np.count_nonzero(draws == 0), dtype=np.int64)])
     assert statistics.fit(doubled, lambda x: laws.discrete_laplace(Fraction(100), x), -1300, 1300) < statistics.ALARM
-    assert statistics.two_samples(doubled, laplace.discrete(Fraction(100), 30 * DRAWS)) < statistics.ALARM
+    assert statistics.two_samples(doubled, laplace.discrete(Fraction(100), 600_000)) < statistics.ALARM

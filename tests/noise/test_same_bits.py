@@ -69,7 +69,7 @@ def minus(sign: Sign, word: int) -> bool:
 
 
 def short_words(scale: Fraction, sign: Sign, shifts: Shifts, dice: random.Random) -> list[int]:
-    drawn = [*ENDS, *(dice.getrandbits(64) for _ in range(1500))]
+    drawn = [*ENDS, *(dice.getrandbits(64) for _ in range(400))]
     for _ in drawn:
         shifts.more()
     for depth in (1e-7, 0.01, 0.5, 3.0, 9.0, 13.8, 14.5, 18.0):
@@ -118,7 +118,7 @@ def check(answer: int, ends: Sequence[arb], floored: float, zone: float, settled
 
 
 def long_words(scale: Fraction, length: int, sign: Sign, shifts: Shifts, dice: random.Random) -> tuple[list[int], list[int]]:
-    lower = [*ENDS, *(dice.getrandbits(64) for _ in range(1000))]
+    lower = [*ENDS, *(dice.getrandbits(64) for _ in range(300))]
     for _ in lower:
         shifts.more()
     for depth in (1e-9, 1e-3, 0.3, 0.7, 0.999, 1 - 1e-9):

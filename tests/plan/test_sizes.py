@@ -9,7 +9,7 @@ import pytest
 from plan.random_expressions import CONSTANTS, FACTS, KINDS, draw
 
 from discreet.engine.duckdb.dialect import DUCKDB
-from discreet.engine.expressions import write
+from discreet.engine.sql.expressions import write
 from discreet.errors import ParameterError
 from discreet.plan.expressions import Call, Column, Expression, Literal
 from discreet.plan.expressions.evaluate import OPERATIONS, evaluate, infer

@@ -27,7 +27,8 @@ from discreet.privacy.losses import (
     Response,
     SampledGaussian,
 )
-from discreet.privacy.losses.base import UNIT, Atoms
+from discreet.privacy.losses.atoms import Atoms
+from discreet.privacy.losses.base import UNIT
 
 F = Fraction
 BITS = 192

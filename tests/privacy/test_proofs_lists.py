@@ -17,8 +17,8 @@ from privacy import reference_sampled as samples
 from privacy.reference_curves import real
 
 from discreet.privacy.losses import BoundedRange, Box, DiscreteLaplace, Laplace, Loss, Response, SampledGaussian, SampledLattice
-from discreet.privacy.losses.base import UNIT, Atoms
-from discreet.privacy.losses.listed import Listed
+from discreet.privacy.losses.atoms import Atoms, Listed
+from discreet.privacy.losses.base import UNIT
 from discreet.privacy.losses.rounding import rounded_atoms
 
 F = Fraction

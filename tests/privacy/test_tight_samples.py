@@ -23,9 +23,8 @@ from privacy.reference_sampled import gaussian_at, phi, sampled
 import discreet as dp
 from discreet.privacy import Privacy
 from discreet.privacy.accountant import composition, methods
-from discreet.privacy.accountant.cut_gaussian import cut_gaussian
+from discreet.privacy.accountant.cut_gaussian import cut_gaussian, turned_sums
 from discreet.privacy.accountant.enumeration import list_outcomes
-from discreet.privacy.accountant.turning import turned_sums
 from discreet.privacy.losses import DiscreteLaplace, Laplace, Response, SampledGaussian
 
 F = Fraction

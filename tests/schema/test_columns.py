@@ -12,8 +12,7 @@ from discreet.errors import ParameterError
 from discreet.plan.plan import price
 from discreet.plan.release import Share
 from discreet.plan.sql import parse_query
-from discreet.schema.columns import Column, date, integer, number
-from discreet.schema.formats import day_parts
+from discreet.schema.columns import Column, date, day_parts, integer, number
 from discreet.schema.table import Schema
 from discreet.schema.units import rows
 

@@ -26,8 +26,7 @@ from discreet.auditor.cage import Overdue, Stopped, call, muted
 from discreet.auditor.likeness import shape
 from discreet.auditor.texts import plain, text_of
 from discreet.ledger import ledger as ledgers
-from discreet.ledger.chain import Chain, opening
-from discreet.ledger.entry import Facts
+from discreet.ledger.chain import Chain, Facts, opening
 from discreet.mechanisms import RandomizedResponse
 from discreet.mechanisms.recording import Release, recorded, recorder
 from discreet.privacy import Privacy

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 import discreet
-from discreet.cli import audit, budget, check, demo, init, ledger, local, plot, preview, query
+from discreet.cli import audit, demo, init, ledger, local, plot, query
 
 __all__ = ["app", "main"]
 
@@ -17,10 +17,10 @@ REFUSED, EXCEEDED = 2, 3
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 app.command("demo")(demo.run)
 app.command("init")(init.run)
-app.command("check")(check.run)
-app.command("preview")(preview.run)
-app.command("query")(query.run)
-app.command("budget")(budget.run)
+app.command("check")(query.check)
+app.command("preview")(query.preview)
+app.command("query")(query.query)
+app.command("budget")(query.budget)
 app.add_typer(ledger.app, name="ledger")
 app.command("audit")(audit.run)
 app.add_typer(local.app, name="local")

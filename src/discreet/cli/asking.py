@@ -37,7 +37,7 @@ Accuracy = Annotated[
 @contextmanager
 def opened(configuration: Path) -> Iterator[Curator]:
     """The curator of a file; its warnings are sentences too."""
-    from discreet.curator.opening import open as open_curator
+    from discreet.curator.configuration import open as open_curator
 
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", UserWarning)

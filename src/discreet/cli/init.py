@@ -31,7 +31,7 @@ def run(
 
       discreet init "visits/*.parquet" -o visits.toml
     """
-    from discreet.curator.skeleton import write_skeleton
+    from discreet.curator.configuration import write_skeleton
 
     if output is None and any(sign in source for sign in "*?["):
         raise ParameterError("Several files have no one name; say where to write with -o visits.toml.")

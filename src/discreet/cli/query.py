@@ -1,20 +1,20 @@
-"""`discreet query`: pay for a question, and get its noisy answer."""
+"""The commands that ask a curator: `discreet preview`, `query`, `budget` and `check`."""
 
 from __future__ import annotations
 
 import json
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
+from enum import StrEnum
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from discreet.cli.asking import Accuracy, Configuration, Delta, Epsilon, Questions, Rho, accuracy_of, opened, read_by, texts_of
-from discreet.cli.budget import amounts
 from discreet.cli.files import spare
 from discreet.cli.output import FileOption, Format, FormatOption, Output, PlotOption, TitleOption, as_csv, draw, in_json, numbered
 from discreet.errors import ParameterError
@@ -22,16 +22,57 @@ from discreet.errors import ParameterError
 if TYPE_CHECKING:
     from discreet.curator import Curator
     from discreet.curator.answer import Answer
+    from discreet.ledger import Entry
     from discreet.plan.expressions import Value
+    from discreet.privacy.account import Account
+    from discreet.privacy.amount import Amount
 
-__all__ = ["run"]
+__all__ = ["budget", "check", "preview", "query"]
 
 INTERRUPTED = 130
 _PATIENCE = 0.5  # seconds before a bar appears
 _KEPT = " and ask again: the answer is kept, and free"
 
 
-def run(
+class _Shown(StrEnum):
+    """How a preview or a budget is shown."""
+
+    table = "table"
+    json = "json"
+
+
+_ShownOption = Annotated[_Shown, typer.Option("--format", help="A table to read, or JSON.")]
+
+
+def preview(
+    configuration: Configuration,
+    questions: Questions,
+    epsilon: Epsilon = None,
+    rho: Rho = None,
+    delta: Delta = None,
+    accuracy: Accuracy = None,
+    shown: _ShownOption = _Shown.table,
+) -> None:
+    """Show what questions would cost and how far off their answers would be.
+
+    It is free and looks at no data.
+
+    Examples:
+
+      discreet preview hospital.toml "SELECT drug_use, count(*) AS n FROM data GROUP BY drug_use" --epsilon 0.5
+
+      discreet preview hospital.toml @question.sql --accuracy n=20
+    """
+    texts, goal = texts_of(questions), accuracy_of(accuracy)
+    with opened(configuration) as curator:
+        foreseen = curator.preview_batch(texts, epsilon=epsilon, rho=rho, delta=delta, accuracy=goal)
+    if shown is _Shown.json:
+        typer.echo(json.dumps({"discreet": "preview", "version": 1, **asdict(foreseen)}))
+    else:
+        typer.echo(str(foreseen))
+
+
+def query(
     configuration: Configuration,
     questions: Questions,
     epsilon: Epsilon = None,
@@ -74,7 +115,7 @@ def run(
     except KeyboardInterrupt:
         typer.echo("Interrupted. If it was being counted, the question is paid for: discreet budget --history says so.", err=True)
         raise typer.Exit(INTERRUPTED) from None
-    from discreet.curator.cells import left_of
+    from discreet.curator.rendering import left_of
 
     files: list[tuple[Output, list[Answer]]] = [(place, answers)]
     if apart:
@@ -91,11 +132,54 @@ def run(
             typer.echo(f"Wrote {picture}.", err=True)
 
 
+def budget(
+    configuration: Configuration,
+    history: Annotated[bool, typer.Option("--history", help="Also list the questions that were paid for.")] = False,
+    shown: _ShownOption = _Shown.table,
+) -> None:
+    """Show how much of a budget is used, and what still fits.
+
+    Examples:
+
+      discreet budget hospital.toml
+
+      discreet budget hospital.toml --history --format json
+    """
+    with opened(configuration) as curator:
+        account, entries = curator.budget, curator.history() if history else ()
+        place, people = curator.ledger, curator.people
+    if shown is _Shown.json:
+        typer.echo(_account_json(account, entries if history else None, {"ledger": str(place), "people": people}))
+        return
+    typer.echo(f"Ledger: {place}{'' if people is None else f', the budget of {people}'}\n")
+    typer.echo(str(account))
+    if history:
+        typer.echo("\n" + (_history(entries) if entries else "No question was paid for yet."))
+
+
+def check(configuration: Configuration, epsilon: Epsilon = None, rho: Rho = None) -> None:
+    """Show which share of every column is missing, unlisted or clamped.
+
+    Without a cost this is NOT PRIVATE: for the eyes of the data's owner. It shows coarse shares and declared names, no cell, and
+    is never written to a file; the ledger notes that somebody looked, and answers say so if declarations change afterwards.
+
+    With a cost it is a question like any other: noisy shares with intervals, paid for from the budget.
+
+    Examples:
+
+      discreet check hospital.toml
+
+      discreet check hospital.toml --epsilon 0.1
+    """
+    with opened(configuration) as curator:
+        typer.echo(str(curator.check(epsilon=epsilon, rho=rho)))
+
+
 def _forms(answers: list[Answer]) -> dict[Format, Callable[[], str]]:
     return {
         Format.table: lambda: "\n\n".join(map(str, answers)) + "\n",
         Format.csv: lambda: as_csv(_columns(answers[0])),
-        Format.json: lambda: "".join(map(_json, answers)),
+        Format.json: lambda: "".join(map(_answer_json, answers)),
     }
 
 
@@ -105,13 +189,13 @@ def _columns(answer: Answer) -> dict[str, list[Value]]:
     return {column.name: column.values for column in columns(answer)}
 
 
-def _json(answer: Answer) -> str:
+def _answer_json(answer: Answer) -> str:
     facts = {
         "discreet": "rows",
         "version": 1,
         "question": answer.question,
         "cost": answer.cost,
-        "budget": None if isinstance(answer.left, str) else amounts(answer.left),
+        "budget": None if isinstance(answer.left, str) else _amounts(answer.left),
         "repeated": answer.repeated,
         "parts": [list(part) for part in answer.parts],
         "remarks": list(answer.remarks),
@@ -149,3 +233,30 @@ def _watch(curator: Curator, done: threading.Event) -> None:
             share = curator.progress()
             if share is not None:
                 bar.update(task, total=1.0, completed=share)
+
+
+def _history(entries: Sequence[Entry]) -> str:
+    from discreet.plan.display import text_table
+
+    rows = [[str(one.number), one.time[:19].replace("T", " "), one.state, one.asked, one.question] for one in entries]
+    return text_table(["", "time (UTC)", "state", "cost", "question"], rows, "><<<<")
+
+
+def _account_json(account: Account, entries: Sequence[Entry] | None, whose: dict[str, str | None]) -> str:
+    facts: dict[str, object] = {"discreet": "spending", "version": 1, **whose, "used": float(account.used)}
+    facts |= _amounts(account)
+    if entries is not None:
+        facts["history"] = [
+            {"number": one.number, "time": one.time, "state": one.state, "cost": one.asked, "question": one.question}
+            for one in entries
+        ]
+    return json.dumps(facts)
+
+
+def _amounts(account: Account) -> dict[str, dict[str, float | None]]:
+    """Total, spent and remaining as numbers."""
+    return {"total": _amount(account.total), "spent": _amount(account.spent), "remaining": _amount(account.remaining)}
+
+
+def _amount(amount: Amount) -> dict[str, float | None]:
+    return {"epsilon": amount.epsilon, "delta": amount.delta, "rho": amount.rho}

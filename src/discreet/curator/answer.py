@@ -11,16 +11,20 @@
 
 from __future__ import annotations
 
+import datetime
+import json
+import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from discreet.curator import exports, stored
-from discreet.curator.html_table import answer_html
-from discreet.curator.text_table import answer_text
+from discreet.curator import exports, rendering
 from discreet.errors import ParameterError
 from discreet.plan.expressions import Value
+from discreet.plan.expressions.evaluate import evaluate
+from discreet.plan.query import Order, Query
 from discreet.privacy.account import Account
 from discreet.schema.columns import Kind
 
@@ -30,7 +34,7 @@ if TYPE_CHECKING:
     import pyarrow
     from matplotlib.axes import Axes
 
-__all__ = ["Answer", "Column"]
+__all__ = ["Answer", "Column", "refine"]
 
 
 @dataclass(frozen=True)
@@ -120,18 +124,16 @@ class Answer:
 
     def to_json(self) -> str:
         """A text that means the same answer for ever."""
-        return stored.to_json(self)
+        return to_json(self)
 
     @classmethod
     def from_json(cls, text: str) -> Answer:
         """The answer that ``to_json`` wrote."""
-        return stored.from_json(text)
+        return from_json(text)
 
     def plot(self, output: str | None = None, ax: Axes | None = None, *, title: str | None = None) -> Axes:
         """Bars with 95 % intervals, a panel for every output or the one that is named; needs matplotlib."""
-        from discreet.curator.chart import plot
-
-        return plot(self, output, ax, title)
+        return rendering.plot(self, output, ax, title)
 
     def __getitem__(self, name: str) -> tuple[Value, ...]:
         """The values of a key or an output."""
@@ -145,12 +147,118 @@ class Answer:
         return iter(self.rows())
 
     def __str__(self) -> str:
-        return answer_text(self)
+        return rendering.answer_text(self)
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return answer_html(self)
+        return rendering.answer_html(self)
 
     def __reduce__(self) -> tuple[Callable[[str], Answer], tuple[str]]:
         return Answer.from_json, (self.to_json(),)
+
+
+_Written = None | bool | int | float | str | dict[str, str]
+
+
+def to_json(answer: Answer) -> str:
+    """A text that means the same answer for ever: what a ledger keeps, and what a repeat gives back.
+
+    Numbers, texts, truth values and null are JSON's own; whatever JSON has no word for is an object with its type's name.
+    """
+    outputs = {
+        name: {
+            "values": [_written(value) for value in column.values],
+            "mechanism": column.mechanism,
+            **{
+                part: [_written(number) for number in numbers]
+                for part, numbers in (("errors", column.errors), ("lower", column.lower), ("upper", column.upper))
+                if numbers is not None
+            },
+        }
+        for name, column in answer.outputs.items()
+    }
+    facts = {
+        "discreet": "answer",
+        "version": 1,
+        "question": answer.question,
+        "keys": {name: [_written(value) for value in values] for name, values in answer.keys.items()},
+        "outputs": outputs,
+        "parts": [list(part) for part in answer.parts],
+        "cost": answer.cost,
+        "left": rendering.left_of(answer),
+        "repeated": answer.repeated,
+        "remarks": list(answer.remarks),
+        "kinds": dict(answer.kinds),
+    }
+    return json.dumps(facts, allow_nan=False)
+
+
+def from_json(text: str) -> Answer:
+    """The answer that ``to_json`` wrote."""
+    try:
+        facts = json.loads(text)
+        if facts.pop("discreet") != "answer" or facts.pop("version") != 1:
+            raise ValueError
+        facts["keys"] = {name: tuple(map(_read, values)) for name, values in facts["keys"].items()}
+        facts["outputs"] = {name: Column(**_lists_read(column)) for name, column in facts["outputs"].items()}
+        return Answer(**facts)
+    except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError):
+        raise ParameterError("This text is no answer known here; give what to_json() wrote, or update discreet.") from None
+
+
+def _written(value: Value) -> _Written:
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"float": repr(value)}
+    if isinstance(value, datetime.date):
+        return {"date": value.isoformat()}
+    if isinstance(value, Fraction):
+        return {"fraction": str(value)}
+    return value
+
+
+def _lists_read(column: dict[str, Any]) -> dict[str, Any]:
+    return {part: tuple(map(_read, given)) if isinstance(given, list) else given for part, given in column.items()}
+
+
+def _read(written: _Written) -> Value:
+    if not isinstance(written, dict):
+        return written
+    ((kind, text),) = written.items()
+    if kind == "date":
+        return datetime.date.fromisoformat(text)
+    if kind == "fraction":
+        return Fraction(text)
+    if kind == "float":
+        return float(text)
+    raise ValueError(kind)
+
+
+def refine(answer: Answer, query: Query) -> Answer:
+    """HAVING, ORDER BY and LIMIT on the noisy result: free."""
+    if query.having is None and not query.order and query.limit is None:
+        return answer
+    columns = {**answer.keys, **{name: column.values for name, column in answer.outputs.items()}}
+    rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    kept = [i for i, row in enumerate(rows) if query.having is None or evaluate(query.having, row) is True]
+    for order in reversed(query.order):  # sorts are stable: the last one is the most important
+        kept = _sorted(kept, rows, order)
+    kept = kept[: query.limit]
+
+    def pick(values: tuple[Value, ...]) -> tuple[Value, ...]:
+        return tuple(values[i] for i in kept)
+
+    def cut(numbers: tuple[float, ...] | None) -> tuple[float, ...] | None:
+        return None if numbers is None else tuple(numbers[i] for i in kept)
+
+    outputs = {
+        name: Column(pick(c.values), cut(c.errors), cut(c.lower), cut(c.upper), c.mechanism) for name, c in answer.outputs.items()
+    }
+    return replace(answer, keys={name: pick(values) for name, values in answer.keys.items()}, outputs=outputs)
+
+
+def _sorted(kept: list[int], rows: list[dict[str, Value]], order: Order) -> list[int]:
+    """Missing values last, whichever way."""
+    found = {i: evaluate(order.by, rows[i]) for i in kept}
+    present = sorted((i for i in kept if found[i] is not None), key=lambda i: found[i], reverse=order.descending)  # type: ignore[arg-type,return-value]
+    return present + [i for i in kept if found[i] is None]

@@ -33,22 +33,20 @@ from discreet.arrays import Number
 from discreet.calls import called_as
 from discreet.curator.answer import Answer
 from discreet.curator.gate import ask, asked_before
-from discreet.curator.holding import Apart, Holding
 from discreet.curator.inspection import Look, Reading, as_table, bounding, changed, declarations, look, shares
-from discreet.curator.offer import offer
 from discreet.curator.question import Question
+from discreet.curator.tables import Apart, Holding
 from discreet.errors import DiscreetError, ParameterError
-from discreet.ledger.entry import Entry
+from discreet.ledger.chain import Entry
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.people import check, checked_name
-from discreet.ledger.place import resolved
-from discreet.plan.accuracy import Accuracy
+from discreet.ledger.witness import resolved
 from discreet.plan.builder import Asked, Draft
+from discreet.plan.cost import Accuracy, Priced, Terms, offer
 from discreet.plan.expressions import Value
 from discreet.plan.preview import Preview
 from discreet.plan.query import Query
 from discreet.plan.sql import parse_query
-from discreet.plan.terms import Priced, Terms
 from discreet.privacy.account import Account
 from discreet.privacy.budget import Budget
 from discreet.schema.columns import Column

@@ -23,19 +23,17 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Protocol
 
-from discreet.curator.answer import Answer
-from discreet.curator.refine import refine
+from discreet.curator.answer import Answer, refine
 from discreet.curator.releases import answer_of, noisy
-from discreet.engine.counting import Groups
-from discreet.engine.duckdb.engine import Found, groups_of
+from discreet.engine.base import Found, Groups, groups_of
 from discreet.errors import DiscreetError, EngineError
-from discreet.ledger.entry import Entry
+from discreet.ledger.chain import Entry
 from discreet.ledger.ledger import Ledger
 from discreet.mechanisms import Threshold
 from discreet.mechanisms.secret import Secret
+from discreet.plan.cost import Priced
 from discreet.plan.expressions import Value
 from discreet.plan.plan import Plan
-from discreet.plan.terms import Priced
 from discreet.privacy.account import Account
 
 __all__ = ["Engine", "Held", "ask", "asked_before"]

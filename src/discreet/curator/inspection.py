@@ -24,7 +24,8 @@ from typing import NoReturn
 
 from discreet.curator.answer import Answer
 from discreet.curator.answer import Column as Output
-from discreet.engine.duckdb.engine import DuckDBEngine, groups_of
+from discreet.engine.base import groups_of
+from discreet.engine.sql.engine import DuckDBEngine
 from discreet.errors import DiscreetError
 from discreet.mechanisms.secret import opened
 from discreet.plan.display import clean, label, text_table

@@ -9,12 +9,11 @@ from discreet.arrays import Number
 from discreet.calls import called_as
 from discreet.curator.answer import Answer
 from discreet.errors import ParameterError
-from discreet.plan.accuracy import Accuracy
 from discreet.plan.builder import Asked, Draft
+from discreet.plan.cost import Accuracy, Terms
 from discreet.plan.expressions import Value
 from discreet.plan.preview import Preview
 from discreet.plan.query import Query
-from discreet.plan.terms import Terms
 from discreet.schema.table import Schema
 
 __all__ = ["Question"]

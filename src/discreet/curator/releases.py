@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from discreet.arrays import Reals
 from discreet.curator.answer import Answer, Column
-from discreet.engine.counting import Groups
-from discreet.engine.duckdb.engine import Found
+from discreet.engine.base import Found, Groups
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.mechanisms.quantile import Quantile
 from discreet.mechanisms.selection import Selection

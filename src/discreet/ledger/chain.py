@@ -1,23 +1,110 @@
-"""The verified part of a ledger, as it is remembered between transactions.
+"""Entries: what was asked, what it cost, and what was answered; and the chain that makes them impossible to change unseen.
 
-Opening reads and checks every record. Later transactions read and check only what came after; that the rest is still the same is
-shown by the last hash, which depends on all of it.
+A ledger is a list of records, each a canonical JSON text, numbered from 0. The hash of a record is SHA-256 of the hash before it
+and its own text, so whoever knows one hash knows every record up to it. There are seven kinds:
+
+* ``opened``, record 0, and again while nothing was paid for: the ledger's id, salt and budget, who is protected, whose it is;
+* ``reserved``: a question that was paid for, of which table, and the account after it. It is spent for ever, answered or not;
+* ``answered``: the answer of an earlier reservation, noise included;
+* ``torn``: the table changed while a reservation was counted, so that its answer is given once and never again;
+* ``seen``: what a table holds now, where no payment says so;
+* ``named``: whose budget it is, where the first record did not say, or said it in other words.
+* ``looked``: that somebody looked at the data without noise, and what was declared then. It costs nothing that could be counted.
+
+A ``Chain`` is the verified part of a ledger, as it is remembered between transactions. Opening reads and checks every record.
+Later transactions read and check only what came after; that the rest is still the same is shown by the last hash, which depends
+on all of it.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal
 
 from discreet.errors import LedgerRefused, ParameterError
-from discreet.ledger.entry import START, Entry, Facts, Record, now, seal
 from discreet.privacy import Privacy
 from discreet.privacy.account import Account
 from discreet.privacy.budget import Budget
 
-__all__ = ["LOOKED", "Chain", "entry_of", "opening"]
+__all__ = [
+    "LOOKED",
+    "START",
+    "Chain",
+    "Entry",
+    "Facts",
+    "Record",
+    "Terms",
+    "alike",
+    "canonical",
+    "entry_of",
+    "now",
+    "opening",
+    "seal",
+]
+
+Facts = dict[str, str | int]
+
+START = bytes(32)  # the hash before the first record
+
+
+@dataclass(frozen=True)
+class Record:
+    """A record as it is stored."""
+
+    number: int
+    text: str
+    hash: bytes
+
+    @property
+    def facts(self) -> Facts:
+        """What it says."""
+        facts: Facts = json.loads(self.text)
+        return facts
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A question in the ledger: reserved, or answered too."""
+
+    number: int
+    time: str  # UTC, of the reservation
+    state: Literal["reserved", "answered", "looked"]
+    question: str
+    asked: str  # the cost as it was asked for, such as "epsilon=0.5"
+    privacy: Privacy
+    data: str  # fingerprint of the data
+    plan: str  # hash of the plan
+    answer: str | None
+
+
+def canonical(facts: Facts) -> str:
+    """The one text of these facts: sorted, no spaces, ASCII only.
+
+    >>> canonical({"time": "now", "kind": "opened"})
+    '{"kind":"opened","time":"now"}'
+    """
+    return json.dumps(facts, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+
+
+def seal(before: bytes, text: str) -> bytes:
+    """The hash of a record that follows the one with hash ``before``.
+
+    >>> seal(START, "{}").hex()[:8]
+    'fb1634c4'
+    """
+    return hashlib.sha256(before + text.encode()).digest()
+
+
+def now() -> str:
+    """The time, in UTC."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
 
 _VERSION = 2  # 1: before ledgers said whose they are, and which table a question was about
 _READ = (1, _VERSION)
@@ -108,6 +195,44 @@ class Chain:
         before = self.hashes[record.number - 1] if record.number else START
         if seal(before, record.text) != self.hashes[record.number]:
             raise LedgerRefused(_broken(record.number))
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What a ledger is opened with: a budget, who is protected, and whose budget it is, which may be left to the ledger."""
+
+    budget: Budget
+    unit: str
+    people: str
+
+    def held_by(self, chain: Chain) -> bool:
+        """Whether a ledger has these terms."""
+        named = not self.people or alike(self.people, chain.people)
+        return named and self.unit == chain.unit and self.budget == chain.account.budget
+
+    def check(self, chain: Chain, path: Path) -> None:
+        """Refuse terms under which others have paid; whose a ledger is may be said where it does not say so."""
+        if self.budget != chain.account.budget:
+            raise LedgerRefused(
+                f"The ledger {path} has the budget ({chain.account.budget}), not ({self.budget}). A budget is fixed by the first "
+                "question that is paid for; open it with its own, or name another ledger for other people."
+            )
+        if self.unit != chain.unit:
+            raise LedgerRefused(
+                f"The ledger {path} adds up what it costs {chain.unit}, and not {self.unit}, which is another guarantee. "
+                "Open it with its own unit, or name another ledger for other people."
+            )
+        if self.people and chain.people and not alike(self.people, chain.people):
+            raise LedgerRefused(
+                f"The ledger {path} is the budget of {chain.people}, not of {self.people}. Write "
+                f'people="{chain.people}", or name another ledger for others; to say it in other words from now on, run: '
+                f'discreet ledger people {path} "{self.people}".'
+            )
+
+
+def alike(one: str, other: str) -> bool:
+    """Whether two names mean the same people: capitals make no others."""
+    return one.casefold() == other.casefold()
 
 
 def opening(budget: Budget, unit: str = "", before: Chain | None = None) -> Facts:

@@ -13,36 +13,20 @@ import os
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
 from discreet.errors import LedgerRefused, ParameterError
 from discreet.ledger import people as register
 from discreet.ledger import sqlite, witness
-from discreet.ledger.chain import Chain, entry_of, opening
-from discreet.ledger.entry import START, Entry, Facts, Record, canonical, now, seal
-from discreet.ledger.people import Table, alike, checked_name
-from discreet.ledger.place import distrust, real, resolved, writable
-from discreet.ledger.witness import Witness
+from discreet.ledger.chain import START, Chain, Entry, Facts, Record, Terms, canonical, entry_of, now, opening, seal
+from discreet.ledger.people import Table, checked_name
+from discreet.ledger.witness import Witness, distrust, real, resolved, writable
 from discreet.privacy import Privacy
 from discreet.privacy.account import Account
 from discreet.privacy.budget import Budget
 
-__all__ = ["Ledger"]
-
-
-@dataclass(frozen=True)
-class _Terms:
-    """What a ledger is opened with; whose it is may be left to the ledger."""
-
-    budget: Budget
-    unit: str
-    people: str
-
-    def held_by(self, chain: Chain) -> bool:
-        named = not self.people or alike(self.people, chain.people)
-        return named and self.unit == chain.unit and self.budget == chain.account.budget
+__all__ = ["Ledger", "adopt", "forget"]
 
 
 class Ledger:
@@ -62,7 +46,7 @@ class Ledger:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._chain = Chain()
-        self._terms: _Terms | None = None  # those it was opened with
+        self._terms: Terms | None = None  # those it was opened with
         self._seen = True  # whether it must have been seen here before
 
     @classmethod
@@ -110,7 +94,7 @@ class Ledger:
             elif self._chain.asked or self._chain.looks:  # a ledger without entries has nothing to lose: its maker crashed
                 raise LedgerRefused(distrust(self.path, "has entries, but this machine and user never saw it"))
             if budget is not None:
-                self._terms = _Terms(budget, unit, people)
+                self._terms = Terms(budget, unit, people)
                 self._agree(database)
             if known is None or known.number < self._chain.head:
                 self._write_witness()
@@ -130,7 +114,7 @@ class Ledger:
         self = cls(real(path))
         if not self.path.exists():
             raise LedgerRefused(distrust(self.path, "is missing, but there was one"))
-        self._terms, self._seen = _Terms(budget, unit, people), False
+        self._terms, self._seen = Terms(budget, unit, people), False
         with self._reading():
             if self._chain.asked:
                 self._insist()
@@ -175,10 +159,8 @@ class Ledger:
         """Answered questions with this plan on this data, oldest first: their answers may be given again for free."""
         with self._reading() as (database, known):
             numbers = self._chain.repeatable(plan, data)
-            wanted = {*numbers, *(self._chain.answers[number] for number in numbers)}
-            stored = {number: sqlite.record(database, self.path, number) for number in wanted}
-            found = self._entries(stored, numbers)
-        if wanted and (known is None or max(wanted) > known.number):  # an answer may leave only after its witness
+            found, last = self._read(database, numbers), max((self._chain.answers[number] for number in numbers), default=-1)
+        if numbers and (known is None or last > known.number):  # an answer may leave only after its witness
             with self._writing() as database:
                 self._bear_witness(database)
         return found
@@ -194,9 +176,7 @@ class Ledger:
             same = [] if now_held is None else chain.repeatable(plan, now_held)
             held_before = [held for asked, held in chain.asked if asked == plan]
             numbers = same or sorted(number for held in held_before for number in chain.repeatable(plan, held))
-            wanted = {*numbers, *(chain.answers[number] for number in numbers)}
-            stored = {number: sqlite.record(database, self.path, number) for number in wanted}
-            return self._entries(stored, numbers), True if same else None if now_held is None else False
+            return self._read(database, numbers), True if same else None if now_held is None else False
 
     def reserve(
         self,
@@ -227,23 +207,17 @@ class Ledger:
         with self._reading():
             if self._chain.tables.get(table) == data:
                 return
-        with self._writing() as database:
-            self._append(database, {"kind": "seen", "time": now(), "table": table, "data": data})
-            self._bear_witness(database)
+        self._note({"kind": "seen", "time": now(), "table": table, "data": data})
 
     def tear(self, number: int) -> None:
         """Keep that the table changed while a reservation was counted: its answer is of neither, and is never given again."""
-        with self._writing() as database:
-            self._append(database, {"kind": "torn", "time": now(), "reservation": number})
-            self._bear_witness(database)
+        self._note({"kind": "torn", "time": now(), "reservation": number})
 
     def name(self, people: str) -> None:
         """Say whose budget it is, also in other words than before; nobody has two."""
         people = checked_name(people)
         register.check(self.path, people)
-        with self._writing() as database:
-            self._append(database, {"kind": "named", "time": now(), "people": people})
-            self._bear_witness(database)
+        self._note({"kind": "named", "time": now(), "people": people})
         register.remember(self.path, self._chain.people)
 
     def note_look(self, declared: Mapping[str, str], table: str | None = None) -> None:
@@ -251,10 +225,8 @@ class Ledger:
 
         It costs nothing that could be counted, and fixes neither budget nor unit: the owner may be about to correct them.
         """
-        with self._writing() as database:
-            facts: Facts = {"kind": "looked", "time": now(), "declared": json.dumps(dict(declared), sort_keys=True)}
-            self._append(database, facts | ({} if table is None else {"table": table}))
-            self._bear_witness(database)
+        facts: Facts = {"kind": "looked", "time": now(), "declared": json.dumps(dict(declared), sort_keys=True)}
+        self._note(facts | ({} if table is None else {"table": table}))
 
     @property
     def looks(self) -> tuple[tuple[str | None, Mapping[str, str]], ...]:
@@ -288,26 +260,8 @@ class Ledger:
             self._insist()
 
     def _insist(self) -> None:
-        """Refuse terms under which others have paid; whose a ledger is may be said where it does not say so."""
-        terms, chain = self._terms, self._chain
-        if terms is None:
-            return
-        if terms.budget != self.budget:
-            raise LedgerRefused(
-                f"The ledger {self.path} has the budget ({self.budget}), not ({terms.budget}). A budget is fixed by the first "
-                "question that is paid for; open it with its own, or name another ledger for other people."
-            )
-        if terms.unit != chain.unit:
-            raise LedgerRefused(
-                f"The ledger {self.path} adds up what it costs {chain.unit}, and not {terms.unit}, which is another guarantee. "
-                "Open it with its own unit, or name another ledger for other people."
-            )
-        if terms.people and chain.people and not alike(terms.people, chain.people):
-            raise LedgerRefused(
-                f"The ledger {self.path} is the budget of {chain.people}, not of {terms.people}. Write "
-                f'people="{chain.people}", or name another ledger for others; to say it in other words from now on, run: '
-                f'discreet ledger people {self.path} "{terms.people}".'
-            )
+        if self._terms is not None:
+            self._terms.check(self._chain, self.path)
 
     # Transactions.
 
@@ -331,6 +285,11 @@ class Ledger:
             self._contains(self._known())
             self._agree(database)
             yield database
+
+    def _note(self, facts: Facts) -> None:
+        with self._writing() as database:
+            self._append(database, facts)
+            self._bear_witness(database)
 
     def _append(self, database: sqlite3.Connection, facts: Facts) -> int:
         """Add the next record and commit. It is verified like any other when it is next read."""
@@ -373,16 +332,43 @@ class Ledger:
             self._follow(database)
         self._write_witness()
 
-    def vouch_for(self, database: sqlite3.Connection) -> None:
-        """Check the chain from end to end, and make this ledger the one that was seen here."""
-        self._follow(database)
-        self._write_witness()
-
     def _write_witness(self) -> None:
         witness.write(self.path, Witness(self._chain.id, self._chain.head, self._chain.hashes[-1]))
+
+    def _read(self, database: sqlite3.Connection, numbers: list[int]) -> tuple[Entry, ...]:
+        """Answered questions by the numbers of their reservations."""
+        wanted = {*numbers, *(self._chain.answers[number] for number in numbers)}
+        return self._entries({number: sqlite.record(database, self.path, number) for number in wanted}, numbers)
 
     def _entries(self, stored: dict[int, Record], numbers: list[int]) -> tuple[Entry, ...]:
         for record in stored.values():
             self._chain.check(record)
         answers = {number: stored[self._chain.answers[number]] for number in numbers if number in self._chain.answers}
         return tuple(entry_of(stored[number], answers.get(number)) for number in numbers)
+
+
+def adopt(path: str | os.PathLike[str]) -> Ledger:
+    """Trust a ledger that was moved, copied or restored: check its chain, and make it the one that this machine has seen.
+
+    If it is an older copy, what was spent since is forgotten, and the budget no longer bounds what was let out.
+    """
+    ledger = Ledger(writable(path))
+    if not ledger.path.exists():
+        raise LedgerRefused(f"There is no ledger at {ledger.path} to adopt; name the file.")
+    with sqlite.connect(ledger.path) as database:
+        database.execute("BEGIN IMMEDIATE")
+        if sqlite.is_empty(database):
+            raise LedgerRefused(f"The file {ledger.path} is empty and no ledger; restore a copy, then adopt it.")
+        ledger._follow(database)
+        ledger._write_witness()
+    register.moved(ledger.path, ledger.id)
+    return ledger
+
+
+def forget(path: str | os.PathLike[str]) -> None:
+    """Let a new ledger be made where one was deleted, or for its people. What it answered stays answered, and is not counted."""
+    place = resolved(path)  # its folder may be gone too
+    if place.exists():
+        raise LedgerRefused(f"The ledger {place} is there, and is not forgotten; move it away first, and keep it.")
+    if not (register.forget(place) | witness.remove(place)):
+        raise LedgerRefused(f"Nobody remembers a ledger at {place}, so one can be made there as it is.")

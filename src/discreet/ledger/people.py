@@ -28,11 +28,10 @@ from pathlib import Path
 
 from discreet.errors import LedgerRefused, ParameterError
 from discreet.ledger import sqlite, witness
-from discreet.ledger.chain import Chain
+from discreet.ledger.chain import Chain, alike
 
 __all__ = [
     "Table",
-    "alike",
     "begin",
     "begun",
     "beside",
@@ -101,11 +100,6 @@ def checked_name(people: object) -> str:
     if not isinstance(people, str) or not people.strip() or not people.isprintable() or len(people) > _LONGEST:
         raise ParameterError('Whose budget is it? Say it in a few words: people="patients of the clinic".')
     return " ".join(people.split())
-
-
-def alike(one: str, other: str) -> bool:
-    """Whether two names mean the same people: capitals make no others."""
-    return one.casefold() == other.casefold()
 
 
 def is_pattern(path: str | Path) -> bool:

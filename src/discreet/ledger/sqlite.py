@@ -18,9 +18,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from discreet.errors import LedgerRefused
-from discreet.ledger.entry import Record
-from discreet.ledger.place import is_writable
-from discreet.ledger.witness import reason, sync_folder
+from discreet.ledger.chain import Record
+from discreet.ledger.witness import is_writable, reason, sync_folder
 
 __all__ = ["add", "connect", "create_file", "create_table", "is_empty", "record", "records"]
 

@@ -29,7 +29,7 @@ from discreet.balls import ball, lower, precision
 from discreet.calls import called_as
 from discreet.errors import ParameterError
 from discreet.exact import positive, probability, rational
-from discreet.privacy.accountant.moments import log
+from discreet.privacy.accountant.methods import log
 from discreet.privacy.guarantee import zcdp
 
 if TYPE_CHECKING:

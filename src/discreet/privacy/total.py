@@ -17,7 +17,7 @@ import numpy as np
 
 from discreet.arrays import Reals
 from discreet.privacy.law import Law, Spread, merge
-from discreet.privacy.losses.base import Atoms
+from discreet.privacy.losses.atoms import Atoms
 
 __all__ = ["total_law"]
 

@@ -11,6 +11,7 @@ outside its bounds is *clamped*; a missing value stays missing unless the column
 from __future__ import annotations
 
 import datetime
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -20,10 +21,9 @@ from typing import ClassVar, Literal
 from discreet.calls import called_as
 from discreet.errors import ParameterError
 from discreet.exact import positive, rational, shown, whole
-from discreet.schema.formats import day_parts
 
 __all__ = ["Boolean", "Category", "Column", "Date", "Integer", "Kind", "Number", "Text"]
-__all__ += ["boolean", "category", "date", "default_step", "integer", "number", "text"]
+__all__ += ["boolean", "category", "date", "day_parts", "default_step", "integer", "number", "text"]
 
 Kind = Literal["number", "text", "boolean", "date"]
 
@@ -31,6 +31,11 @@ _EXACT = 2**53  # a grid's numbers are whole doubles, so that no engine rounds t
 _LONG = 2**63
 _LENGTH = 1000  # characters of a text, unless declared
 _LONGEST = 2**14
+_CODES = re.compile(r"%[dmYbBHMS]|[-./,: T]")
+_FORMAT = (
+    "write %d, %Y and one of %m, %b and %B (the month in English, short or in full), %H, %M and %S where there is a time, and "
+    'between them signs out of . , / - : T and spaces: "%d.%m.%Y".'
+)
 
 
 @dataclass(frozen=True)
@@ -268,6 +273,29 @@ def _day(name: str, value: object) -> datetime.date:
         return datetime.date.fromisoformat(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):
         raise ParameterError(f'{name} must be a day, not {shown(value)}; write "2026-01-31" or a datetime.date.') from None
+
+
+def day_parts(format: object) -> tuple[str, ...]:
+    """The codes and signs of a format of days, in order; it must name one day, in one way.
+
+    Days that are texts are written in a few of the codes of ``strptime``, with signs between them. Every code that is not listed
+    is refused at birth: a format becomes part of the engine's own language.
+
+    >>> day_parts("%d.%m.%Y")
+    ('%d', '.', '%m', '.', '%Y')
+    """
+    if not isinstance(format, str):
+        raise ParameterError(f"format={shown(format)} is no text; {_FORMAT}")
+    if "%y" in format:
+        raise ParameterError(f"format={shown(format)} has years of two digits, which do not say their century; {_FORMAT}")
+    parts = tuple(_CODES.findall(format))
+    if "".join(parts) != format or format != format.strip():
+        raise ParameterError(f"format={shown(format)} has a code or a sign that is not read; {_FORMAT}")
+    codes = [part for part in parts if part[0] == "%"]
+    months = [code for code in codes if code in ("%m", "%b", "%B")]
+    if len(set(codes)) < len(codes) or len(months) != 1 or not {"%d", "%Y"} <= set(codes):
+        raise ParameterError(f"format={shown(format)} does not name day, month and year once each; {_FORMAT}")
+    return parts
 
 
 def default_step(lower: Fraction, upper: Fraction) -> Fraction:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
-from discreet.engine.dialect import Dialect
 from discreet.engine.duckdb.cleaning import WHOLE, clean, clean_id, clean_key
+from discreet.engine.sql.dialect import Dialect
 
 __all__ = ["DUCKDB"]
 

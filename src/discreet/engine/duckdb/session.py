@@ -9,25 +9,32 @@ table may be larger than memory. Whatever DuckDB says when it fails may quote a 
 from __future__ import annotations
 
 import os
+import shutil
+import stat
+import sys
+import tempfile
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+import weakref
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
 
 import duckdb
 import numpy as np
 
-from discreet.engine.duckdb.cleaning import text_literal
-from discreet.engine.duckdb.patience import interruptible
-from discreet.engine.duckdb.raw_columns import quoted
-from discreet.engine.duckdb.sources import Source
-from discreet.engine.duckdb.spill import Spill
+from discreet.engine.sources.source import Source
+from discreet.engine.sql.dialect import quoted, text_literal
 from discreet.errors import EngineError
 
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["NOTHING", "RELATION", "Session", "exact_integers"]
+if sys.platform != "win32":  # which has no such locks, so that folders of killed processes stay
+    import fcntl
+
+__all__ = ["NOTHING", "RELATION", "Session", "Spill", "exact_integers"]
+
 
 RELATION = '"discreet raw"'  # no identifier, so that no public table can have this name
 NOTHING = '"discreet nothing"'  # the same columns, and no rows
@@ -234,3 +241,89 @@ def _memory() -> int:
         return min(_MOST_MEMORY, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * 3 // 5)
     except (AttributeError, ValueError, OSError):
         return _MOST_MEMORY
+
+
+_T = TypeVar("_T")
+
+
+def interruptible(cursor: duckdb.DuckDBPyConnection, work: Callable[[], _T]) -> _T:
+    """What ``work`` gives. It runs in another thread, so that whatever a signal raises in the main one stops it at once: DuckDB
+    by itself may listen for Ctrl-C only when the work is done."""
+    if threading.current_thread() is not threading.main_thread():
+        return work()  # signals are not heard here anyway
+    given: list[_T] = []
+    failed: list[Exception] = []
+    done = threading.Event()  # not join(): when that is interrupted, Python 3.11 takes the thread for finished
+
+    def run() -> None:
+        try:
+            given.append(work())
+        except Exception as error:
+            failed.append(error)
+        finally:
+            done.set()
+
+    worker = threading.Thread(target=run, name="discreet engine")
+    try:
+        worker.start()
+        while not done.wait(0.5):  # without a limit, some systems would not hear Ctrl-C either
+            pass
+    except BaseException:
+        while worker.ident is not None and not done.is_set():  # once more: it may be forgotten before the work has begun
+            cursor.interrupt()
+            done.wait(0.05)
+        raise
+    if failed:
+        raise failed[0]
+    return given[0]
+
+
+_PREFIX = "discreet-"
+_MARK = "discreet.mark"
+
+
+class Spill:
+    """The folder that an engine spills to: only its owner can read it, and it goes when the session does.
+
+    A process that is killed removes nothing, so whoever opens a session next does it. A folder is certainly ours if it has our
+    prefix, belongs to this user, lets nobody else in, and holds our mark. Its process holds a lock on the mark for as long as it
+    lives (and so do processes forked from it); the system lets go of the lock however a process ends. The mark gets its name when
+    it is locked already, so that nobody meets it unlocked while its owner lives. ``remove`` is harmless when repeated.
+    """
+
+    def __init__(self) -> None:
+        _sweep(Path(tempfile.gettempdir()))
+        self.path = tempfile.mkdtemp(prefix=_PREFIX)  # made with mode 0700
+        new = Path(self.path, f"{_MARK}.new")
+        mark = os.open(new, os.O_RDWR | os.O_CREAT, 0o600)
+        if sys.platform != "win32":
+            fcntl.flock(mark, fcntl.LOCK_EX)
+        new.rename(Path(self.path, _MARK))
+        self.remove = weakref.finalize(self, _remove, self.path, mark, os.getpid())
+
+
+def _remove(folder: str, mark: int, process: int) -> None:
+    if os.getpid() == process:  # a forked child does not own the folder
+        shutil.rmtree(folder, ignore_errors=True)
+        os.close(mark)
+
+
+def _sweep(place: Path) -> None:
+    """Remove the folders of processes of this user that are gone."""
+    if sys.platform == "win32":
+        return
+    for folder in place.glob(f"{_PREFIX}*"):
+        try:
+            facts = folder.lstat()
+            if not stat.S_ISDIR(facts.st_mode) or facts.st_uid != os.getuid() or stat.S_IMODE(facts.st_mode) != 0o700:
+                continue
+            mark = os.open(folder / _MARK, os.O_RDWR | os.O_NOFOLLOW)
+        except OSError:  # without a mark, or just gone
+            continue
+        try:
+            fcntl.flock(mark, fcntl.LOCK_EX | fcntl.LOCK_NB)  # refused while its owner lives
+            shutil.rmtree(folder, ignore_errors=True)
+        except OSError:
+            pass
+        finally:
+            os.close(mark)

@@ -15,8 +15,17 @@ from functools import lru_cache
 
 from discreet.exact import down, up
 from discreet.privacy.accountant.contour import Parts, find_saddle
-from discreet.privacy.accountant.methods import Aim, Bound, closed_delta, pair_bound
-from discreet.privacy.accountant.moments import disclosure, log, log_moment_bound, moment_delta, moment_epsilon
+from discreet.privacy.accountant.methods import (
+    Aim,
+    Bound,
+    closed_delta,
+    disclosure,
+    log,
+    log_moment_bound,
+    moment_delta,
+    moment_epsilon,
+    pair_bound,
+)
 from discreet.privacy.losses import BoundedRange, Box, Concentrated, Family, Gaussian, Loss, Moments
 
 __all__ = [

@@ -1,24 +1,123 @@
-"""Where to work on a smoothed contour: losses that practically never happen are cut off, then the tilt is settled.
+"""Losses without their farthest values, and the tilt at which a smoothed contour works on them.
 
 Laws on samples are heavy-tailed: one large loss in many steps is what delta consists of, and the tilt that a saddle-point
 estimate finds may belong to losses far beyond. First each loss is cut where at most a trillionth of delta is lost (``Parts``
-that are kept, and what is lost in all: a lower bound leaves it out, an upper bound counts it as disclosed). Then a coarse
-contour says roughly which epsilon belongs to delta, and the tilt that is best for that epsilon is used. None of this is
-precise, and nothing has to be.
+that are kept, and what is lost in all: a lower bound leaves it out, since every outcome counts for at least 0, and an upper
+bound counts it as disclosed). Then a coarse contour says roughly which epsilon belongs to delta, and the tilt that is best for
+that epsilon is used. None of this is precise, and nothing has to be.
+
+A sampled loss that is cut is a list, which need not lie on a lattice. Its characteristic function is 1 plus a sum of small terms
+(``turned_sums``), so that it keeps its digits where nearly all losses are small, as they are at small rates.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
+import numpy as np
+
+from discreet.arrays import Complex, Reals
 from discreet.privacy.accountant.contour import Parts, Saddle, find_saddle, saddle_at
-from discreet.privacy.accountant.cut_gaussian import cut_gaussian
-from discreet.privacy.accountant.cut_sample import cut_sample
+from discreet.privacy.accountant.cut_gaussian import cut_gaussian, turned_sums, units
 from discreet.privacy.accountant.smoothing import Smoothed, open_smoothed, window
 from discreet.privacy.losses import SampledGaussian, SampledLattice
+from discreet.privacy.losses.atoms import Atomic
+from discreet.privacy.losses.base import UNIT, Loss
+from discreet.privacy.losses.sampled_gaussian import no_groups
 
-__all__ = ["Kept", "cut_losses", "settle"]
+__all__ = ["CutSample", "Kept", "cut_losses", "cut_sample", "settle"]
+
+
+@dataclass(frozen=True)
+class CutSample(Loss):
+    """The listed law of a sampled loss that dominates it (``up``) or is dominated by it, without its ``skip`` largest values."""
+
+    whole: SampledLattice
+    up: bool
+    skip: int
+    cut: float  # the mass of those
+    kind = "cut sample"
+
+    @property
+    def pure(self) -> Fraction | None:
+        return self.whole.pure
+
+    @property
+    def rho(self) -> Fraction | None:
+        return self.whole.rho
+
+    @property
+    def lost(self) -> float:
+        return self.cut + self.whole.listed(up=self.up).lost
+
+    @property
+    def exact(self) -> bool:
+        """Whether it is the law itself: the base's values are all listed."""
+        base = self.whole.base
+        return isinstance(base, Atomic) and base.lattice(None, up=True) is base.atoms
+
+    @property
+    def law(self) -> tuple[Reals, Reals, float]:
+        """Losses, ascending, their masses, and the relative error of these."""
+        law = self.whole.listed(up=self.up)
+        stop = law.losses.size - self.skip
+        return law.losses[:stop], law.mass[:stop], law.error + 4 * UNIT * float(np.abs(np.log(law.mass)).max())
+
+    def _weights(self, x: float) -> tuple[float, Reals]:
+        losses, mass, _ = self.law
+        exponents = x * losses + np.log(mass)
+        top = float(exponents.max())
+        return top, np.exp(exponents - top)
+
+    def log_moment(self, x: float) -> float:
+        top, weights = self._weights(x)
+        return top + math.log(float(weights.sum()))
+
+    def cumulants(self, x: float) -> tuple[float, float, float]:
+        top, weights = self._weights(x)
+        losses, total = self.law[0], float(weights.sum())
+        mean = float(weights @ losses) / total
+        return top + math.log(total), mean, float(weights @ (losses - mean) ** 2) / total
+
+    def characteristic(self, x: float, t: Reals) -> Complex:
+        _, weights = self._weights(x)
+        return 1 + turned_sums(t, self.law[0], weights / weights.sum())
+
+    def rounding(self, x: float, t: float) -> float:
+        """Losses are known to 16 units of themselves and to what the base's were off by, which powers and phases multiply;
+        phi - 1 is known as well as the masses."""
+        losses, mass, error = self.law
+        off = max(0.0, self.whole.listed(up=self.up).blur - 16 * UNIT * float(np.abs(losses).max()))
+        _, weights = self._weights(x)
+        size = float(weights @ np.abs(losses)) / float(weights.sum())
+        depth = float(weights @ np.abs(np.log(mass))) / float(weights.sum())
+        still = losses.size / 64 + 128 + 8 * depth
+        turning = still + 24 * abs(x) * size + t * size * (units(losses.size) + 2 * still)
+        return turning * UNIT + error * (1 + 2 * t * size) + (t + abs(x)) * off
+
+    def work(self, x: float) -> int:  # noqa: ARG002
+        return 1 + self.law[0].size // 16  # of a matrix product
+
+    def reach(self, x: float) -> float:  # noqa: ARG002
+        return float(np.abs(self.law[0]).max())
+
+    def mean_variance(self) -> tuple[float, float]:
+        _, mean, variance = self.cumulants(0.0)
+        return mean, variance
+
+    def group(self, size: int) -> Loss:
+        raise no_groups(size)
+
+
+def cut_sample(whole: SampledLattice, most: float, *, up: bool) -> CutSample:
+    """The law without the largest values that together hold at most ``most``."""
+    law = whole.listed(up=up)
+    above = np.cumsum(law.mass[::-1]) * (1 + law.error + (law.mass.size + 4096) * UNIT)
+    skip = min(int(np.searchsorted(above, most, side="right")), law.mass.size - 1)
+    return CutSample(whole, up, skip, float(above[skip - 1]) if skip else 0.0)
+
 
 _LOST = -27.6  # ln of the share of delta that may be lost
 _COARSE = 1 << 18  # terms

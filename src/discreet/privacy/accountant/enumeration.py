@@ -20,7 +20,7 @@ import numpy as np
 
 from discreet.arrays import Reals
 from discreet.privacy.accountant.contour import Parts
-from discreet.privacy.accountant.cut_sample import cut_sample
+from discreet.privacy.accountant.cutting import cut_sample
 from discreet.privacy.losses import Atomic, Loss, SampledLattice
 from discreet.privacy.losses.base import UNIT
 

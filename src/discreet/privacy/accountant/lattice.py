@@ -30,7 +30,8 @@ from fractions import Fraction
 import numpy as np
 
 from discreet.arrays import Reals
-from discreet.privacy.losses.base import UNIT, Atoms
+from discreet.privacy.losses.atoms import Atoms
+from discreet.privacy.losses.base import UNIT
 
 __all__ = ["Convolution", "common_step", "convolve"]
 

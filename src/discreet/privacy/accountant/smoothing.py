@@ -36,7 +36,8 @@ from numpy.typing import NDArray
 
 from discreet.arrays import Complex, Reals
 from discreet.privacy.accountant.contour import Parts, Saddle, decay, log_moment
-from discreet.privacy.losses.base import UNIT, Atomic, Loss
+from discreet.privacy.losses.atoms import Atomic
+from discreet.privacy.losses.base import UNIT, Loss
 
 __all__ = ["Smoothed", "open_smoothed", "window"]
 

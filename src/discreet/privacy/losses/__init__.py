@@ -1,6 +1,7 @@
 """Privacy losses: one file a family of pairs."""
 
-from discreet.privacy.losses.base import Atomic, Atoms, Loss
+from discreet.privacy.losses.atoms import Atomic, Atoms
+from discreet.privacy.losses.base import Loss
 from discreet.privacy.losses.bounded_range import BoundedRange
 from discreet.privacy.losses.boxes import Box, Response
 from discreet.privacy.losses.gaussian import DiscreteGaussian, Gaussian

@@ -11,61 +11,22 @@ apart. Pairs compose: losses add, moments multiply (parameters fixed in advance;
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
-
-import numpy as np
 
 from discreet.arrays import Complex, Reals
 from discreet.balls import arb
 
 if TYPE_CHECKING:
-    from discreet.privacy.losses.listed import Listed
+    from discreet.privacy.losses.atoms import Atoms, Listed
 
-__all__ = ["UNIT", "Atomic", "Atoms", "Loss", "transform"]
+__all__ = ["UNIT", "Loss"]
 
 UNIT = 2.0**-53
 """Half a unit in the last place: the relative error of one rounding."""
-
-
-@dataclass(frozen=True)
-class Atoms:
-    """A loss on the lattice first + step * (0, 1, 2, ...), with these P-masses.
-
-    Each mass m is right within ``error`` and 4 units for every unit of |ln m| (what an exponential loses), relatively.
-    """
-
-    first: Fraction
-    step: Fraction
-    mass: Reals
-    error: float = 64 * UNIT
-    lost: float = 0.0  # P-mass that is not on the lattice, to be counted as disclosure by upper bounds
-    blur: float = 0.0  # how far ``first`` and ``step`` may put a loss from where it is
-
-    @cached_property
-    def losses(self) -> Reals:
-        return float(self.first) + float(self.step) * np.arange(self.mass.size, dtype=np.float64)
-
-    @cached_property
-    def log_mass(self) -> Reals:
-        with np.errstate(divide="ignore"):
-            return np.log(self.mass)
-
-    def doubt(self, weights: Reals) -> float:
-        """How far weights made of these masses may be off, as a share of their sum: it bounds the error of any transform."""
-        return self.error + 8 * UNIT * float(weights @ np.abs(np.maximum(self.log_mass, -800.0))) / float(weights.sum())
-
-
-def transform(losses: Reals, weights: Reals, t: Reals) -> Complex:
-    """E[e^(i t L)] of a listed law, in blocks of a million terms."""
-    result, rows = np.empty(t.size, dtype=np.complex128), max(1, (1 << 20) // losses.size)
-    for start in range(0, t.size, rows):
-        result[start : start + rows] = np.exp(1j * np.multiply.outer(t[start : start + rows], losses)) @ weights
-    return result
 
 
 class Loss(ABC):
@@ -193,67 +154,3 @@ class Loss(ABC):
     def facts(self) -> dict[str, str]:
         """The parameters that define it, for JSON."""
         return {field.name: str(getattr(self, field.name)) for field in fields(self)}  # type: ignore[arg-type]
-
-
-class Atomic(Loss):
-    """A loss with finitely many values on a lattice: everything follows from ``atoms``."""
-
-    @cached_property
-    @abstractmethod
-    def atoms(self) -> Atoms:
-        """The law of the finite part."""
-
-    @property
-    def exact(self) -> bool:
-        return True
-
-    def lattice(self, step: Fraction | None, *, up: bool) -> Atoms:  # noqa: ARG002
-        return self.atoms
-
-    def pieces(self, *, up: bool) -> Listed:  # noqa: ARG002
-        from discreet.privacy.losses.listed import listed_atoms  # which stands on this
-
-        return listed_atoms(self.atoms)
-
-    @property
-    def divisor(self) -> Fraction:
-        return self.atoms.step
-
-    def log_moment(self, x: float) -> float:
-        top, total = self._weights(x)
-        return top + math.log(total.sum())
-
-    def characteristic(self, x: float, t: Reals) -> Complex:
-        _, weights = self._weights(x)
-        return transform(self.atoms.losses, weights / weights.sum(), t)
-
-    def cumulants(self, x: float) -> tuple[float, float, float]:
-        top, weights = self._weights(x)
-        total = float(weights.sum())
-        mean = float(weights @ self.atoms.losses) / total
-        return top + math.log(total), mean, float(weights @ (self.atoms.losses - mean) ** 2) / total
-
-    def _weights(self, x: float) -> tuple[float, Reals]:
-        exponents = x * self.atoms.losses + self.atoms.log_mass
-        top = float(exponents.max())
-        return top, np.exp(exponents - top)
-
-    def work(self, x: float) -> int:  # noqa: ARG002
-        return self.atoms.mass.size
-
-    def rounding(self, x: float, t: float) -> float:
-        """Twice (a sum over another one): their lengths, what losses, tilts and phases lose, and the masses' own errors."""
-        _, weights = self._weights(x)
-        return (2 * weights.size + 256 + 8 * (t + 2 * abs(x)) * self.reach(x)) * UNIT + 2 * self.atoms.doubt(weights)
-
-    @property
-    def lost(self) -> float:
-        return self.atoms.lost
-
-    def reach(self, x: float) -> float:  # noqa: ARG002 - the same for every tilt
-        return float(np.abs(self.atoms.losses).max())
-
-    def mean_variance(self) -> tuple[float, float]:
-        mass = self.atoms.mass / self.atoms.mass.sum()
-        mean = float(mass @ self.atoms.losses)
-        return mean, float(mass @ (self.atoms.losses - mean) ** 2)

@@ -20,7 +20,7 @@ from discreet.arrays import Complex, Reals
 from discreet.balls import arb, ball
 from discreet.privacy.losses.base import UNIT
 from discreet.privacy.losses.boxes import Box
-from discreet.privacy.losses.smooth import Smooth
+from discreet.privacy.losses.rounding import Smooth
 
 __all__ = ["BoundedRange"]
 

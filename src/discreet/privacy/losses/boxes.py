@@ -10,7 +10,8 @@ from functools import cached_property
 import numpy as np
 
 from discreet.balls import arb, ball, precision, upper
-from discreet.privacy.losses.base import Atomic, Atoms, Loss
+from discreet.privacy.losses.atoms import Atomic, Atoms
+from discreet.privacy.losses.base import Loss
 
 __all__ = ["Box", "Response", "tanh_rho"]
 

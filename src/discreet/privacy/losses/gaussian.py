@@ -11,7 +11,8 @@ import numpy as np
 
 from discreet.arrays import Complex, Reals
 from discreet.balls import arb, ball
-from discreet.privacy.losses.base import UNIT, Atomic, Atoms, Loss
+from discreet.privacy.losses.atoms import Atomic, Atoms
+from discreet.privacy.losses.base import UNIT, Loss
 
 __all__ = ["DiscreteGaussian", "Gaussian", "normal_cdf"]
 

@@ -20,11 +20,10 @@ import numpy as np
 
 from discreet.arrays import Complex, Reals
 from discreet.balls import arb, ball, precision, upper
-from discreet.privacy.losses.base import UNIT, Atomic, Atoms
+from discreet.privacy.losses.atoms import Atomic, Atoms, Listed
+from discreet.privacy.losses.base import UNIT
 from discreet.privacy.losses.boxes import tanh_rho
-from discreet.privacy.losses.listed import Listed
-from discreet.privacy.losses.rounding import atoms_to_cells
-from discreet.privacy.losses.smooth import Smooth
+from discreet.privacy.losses.rounding import Smooth, atoms_to_cells
 
 __all__ = ["DiscreteLaplace", "Laplace"]
 

@@ -11,7 +11,8 @@ from discreet.arrays import Complex, Reals
 from discreet.balls import arb, lower
 from discreet.errors import ParameterError
 from discreet.exact import down
-from discreet.privacy.losses.base import UNIT, Atoms, Loss
+from discreet.privacy.losses.atoms import Atoms
+from discreet.privacy.losses.base import UNIT, Loss
 from discreet.privacy.losses.boxes import Box
 from discreet.privacy.losses.gaussian import Gaussian
 

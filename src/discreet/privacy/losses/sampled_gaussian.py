@@ -12,7 +12,8 @@ import numpy as np
 from discreet.arrays import Complex, Reals
 from discreet.balls import arb, ball, lower, precision, upper
 from discreet.errors import ParameterError
-from discreet.privacy.losses.base import UNIT, Atoms, Loss
+from discreet.privacy.losses.atoms import Atoms
+from discreet.privacy.losses.base import UNIT, Loss
 from discreet.privacy.losses.gaussian import normal_cdf
 from discreet.privacy.losses.rounding import round_cells, stretched
 

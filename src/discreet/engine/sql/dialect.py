@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from discreet.schema.columns import Column, Kind
 
-__all__ = ["Dialect"]
+__all__ = ["Dialect", "quoted", "text_literal"]
 
 
 @dataclass(frozen=True)
@@ -36,3 +36,17 @@ class Dialect:
     clean: Callable[..., str]  # (column, raw SQL, raw type, doubles=) -> SQL of a declared value
     clean_key: Callable[[Column, str, str], str]  # the same before its list is asked
     clean_id: Callable[[str, str], str]  # (raw SQL, raw type) -> SQL of a person's id
+
+
+def quoted(name: str) -> str:
+    """A name as an SQL identifier."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def text_literal(text: str) -> str:
+    """A public text as SQL. Quotes are doubled; DuckDB has no other escape in plain literals.
+
+    >>> text_literal("it's")
+    "'it''s'"
+    """
+    return "'" + text.replace("'", "''").replace("\x00", "' || chr(0) || '") + "'"

@@ -17,8 +17,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from discreet.engine.dialect import Dialect
-from discreet.engine.expressions import write
+from discreet.engine.sql.dialect import Dialect, quoted
+from discreet.engine.sql.expressions import write
 from discreet.plan.expressions import Column, Expression, Value, columns_of
 from discreet.plan.expressions.evaluate import infer
 from discreet.plan.plan import facts_of
@@ -28,7 +28,7 @@ from discreet.schema.columns import Category, Kind, Number
 from discreet.schema.table import Schema
 from discreet.schema.units import Person
 
-__all__ = ["Raw", "Statement", "quoted"]
+__all__ = ["Raw", "Statement"]
 
 _CLEANED = '"cleaned rows"'
 _ONCE = "discreet value "
@@ -40,11 +40,6 @@ class Raw:
 
     relation: str
     columns: Mapping[str, tuple[str, str]]
-
-
-def quoted(name: str) -> str:
-    """A name as an SQL identifier."""
-    return '"' + name.replace('"', '""') + '"'
 
 
 @dataclass

@@ -12,8 +12,8 @@ from fractions import Fraction
 from math import ceil, floor
 from typing import TYPE_CHECKING, Any
 
-from discreet.engine.duckdb.raw_columns import quoted
-from discreet.engine.duckdb.sources import Source, open_source
+from discreet.engine.sources.source import Source, open_source
+from discreet.engine.sql.dialect import quoted
 from discreet.errors import ParameterError
 from discreet.schema.columns import Boolean, Category, Column, Date, Integer, Kind, Number, Text
 
@@ -32,7 +32,7 @@ def read_public(source: object) -> Source:
     """A public table, held in memory."""
     given = open_source(source)
     if given.frame is not None:
-        from discreet.engine.duckdb.mixed import unmarked
+        from discreet.engine.sources.frames import unmarked
 
         return open_source(unmarked(given.frame))
     import duckdb

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.engine.counting import Counting, Groups
+from discreet.engine.base import Found, Groups
 from discreet.engine.duckdb.dialect import DUCKDB
 from discreet.engine.duckdb.session import NOTHING, RELATION, Session, exact_integers
-from discreet.engine.duckdb.sources import Source
-from discreet.engine.statement import Raw, Statement
+from discreet.engine.sources.source import Source
+from discreet.engine.sql.counting import Counting
+from discreet.engine.sql.statement import Raw, Statement
 from discreet.errors import EngineError, ParameterError
 from discreet.mechanisms.histograms import Histograms, Table
 from discreet.mechanisms.secret import Secret
@@ -30,14 +31,13 @@ from discreet.schema.units import Person
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["DuckDBEngine", "groups_of"]
+__all__ = ["DuckDBEngine"]
 
 _SMALL = 2**22  # what one unit adds at most, for sums to be read as 64-bit integers: 2^40 units would fill them
 _FULL = 2**62
 _EXACT = 2**53  # up to here doubles hold all whole numbers
 
 Columns = dict[str, list[int | float | None]]  # sums: whole numbers, also those that are doubles
-Found = Mapping[Statistic, Secret[NDArray[np.generic]] | Secret[Table]]
 
 
 class DuckDBEngine:
@@ -163,15 +163,6 @@ class DuckDBEngine:
 
     def _run(self, statement: Statement) -> pyarrow.Table:
         return self._session.fetch(statement.text, statement.parameters)
-
-
-def groups_of(plan: Plan, chosen: Sequence[tuple[Value, ...]] | None = None) -> Groups:
-    """The groups of a question: listed by public facts, or chosen privately."""
-    if chosen is not None:
-        columns = tuple(list(column) for column in zip(*chosen, strict=True)) or tuple([] for _ in plan.keys.keys)
-        return Groups(columns, False, len(chosen))
-    assert plan.keys.listings is not None
-    return Groups(plan.keys.listings, True, plan.keys.size or 1)
 
 
 def _sums(table: Columns, name: str, size: int, *, small: bool, bits: int) -> NDArray[np.generic]:

@@ -10,7 +10,7 @@ import datetime
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 
-from discreet.engine.dialect import Dialect
+from discreet.engine.sql.dialect import Dialect
 from discreet.errors import ParameterError
 from discreet.plan.expressions import Call, Column, Expression, Literal, Value
 from discreet.plan.expressions.text import labels

@@ -9,20 +9,20 @@ from __future__ import annotations
 import difflib
 import glob
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from discreet.engine.duckdb.cleaning import text_literal
-from discreet.engine.duckdb.contents import Known, of_files, of_frame, state_of
-from discreet.engine.duckdb.raw_columns import quoted, raw_type, read_sql, tells_apart
+from discreet.engine.sources.contents import Known, of_files, of_frame, state_of
+from discreet.engine.sql.dialect import quoted, text_literal
 from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
     import pyarrow
 
-    from discreet.engine.duckdb.frames import Batches
+    from discreet.engine.sources.frames import Batches
 
 __all__ = ["NoFile", "Source", "open_source", "states_of"]
 
@@ -105,7 +105,7 @@ def open_source(source: object, *, table: str | None = None, columns: Iterable[s
         return _open_files(os.fspath(source), table, wanted)
     if table is not None:
         raise ParameterError("table= names a table of a DuckDB file, and this source is no file; leave it out.")
-    from discreet.engine.duckdb.frames import arrow_of, names_of, untold
+    from discreet.engine.sources.frames import arrow_of, names_of, untold
 
     names = names_of(source)
     if names is None:
@@ -135,7 +135,7 @@ def _open_files(path: object, table: str | None, wanted: tuple[str, ...] | None)
         raise ParameterError("table= names a table of a DuckDB file, and this source is none; leave it out.")
     if kind == "parquet":
         return _open_parquet(files, wanted)
-    from discreet.engine.duckdb.csv_source import csv_names, csv_query
+    from discreet.engine.sources.csv import csv_names, csv_query
 
     names, delimiter = csv_names(files)
     _distinct(names)
@@ -154,7 +154,7 @@ def _open_parquet(files: tuple[Path, ...], wanted: tuple[str, ...] | None) -> So
     chosen = _chosen(wanted, names)
     no_ids = frozenset(name for name in chosen if not tells_apart(first[name]))
     if any(_overflows(file, chosen) for file in files):
-        from discreet.engine.duckdb.frames import Batches
+        from discreet.engine.sources.frames import Batches
 
         stream = Batches(files, chosen)
         return Source(names, _types(["SELECT * FROM given"], stream)[0], files, stream=stream, no_ids=no_ids)
@@ -266,3 +266,32 @@ def _distinct(names: tuple[str, ...]) -> None:
 
 def _shown(path: object) -> str:
     return str(path) if len(str(path)) <= 200 else f"{str(path)[:200]}..."
+
+
+# Types whose cells mean something to a declaration.
+_PLAIN = re.compile(
+    r"U?(TINY|SMALL|BIG|HUGE)INT|U?INTEGER|FLOAT|DOUBLE|DECIMAL\(\d+,\d+\)|BOOLEAN|VARCHAR|UUID|BLOB|BIT|ENUM\(.*\)|DATE"
+    r"|TIMESTAMP(_S|_MS|_NS)?|TIMESTAMP WITH TIME ZONE|TIMESTAMPTZ_NS",
+    re.DOTALL,
+)
+
+
+def tells_apart(kind: str) -> bool:
+    """Whether cells of this type can be ids: those that carry nothing cannot, nor bytes, of which only some spell a text."""
+    return _PLAIN.fullmatch(kind) is not None and kind != "BLOB"
+
+
+def raw_type(kind: str) -> str:
+    """The type under which a column of this type arrives."""
+    return kind if _PLAIN.fullmatch(kind) and kind != "BLOB" else "VARCHAR"
+
+
+def read_sql(name: str, kind: str) -> str:
+    """SQL of a column as it is read. Durations, times of day and things made of parts are missing, and not even looked at."""
+    column = quoted(name)
+    if not _PLAIN.fullmatch(kind):
+        return f"CAST(NULL AS VARCHAR) AS {column}"
+    if kind == "BLOB":
+        return f"TRY(decode({column})) AS {column}"  # bytes are the text they spell
+    # It may have been made with a collation under which texts that differ are equal: here they never are.
+    return f'{column} COLLATE "binary" AS {column}' if kind == "VARCHAR" else column

@@ -34,7 +34,7 @@ def run(
     Everything happens in a temporary folder; only a chart is left behind.
     """
     if lectures:
-        from discreet.cli.lectures import run as run_lectures
+        from discreet.cli.demo.lectures import run as run_lectures
 
         run_lectures()
         return
@@ -48,7 +48,7 @@ def run(
 
 def _tell(folder: Path, output: Path) -> None:
     from discreet.cli.asking import opened
-    from discreet.cli.hospital import CONFIGURATION, PATIENTS, build
+    from discreet.cli.demo.hospital import CONFIGURATION, PATIENTS, build
 
     file = build(folder)
     _say(f"A made-up hospital with about 20,000 visits of {PATIENTS:,} patients. Its owner wrote down what is public:")
@@ -100,7 +100,7 @@ def _ask(text: str, sql: str, epsilon: str) -> None:
 
 def _short(answer: Answer) -> str:
     """The table and what is left; how the noise was made is said by the preview."""
-    from discreet.curator.cells import left_of
+    from discreet.curator.rendering import left_of
 
     table = str(answer).split("\n\n")[0]
     return f"{table}\n{left_of(answer)}"

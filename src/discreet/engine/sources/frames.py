@@ -2,8 +2,9 @@
 
 Types that the engine would read with an error, or by looking at other rows first, are rewritten here: dictionaries are spelled
 out, a text that is not UTF-8 and a moment beyond the engine's calendar are missing, and a pandas column of mixed Python objects
-becomes text, object by object, as ``mixed`` says. Durations, times of day, lists and other things made of parts are missing in
-whatever holds them.
+becomes text, object by object, every cell's in one of two places: how somebody writes numbers and days may be declared, and
+concerns texts alone; whether a column has both may hang on one row. Durations, times of day, lists and other things made of
+parts are missing in whatever holds them.
 """
 
 from __future__ import annotations
@@ -20,7 +21,6 @@ from typing import TYPE_CHECKING, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.engine.duckdb.mixed import marked
 from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     _Array: TypeAlias = pyarrow.Array | pyarrow.ChunkedArray
 
-__all__ = ["Batches", "arrow_of", "names_of", "untold"]
+__all__ = ["Batches", "arrow_of", "names_of", "unmarked", "untold"]
 
 _LEVELS = 40  # decimals are spelled out up to so many digits
 _LONG = 2**63 - 1
@@ -343,3 +343,31 @@ def _microseconds(array: _Array, kind: pyarrow.TimestampType) -> _Array:
             return array
         micros = compute.multiply(compute.if_else(near, units, pyarrow.scalar(None, pyarrow.int64())), times)
     return micros.cast(pyarrow.timestamp("us", kind.tz))
+
+
+def mixed_type() -> pyarrow.StructType:
+    """Arrow's type of what ``cleaning`` calls ``MIXED``."""
+    import pyarrow
+
+    return pyarrow.struct([("given text", pyarrow.large_string()), ("given value", pyarrow.large_string())])
+
+
+def marked(texts: pyarrow.Array, written: NDArray[np.bool_]) -> pyarrow.StructArray:
+    """Texts, of which those were written by somebody."""
+    import pyarrow
+    from pyarrow import compute
+
+    none = pyarrow.scalar(None, pyarrow.large_string())
+    halves = [compute.if_else(pyarrow.array(which), texts, none) for which in (written, ~written)]
+    return pyarrow.StructArray.from_arrays(halves, fields=list(mixed_type()))
+
+
+def unmarked(table: pyarrow.Table) -> pyarrow.Table:
+    """The same table with plain texts instead: for public tables, of which no spelling is declared."""
+    from pyarrow import compute
+
+    for i, field in enumerate(table.schema):
+        if field.type == mixed_type():
+            halves = [compute.struct_field(table.column(i), j) for j in (0, 1)]
+            table = table.set_column(i, field.name, compute.coalesce(*halves))
+    return table

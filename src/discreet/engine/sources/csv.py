@@ -13,7 +13,7 @@ import gzip
 from collections.abc import Sequence
 from pathlib import Path
 
-from discreet.engine.duckdb.cleaning import text_literal
+from discreet.engine.sql.dialect import text_literal
 from discreet.errors import ParameterError
 
 __all__ = ["LONGEST", "csv_names", "csv_query"]

@@ -1,0 +1,1 @@
+"""Statistics as SQL statements, whatever engine runs them."""

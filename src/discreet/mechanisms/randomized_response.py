@@ -29,7 +29,7 @@ from discreet.privacy import Privacy
 from discreet.privacy.losses import Response
 from discreet.privacy.neighbours import Neighbours, read_neighbours
 
-__all__ = ["Estimate", "RandomizedResponse"]
+__all__ = ["Estimate", "RandomizedResponse", "respond"]
 
 _FOREIGN = "An answer is not among the options; map it to one of them before it is randomised."
 
@@ -141,15 +141,8 @@ class RandomizedResponse:
                 raise ValueRefused("Answers must be a flat list or array, one for each person.")
             value = value.item()
         if isinstance(value, (list, np.ndarray)):
-            return _labels(self.options)[self._randomise(self._codes(value))]
-        return self.options[int(self._randomise(self._codes([value]))[0])]
-
-    def _randomise(self, truth: Integers) -> Integers:
-        # Both coins are tossed for everybody, so that the work does not tell who lied.
-        honest = bernoulli(self.chance, truth.size)
-        other = uniform(len(self.options) - 1, truth.size)
-        other += other >= truth
-        return np.where(honest, truth, other)
+            return _labels(self.options)[respond(self._codes(value), len(self.options), self.chance)]
+        return self.options[int(respond(self._codes([value]), len(self.options), self.chance)[0])]
 
     def _codes(self, values: Sequence[Hashable] | NDArray[np.generic]) -> Integers:
         """The position of every value among the options."""
@@ -185,6 +178,17 @@ class RandomizedResponse:
         widest = 0.5 if lie <= 0.5 <= theta else theta
         z = NormalDist().inv_cdf(float(1 + wanted) / 2)
         return z * math.sqrt(widest * (1 - widest) / whole("reports", reports)) / gain
+
+
+def respond(truth: Integers, options: int, chance: Chance) -> Integers:
+    """The truth with this chance, else one of the other options, all alike; values are numbers 0 .. options - 1.
+
+    Both coins are tossed for everybody, so that the work does not tell who lied.
+    """
+    honest = bernoulli(chance, truth.size)
+    other = uniform(options - 1, truth.size)
+    other += other >= truth
+    return np.where(honest, truth, other)
 
 
 def _labels(options: tuple[Hashable, ...]) -> NDArray[np.generic]:

@@ -22,8 +22,9 @@ from discreet.arrays import Booleans, Integers
 from discreet.balls import arb
 from discreet.errors import ParameterError
 from discreet.local.protocols.base import Form, FrequencyProtocol, Plain, Rows, chance_inside, counts_within
+from discreet.mechanisms.randomized_response import respond
 from discreet.noise.bits import CHUNK, Words, words
-from discreet.noise.coins import Chance, bernoulli, uniform
+from discreet.noise.coins import Chance
 
 __all__ = ["Hashing", "choose_buckets", "hash_to_bucket"]
 
@@ -68,10 +69,8 @@ class Hashing(FrequencyProtocol):
     def _draw(self, codes: Integers) -> Words:
         seeds = words(codes.size)
         own = hash_to_bucket(seeds, codes, self.buckets)
-        honest = bernoulli(Chance(chance_inside(1, self.buckets - 1, self.epsilon)), codes.size)
-        other = uniform(self.buckets - 1, codes.size)
-        other += other >= own
-        return np.stack([seeds, np.where(honest, own, other).view(np.uint64)], axis=1)
+        told = respond(own, self.buckets, Chance(chance_inside(1, self.buckets - 1, self.epsilon)))
+        return np.stack([seeds, told.view(np.uint64)], axis=1)
 
     def likelihood(self, row: Rows, code: int) -> arb:
         """Of the bucket given the seed, which has a chance of 2^-64 whatever the value."""

@@ -15,7 +15,7 @@ import discreet as dp
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-from auditor.correct import CORRECT
+from support.correct import CORRECT
 
 AUDITS = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000
 DRAWS = 3_000

@@ -17,7 +17,7 @@ import discreet as dp
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-from auditor.broken import BROKEN
+from support.broken import BROKEN
 
 RUNS = 5
 

@@ -198,7 +198,7 @@ def test_a_public_name_loads_what_it_needs_and_no_more(name: str, rooms: set[str
 
 
 def test_no_test_depends_on_a_clock() -> None:
-    """A busy machine makes such a test fail: ``contract.patience`` counts work, ``auditor.clock`` is a clock that tests move."""
+    """A busy machine makes such a test fail: ``contract.patience`` counts work, ``support.clock`` is a clock that tests move."""
     clocks = {"monotonic", "monotonic_ns", "perf_counter", "perf_counter_ns", "time", "time_ns"}
     read = {
         str(file)

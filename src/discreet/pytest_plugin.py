@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from discreet.auditor.finding import Finding
+    from discreet.auditor.audit import Finding
 
 __all__ = ["dp_audit", "dp_input", "pytest_configure", "pytest_pyfunc_call"]
 
@@ -72,13 +72,13 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     test, ended = pyfuncitem.obj, list[BaseException]()
 
     def run(one: object) -> object:
-        from discreet.auditor.cage import Stopped
+        from discreet.auditor.isolation import Interrupted
 
         try:
             return test(**{**given, "dp_input": one})
         except _MEANT as meant:
             ended.append(meant)
-            raise Stopped from meant
+            raise Interrupted from meant
 
     finding = _audit(run, *pair, ended=ended, **terms)
     pyfuncitem.user_properties.append(("dp", finding.verdict))

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from auditor.clock import Clock
+from support.clock import Clock
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ import discreet as dp
 from discreet.auditor import curators
 from discreet.auditor.curators import Search, replay_curator
 from discreet.auditor.neighbours import extreme_pairs
-from discreet.curator import gate
+from discreet.curator import plans
 from discreet.engine.duckdb import cleaning
 from discreet.engine.sql import counting
 from discreet.engine.sql.counting import Counting
@@ -93,13 +93,13 @@ def failing(patch: pytest.MonkeyPatch) -> None:
 
 def talking(patch: pytest.MonkeyPatch) -> None:
     """The number of rows stands beside the noisy answer."""
-    released = gate._released
+    released = plans._released
 
-    def leaks(plan: Any, engine: Any, salt: bytes) -> Any:
+    def leaks(plan: Any, engine: Any, reserved: Any) -> Any:
         lines = engine._session._source.frame.num_rows
-        return dataclasses.replace(released(plan, engine, salt), remarks=(f"{lines} rows",))
+        return dataclasses.replace(released(plan, engine, reserved), remarks=(f"{lines} rows",))
 
-    patch.setattr(gate, "_released", leaks)
+    patch.setattr(plans, "_released", leaks)
 
 
 def late(patch: pytest.MonkeyPatch) -> None:

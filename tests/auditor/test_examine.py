@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from auditor.clock import Clock
+from support.clock import Clock
 
 import discreet as dp
 from discreet.auditor import examine as examining
-from discreet.auditor.cases import declared, listed
+from discreet.auditor.audit import Finding
+from discreet.auditor.cases import make_cases, read_pairs
 from discreet.auditor.examine import examine
-from discreet.auditor.finding import Finding
 from discreet.errors import ParameterError
 from discreet.schema.table import Schema
 
-PAIRS = listed([([1, 2], [1]), ([1], []), ([1, 1, 1], [1, 1])])
+PAIRS = read_pairs([([1, 2], [1]), ([1], []), ([1, 1, 1], [1, 1])])
 AGES = Schema({"age": dp.integer(0, 120)}, dp.rows())
 
 
@@ -82,7 +82,7 @@ def test_a_schema_makes_neighbours_and_shrinks_the_witness() -> None:
         ages = [age for age in table["age"].to_pylist() if isinstance(age, int)]
         return dp.Laplace(sensitivity=120, epsilon=1).release(sum(ages))
 
-    report = examine(forgets_to_clamp, declared(AGES), epsilon=1, schema=AGES)
+    report = examine(forgets_to_clamp, make_cases(AGES), epsilon=1, schema=AGES)
     assert report.violated
     assert report.case is not None
     assert report.case.pair is not None
@@ -105,7 +105,7 @@ def test_error_probabilities_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
         return Finding(False, float(len(a)), 0.0, "epsilon=9", 10, float(terms["error"]), "")
 
     monkeypatch.setattr(examining, "audit", recorded)
-    cases = listed([([0] * i, [0] * (i + 1)) for i in range(7)])
+    cases = read_pairs([([0] * i, [0] * (i + 1)) for i in range(7)])
     report = examine(own_noise, cases, epsilon=9, error=0.01)
     assert sum(shares) == Fraction(1, 100)
     assert len(tried) == 7 + 4 + 2 + 1
@@ -143,7 +143,7 @@ def test_one_pair_that_says_nothing_does_not_end_the_audit() -> None:
 
 
 def test_low_bits_may_be_ignored_and_the_script_does_so_too() -> None:
-    pairs = listed([([1, 5], [1, 2])])
+    pairs = read_pairs([([1, 5], [1, 2])])
     report = examine(own_noise_of_the_sum, pairs, epsilon=1, floats="ignore")
     assert report.violated
     assert "floats='ignore'" in report.script
@@ -163,11 +163,11 @@ def test_json_has_a_version_and_no_strange_numbers() -> None:
 @pytest.mark.parametrize("pairs", [None, [], "ab", [1], [(1, 2, 3)], {}, [([1],)]])
 def test_pairs_that_are_none(pairs: object) -> None:
     with pytest.raises(ParameterError, match="pair"):
-        listed(pairs)
+        read_pairs(pairs)
 
 
 def test_inputs_that_are_no_literals_are_found_where_they_are() -> None:
-    cases = listed([(np.arange(2), np.arange(3)), ([1.5], {"a": None})], "made()")
+    cases = read_pairs([(np.arange(2), np.arange(3)), ([1.5], {"a": None})], "made()")
     assert [case.code for case in cases] == ["pairs = list(made())\na, b = pairs[0]", "a, b = [1.5], {'a': None}"]
 
 

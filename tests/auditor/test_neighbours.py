@@ -13,8 +13,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import discreet as dp
-from discreet.auditor.extremes import STORAGES, naming, ordinary, strange, type_name
-from discreet.auditor.neighbours import Pair, extreme_pairs, neighbours
+from discreet.auditor.neighbours import (
+    STORAGES,
+    Pair,
+    extreme_pairs,
+    find_type,
+    list_ordinary,
+    list_strange,
+    names_groups,
+    neighbours,
+)
 from discreet.schema.table import Schema
 from discreet.schema.units import Person, Unit
 
@@ -108,9 +116,9 @@ def test_persons_at_their_worst_are_there() -> None:
 @pytest.mark.parametrize("name", COLUMNS)
 def test_every_cell_fits_the_type_of_its_column(name: str, storage: Any) -> None:
     column = COLUMNS[name]
-    cells = [*ordinary(column, storage), *strange(column, storage)]
-    assert pa.array(cells, pa.type_for_alias(type_name(column, storage))).null_count == 1
-    assert naming(column) == (name in "gktb")
+    cells = [*list_ordinary(column, storage), *list_strange(column, storage)]
+    assert pa.array(cells, pa.type_for_alias(find_type(column, storage))).null_count == 1
+    assert names_groups(column) == (name in "gktb")
 
 
 @given(st.integers(0, 5))

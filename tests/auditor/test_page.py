@@ -10,15 +10,14 @@ from xml.etree import ElementTree
 import pytest
 
 import discreet as dp
-from discreet.auditor.cases import listed
-from discreet.auditor.finding import Finding
-from discreet.auditor.page import page
+from discreet.auditor.audit import Finding
+from discreet.auditor.cases import read_pairs
+from discreet.auditor.page import draw_tradeoff, render_page
 from discreet.auditor.report import Report
-from discreet.auditor.tradeoff_picture import tradeoff_svg
 
 EVIL = "<script>alert('&')</script>"
 SEEN = Finding(True, 1.5, 0.0, "epsilon=1", 300, 0.05, f"output is {EVIL}", (90, 10), (150, 150))
-CASE = listed([([EVIL], [])])[0]
+CASE = read_pairs([([EVIL], [])])[0]
 REPORT = Report(f"{EVIL}.py::f", "function = len", "epsilon=1", "epsilon=1", dp.pure(1), 1, 0.05, 0, 300, 1.0, CASE, SEEN)
 VOID = {"meta"}
 
@@ -46,7 +45,7 @@ class Balanced(HTMLParser):
 
 
 def test_everything_is_escaped_and_nothing_is_fetched() -> None:
-    text = page(REPORT)
+    text = render_page(REPORT)
     parser = Balanced()
     parser.feed(text)
     assert parser.open == []
@@ -56,7 +55,7 @@ def test_everything_is_escaped_and_nothing_is_fetched() -> None:
 
 
 def test_it_says_what_was_found() -> None:
-    text = page(REPORT)
+    text = render_page(REPORT)
     for words in (
         "Violated: the claim epsilon=1 is refuted by 300 draws",
         "epsilon is at least 1.5",
@@ -69,7 +68,7 @@ def test_it_says_what_was_found() -> None:
 
 @pytest.mark.parametrize("claim", [dp.pure(1), dp.approximate(1, 1e-3), dp.zcdp(0.5), dp.gdp(1)], ids=repr)
 def test_the_picture_has_the_claim_the_certified_curve_and_the_event(claim: dp.Privacy) -> None:
-    root = ElementTree.fromstring(tradeoff_svg(claim, SEEN))
+    root = ElementTree.fromstring(draw_tradeoff(claim, SEEN))
     classes = [node.get("class") for node in root.iter()]
     for name in ("claimed", "certified", "beyond", "seen", "guessing"):
         assert name in classes
@@ -81,14 +80,14 @@ def test_the_picture_has_the_claim_the_certified_curve_and_the_event(claim: dp.P
 
 
 def test_a_replay_has_no_curve_to_show() -> None:
-    text = page(replace(REPORT, finding=None, difference="release 1 moved by 5"))
+    text = render_page(replace(REPORT, finding=None, difference="release 1 moved by 5"))
     assert "<svg" not in text
     assert "release 1 moved by 5" in text
 
 
 def test_the_event_is_a_point_below_guessing() -> None:
-    dot = next(n for n in ElementTree.fromstring(tradeoff_svg(dp.pure(1), SEEN)).iter() if n.get("class") == "seen")
+    dot = next(n for n in ElementTree.fromstring(draw_tradeoff(dp.pure(1), SEEN)).iter() if n.get("class") == "seen")
     assert float(dot.get("cx", "")) == pytest.approx(58 + 400 * 10 / 150, abs=0.1)
     assert float(dot.get("cy", "")) == pytest.approx(14 + 400 * 90 / 150, abs=0.1)
     other = replace(SEEN, hits=(10, 90))
-    assert tradeoff_svg(dp.pure(1), other) == tradeoff_svg(dp.pure(1), SEEN)
+    assert draw_tradeoff(dp.pure(1), other) == draw_tradeoff(dp.pure(1), SEEN)

@@ -8,12 +8,14 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from contract.stores import PROMISES
 from local import protocols, tasks
 from support.toy_protocol import Backwards
 from support.toy_task import Grades
 
 import discreet as dp
 from discreet.cli import main
+from discreet.ledger.store import STORES
 from discreet.local.protocols.base import FrequencyProtocol
 from discreet.local.protocols.choice import PROTOCOLS
 from discreet.local.task import KINDS, Task
@@ -52,3 +54,13 @@ def test_the_command_line_knows_a_new_local_task(tmp_path: Path, monkeypatch: py
             main()
         assert not end.value.code
     assert Path("grades.csv").read_text().splitlines()[2].startswith("2,0.66")
+
+
+@pytest.mark.parametrize("promise", PROMISES, ids=lambda promise: promise.__name__)
+def test_a_ledger_store(promise: Callable[[Path], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One file, ``support/memory_store.py``, and one line."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("LOCALAPPDATA", str(tmp_path / "state"))
+    monkeypatch.setitem(STORES, ".memory", "support.memory_store")
+    promise(tmp_path / "clinic.memory")
+    assert not (tmp_path / "clinic.memory").exists()

@@ -15,7 +15,7 @@ import pytest
 from curator.hospital import COLUMNS, curator, table
 
 import discreet as dp
-from discreet.curator import gate
+from discreet.curator import plans
 from discreet.engine.sql.engine import DuckDBEngine
 from discreet.errors import BudgetExceeded, DiscreetError, EngineError
 from discreet.ledger.ledger import Ledger
@@ -56,7 +56,7 @@ def test_what_goes_wrong_between_data_and_noise_is_not_told(tmp_path: Path, monk
         raise ValueError("the cell is Oslo")
 
     hospital = curator(tmp_path)
-    monkeypatch.setattr(gate, "noisy", leaky)
+    monkeypatch.setattr(plans, "noisy", leaky)
     with pytest.raises(EngineError) as caught:
         hospital.sql(COUNT, epsilon=0.5)
     assert "Oslo" not in str(caught.value)
@@ -138,13 +138,13 @@ KILLED = """
     sys.path.insert(0, {tests!r})
     import discreet as dp
     from curator.hospital import COLUMNS
-    from discreet.curator import gate
+    from discreet.curator import plans
     from discreet.engine.sql.engine import DuckDBEngine
     from discreet.ledger.ledger import Ledger
     owner, verb, when = {{
         "before reserve": (Ledger, "reserve", 0), "after reserve": (Ledger, "reserve", 1),
         "before count": (DuckDBEngine, "count", 0), "after count": (DuckDBEngine, "count", 1),
-        "after noise": (gate, "noisy", 1), "before commit": (Ledger, "commit", 0), "after commit": (Ledger, "commit", 1),
+        "after noise": (plans, "noisy", 1), "before commit": (Ledger, "commit", 0), "after commit": (Ledger, "commit", 1),
     }}[{step!r}]
     real = getattr(owner, verb)
     def deadly(*args, **named):

@@ -253,3 +253,83 @@ def test_of_three_processes_with_a_ledger_each_one_is_answered(tmp_path: Path) -
         [sys.executable, "-c", FORK, str(file)], capture_output=True, text=True, check=False, cwd=tmp_path, timeout=120
     )
     assert done.stdout.strip() == "[0, 1, 1]", done.stderr
+
+
+# Looks before the unit is right.
+
+
+@pytest.mark.parametrize("ledger", [False, True], ids=["unsaid", "as the refusal says"])
+def test_a_look_under_rows_does_not_keep_a_file_from_the_budget_of_its_persons(ledger: bool, tmp_path: Path) -> None:
+    """January was looked at before its unit was right; February pays first, for persons."""
+    folder = visits(tmp_path / "data", "jan.csv", "feb.csv")
+    early = curator(folder / "jan.csv", unit=dp.rows(), columns={"age": dp.integer(0, 90)})
+    early.check()
+    feb = curator(folder / "feb.csv")
+    feb.sql(COUNT, epsilon=0.25)
+    if ledger:
+        with pytest.raises(LedgerRefused, match="second budget") as refusal:
+            curator(folder / "jan.csv", ledger=folder / "jan.ledger").sql(COUNT, epsilon=0.25)
+        assert f'write ledger="{feb.ledger}"' in str(refusal.value)
+    jan = curator(folder / "jan.csv", **({"ledger": feb.ledger} if ledger else {}))
+    assert (jan.ledger, jan.budget.spent.epsilon) == (feb.ledger, 0.25)
+    assert "Declarations changed after the owner looked" in str(jan.sql(COUNT, epsilon=0.25).remarks)
+    assert [entry.state for entry in jan.history()] == ["answered", "looked", "answered"]
+    assert "Declarations changed" not in str(curator(folder / "feb.csv").sql("SELECT avg(age) FROM data", epsilon=0.25).remarks)
+    for unit in (dp.rows(), PERSON):  # what was only looked into is ended: nothing is ever paid from it
+        with pytest.raises(LedgerRefused, match=rf'Nothing was ever paid .* write ledger="{feb.ledger}"'):
+            curator(folder / "jan.csv", unit=unit, ledger=folder / "jan.ledger")
+    with pytest.raises(LedgerRefused, match="Nothing was ever paid"):
+        early.sql(COUNT, epsilon=0.25)
+    assert curator(folder / "jan.csv").sql(COUNT, epsilon=0.25).repeated
+
+
+def test_two_files_that_were_looked_at_under_rows_come_to_one_budget(tmp_path: Path) -> None:
+    folder = visits(tmp_path / "data", "jan.csv", "feb.csv")
+    for name in ("jan.csv", "feb.csv"):
+        curator(folder / name, unit=dp.rows()).check()
+    for name, spent in (("jan.csv", 0.25), ("feb.csv", 0.5)):
+        curator(folder / name).sql(COUNT, epsilon=0.25)
+        assert curator(folder / name).budget.spent.epsilon == spent
+    assert curator(folder / "feb.csv").ledger.name == "jan.ledger"
+
+
+def test_a_ledger_that_paid_does_not_give_way(tmp_path: Path) -> None:
+    folder = visits(tmp_path / "data", "jan.csv", "feb.csv")
+    early = curator(folder / "jan.csv", unit=dp.rows())
+    early.check()
+    early.sql(COUNT, epsilon=0.25)
+    feb = curator(folder / "feb.csv")
+    feb.sql(COUNT, epsilon=0.25)
+    with pytest.raises(LedgerRefused, match="the same file"):
+        curator(folder / "jan.csv", ledger=feb.ledger).sql(COUNT, epsilon=0.25)
+    assert early.sql("SELECT avg(age) FROM data", epsilon=0.25).value is not None
+
+
+# Files that join a pattern.
+
+
+@pytest.mark.parametrize("running", [False, True], ids=["opened again", "running"])
+@pytest.mark.parametrize("unit", [PERSON, dp.rows()], ids=["person", "rows"])
+def test_a_file_with_a_ledger_of_its_own_does_not_join_a_pattern(unit: object, running: bool, tmp_path: Path) -> None:
+    folder, other = visits(tmp_path / "data", "visits_jan.csv"), visits(tmp_path / "other", "feb.csv")
+    pattern = curator(folder / "visits_*.csv", unit=unit, people="patients of the eye clinic")
+    pattern.sql(COUNT, epsilon=0.25)
+    feb = curator(other / "feb.csv", unit=unit, columns={"age": dp.integer(0, 90)}, people="patients of the bone clinic")
+    feb.sql(COUNT, epsilon=0.25)
+    mar = curator(visits(tmp_path / "third", "mar.csv") / "mar.csv", unit=dp.rows(), columns={"visitor": dp.text()})
+    mar.sql(COUNT, epsilon=0.25)
+
+    def again() -> dp.Curator:
+        return pattern if running else curator(folder / "visits_*.csv", unit=unit, people="patients of the eye clinic")
+
+    (folder / "visits_feb.csv").symlink_to(other / "feb.csv")
+    again().sql(COUNT, epsilon=0.25)  # both say whose they are
+    (folder / "visits_mar.csv").symlink_to(tmp_path / "third" / "mar.csv")
+    with pytest.raises(LedgerRefused, match=r"second budget .*\(the same file\)"):
+        again().sql(COUNT, epsilon=0.25)
+    assert pattern.budget.spent.epsilon == 0.5
+    (folder / "visits_mar.csv").unlink()
+    visits(folder, "visits_apr.csv")
+    assert not again().sql(COUNT, epsilon=0.25).repeated
+    with pytest.raises(LedgerRefused, match=r"second budget .*\(the same file\)"):
+        curator(folder / "visits_apr.csv", unit=dp.rows(), columns={"visitor": dp.text()})

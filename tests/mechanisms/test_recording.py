@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import discreet as dp
+from discreet.mechanisms.base import Release, recorded, recorder
 from discreet.mechanisms.quantile import Quantile
-from discreet.mechanisms.recording import Release, recorded, recorder
 from discreet.mechanisms.secret import Secret
 
 TABLE = np.array([[1, 2], [3, 4]])

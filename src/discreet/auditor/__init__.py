@@ -1,5 +1,5 @@
 """The auditor: tries to break everything else, and says with what confidence it did."""
 
-from discreet.auditor.black_box import audit
+from discreet.auditor.audit import audit
 
 __all__ = ["audit"]

@@ -12,7 +12,7 @@ from discreet.errors import ParameterError
 from discreet.schema.table import Schema
 from discreet.tables import clean
 
-__all__ = ["Case", "declared", "listed"]
+__all__ = ["Case", "make_cases", "read_pairs", "read_schema"]
 
 _LONGEST = 300
 _EXAMPLE = "write pairs = [([1, 2], [1]), ([1], [])]"
@@ -46,10 +46,10 @@ class Case:
         return cls(pair.name, pair.before, pair.after, "\n".join(code), pair)
 
 
-def listed(pairs: object, origin: str = "pairs") -> list[Case]:
+def read_pairs(pairs: object, origin: str = "pairs") -> list[Case]:
     """Pairs that somebody wrote down; ``origin`` is a Python expression for them, where inputs are not literals.
 
-    >>> [case.words for case in listed([([1, 5], [1])])]
+    >>> [case.words for case in read_pairs([([1, 5], [1])])]
     ['pair 1: [1, 5] and [1]']
     """
     if isinstance(pairs, (str, bytes)) or not isinstance(pairs, Sequence) or not pairs:
@@ -60,7 +60,7 @@ def listed(pairs: object, origin: str = "pairs") -> list[Case]:
     return [Case(f"pair {i + 1}", a, b, _code(a, b, origin, i)) for i, (a, b) in enumerate(pairs)]
 
 
-def declared(schema: Schema) -> list[Case]:
+def make_cases(schema: Schema) -> list[Case]:
     """Neighbours at their worst, as Arrow tables, for the facts that a data owner declares."""
     return [Case.of(pair) for pair in extreme_pairs(schema)]
 

@@ -9,7 +9,7 @@ from discreet.errors import ParameterError
 from discreet.exact import probability, rational, up
 from discreet.privacy import Privacy
 
-__all__ = ["Claim", "level", "low_bits", "read_claim"]
+__all__ = ["Claim", "read_claim", "read_error", "read_floats"]
 
 _MOST = 300  # e^epsilon must stay a float
 _SHARES = (1.0, 0.6, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001)  # of delta at epsilon = 0: where a curve is tried
@@ -38,18 +38,18 @@ def read_claim(epsilon: object, delta: object, privacy: object) -> Claim:
         text = f"epsilon={float(exact):g}" + (f", delta={float(at):g}" if at else "")
         return Claim(text, ((up(exact), up(at)),), up(at))
     if epsilon is None and isinstance(privacy, Privacy):
-        return Claim(str(privacy), _points(privacy), up(at))
+        return Claim(str(privacy), _choose_points(privacy), up(at))
     raise ParameterError("An audit tests one claim: write epsilon=1 (and delta=1e-6), or privacy=dp.zcdp(0.5).")
 
 
-def low_bits(floats: object) -> bool:
+def read_floats(floats: object) -> bool:
     """Whether the low bits of floats are looked at: naive noise leaks there, which one may want to leave out."""
     if not isinstance(floats, str) or floats not in ("check", "ignore"):
         raise ParameterError('The low bits of floats are looked at or left out; write floats="check" or floats="ignore".')
     return floats == "check"
 
 
-def _points(privacy: Privacy) -> tuple[tuple[float, float], ...]:
+def _choose_points(privacy: Privacy) -> tuple[tuple[float, float], ...]:
     """Points of the curve, from above: where the loss is pure, and where delta is a share of what it is at epsilon = 0."""
     start = privacy.delta(0)
     if start >= 1:
@@ -60,6 +60,6 @@ def _points(privacy: Privacy) -> tuple[tuple[float, float], ...]:
     return tuple((epsilon, privacy.delta(epsilon)) for epsilon in usable)
 
 
-def level(error: object) -> float:
+def read_error(error: object) -> float:
     """The error probability of an audit."""
     return float(probability("error", error, zero=False, hint="a small chance such as 0.05"))

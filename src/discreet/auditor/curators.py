@@ -1,4 +1,4 @@
-"""Replay a curator on made-up neighbours: what it does with two tables that differ in one protected unit."""
+"""The audit of a curator: its questions replayed on made-up tables that differ in one protected unit."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from unittest.mock import patch
 
 from discreet.auditor.neighbours import Pair, extreme_pairs, neighbours
-from discreet.auditor.replay import Difference, Kind, Replay, follow
-from discreet.auditor.trace import Committed, Let, Reserved, Trace, watch
-from discreet.auditor.witness import Witness, smallest
+from discreet.auditor.replay.compare import Difference, Kind, Replay, follow
+from discreet.auditor.replay.shrink import shrink_pair
+from discreet.auditor.replay.trace import Committed, Released, Reserved, Trace, watch
 from discreet.curator import Curator
 from discreet.errors import ParameterError
 from discreet.schema.table import Schema
@@ -22,9 +22,20 @@ from discreet.schema.table import Schema
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["Search", "replay_curator"]
+__all__ = ["Search", "Witness", "replay_curator"]
 
 Make = Callable[["pyarrow.Table", Path], Curator]
+
+
+@dataclass(frozen=True)
+class Witness:
+    """Two made-up tables, and what a replay found on them."""
+
+    pair: Pair
+    replay: Replay
+
+    def __str__(self) -> str:
+        return f"{self.replay}\nOn: {self.pair}"
 
 
 @dataclass(frozen=True)
@@ -66,14 +77,14 @@ def replay_curator(
             trial = _Trial(Path(folder), make, question, cost)
             found = next((pair for pair in extreme_pairs(schema) if trial.violated(pair)), None)
             if found is None and examples:
-                found = _random(schema, trial, examples)
+                found = _search_random(schema, trial, examples)
             if not trial.releases and trial.raised:
                 raise ParameterError(f"Nothing was released, so there was nothing to compare: {trial.raised}")
             pairs, releases = trial.pairs, trial.releases
             if found is None:
                 return Search(pairs, releases)
             kinds = {difference.kind for difference in trial.replay(found).differences}
-            least = smallest(found, schema, lambda pair: _still(trial.replay(pair), kinds))
+            least = shrink_pair(found, schema, lambda pair: _still(trial.replay(pair), kinds))
             return Search(pairs, releases, Witness(least, trial.replay(least)))
 
 
@@ -103,7 +114,7 @@ class _Trial:
         first = self._watched[key]
         self.raised = self.raised or first.raised
         found = follow(self._ask, first, before, pair.after)
-        return replace(found, differences=(*found.differences, *_unpaid(first)))
+        return replace(found, differences=(*found.differences, *_find_unpaid(first)))
 
     def _ask(self, table: pyarrow.Table) -> object:
         for name in ("ledger", "state"):  # always the same paths, which errors may name
@@ -118,18 +129,18 @@ class _Trial:
             curator.close()
 
 
-def _unpaid(trace: Trace) -> list[Difference]:
+def _find_unpaid(trace: Trace) -> list[Difference]:
     """Releases outside of a payment."""
     paid, number, found = False, 0, []
     for step in trace.steps:
-        number += isinstance(step, Let)
+        number += isinstance(step, Released)
         paid = isinstance(step, Reserved) or (paid and not isinstance(step, Committed))
-        if isinstance(step, Let) and not paid:
+        if isinstance(step, Released) and not paid:
             found.append(Difference("payment", f"release {number} ({step.name}) leaves before it is paid for"))
     return found
 
 
-def _random(schema: Schema, trial: _Trial, examples: int) -> Pair | None:
+def _search_random(schema: Schema, trial: _Trial, examples: int) -> Pair | None:
     from hypothesis import HealthCheck, Phase, find, settings
     from hypothesis.errors import NoSuchExample
 

@@ -1,19 +1,27 @@
-"""Made-up neighbours: pairs of raw tables that differ in one protected unit, as a schema declares it.
+"""Neighbours, made up: pairs of raw tables that differ in one protected unit, as a schema declares it, with cells at their worst.
+
+Tables hold a column in the type its owner happens to have, so everything is tried as it was declared, as doubles (with what
+doubles can say: NaN, infinities, -0.0) and as text.
 
 >>> from discreet.schema import integer, rows
 >>> pairs = extreme_pairs(Schema({"age": integer(0, 120)}, rows()))
 >>> print(pairs[0])
 nobody and one row: nothing, against 1 row (0,) of age
+>>> list_strange(integer(0, 120), "declared")[:4]
+[0, 120, -1, 121]
 """
 
 from __future__ import annotations
 
+import datetime
 import itertools
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from fractions import Fraction
+from typing import TYPE_CHECKING, Literal
 
-from discreet.auditor.extremes import STORAGES, Storage, naming, ordinary, strange, type_name
+from discreet.schema.columns import Boolean, Category, Column, Date, Integer, Number, Text
 from discreet.schema.table import Schema
 from discreet.schema.units import Person
 
@@ -21,12 +29,28 @@ if TYPE_CHECKING:
     import pyarrow
     from hypothesis.strategies import SearchStrategy
 
-__all__ = ["Maker", "Pair", "Row", "extreme_pairs", "neighbours"]
+__all__ = [
+    "STORAGES",
+    "Maker",
+    "Pair",
+    "Row",
+    "extreme_pairs",
+    "find_type",
+    "list_ordinary",
+    "list_strange",
+    "names_groups",
+    "neighbours",
+]
 
 Row = tuple[object, ...]
+Storage = Literal["declared", "doubles", "text"]
+STORAGES: tuple[Storage, ...] = ("declared", "doubles", "text")
 
 _CROWD = 1000  # rows of one person
 _MOST_GROUPS = 60
+_LONG, _EXACT = 2**63, 2**53
+_WORDS = ("Zorblax", "", " ", "\N{SLIGHTLY SMILING FACE}" * 3, "e\u0301", "a\0b", "'; DROP TABLE data; --", "x" * 10_000)
+_NUMERALS = ("1e308", "-inf", "NaN", f"{_EXACT + 1}", f"{_LONG}", "-0.0", " 7 ", "0x10", "2026-02-30", "9" * 4000, *_WORDS[:4])
 
 
 @dataclass(frozen=True)
@@ -66,8 +90,8 @@ def neighbours(schema: Schema, *, rows: int = 8) -> SearchStrategy[Pair]:
         maker = Maker(schema, storage)
         anything = {"int64": st.integers(-(2**63), 2**63 - 1), "double": st.floats(), "string": st.text(max_size=20)}
         cells = [
-            st.sampled_from([*ordinary(column, storage), *strange(column, storage)])
-            | anything.get(type_name(column, storage), st.none())
+            st.sampled_from([*list_ordinary(column, storage), *list_strange(column, storage)])
+            | anything.get(find_type(column, storage), st.none())
             for column in maker.columns.values()
         ]
         row = st.tuples(*cells)
@@ -93,7 +117,7 @@ class Maker:
         self.replaces = unit.neighbours == "replace"
         self.columns = {name: c for name, c in schema.columns.items() if self.person is None or name != self.person.id}
         self._storage = storage
-        types = tuple((name, type_name(column, storage)) for name, column in self.columns.items())
+        types = tuple((name, find_type(column, storage)) for name, column in self.columns.items())
         id_type = "int64" if storage == "doubles" else "string"
         self._types = types if self.person is None else (*types, (self.person.id, id_type))
 
@@ -142,13 +166,15 @@ class Maker:
 
     def _ordinary(self, i: int) -> Row:
         """All columns at their lower end, at their upper end, or between."""
-        cells = [ordinary(column, self._storage) for column in self.columns.values()]
+        cells = [list_ordinary(column, self._storage) for column in self.columns.values()]
         return tuple(cell[i % len(cell)] for cell in cells)
 
     def _strange(self, *, names: bool) -> list[Row]:
         """Rows in which all names of groups, or else all other cells, are strange, and the others are not."""
-        cells = {name: strange(column, self._storage) for name, column in self.columns.items() if naming(column) == names}
-        rest = {name: ordinary(column, self._storage) for name, column in self.columns.items() if name not in cells}
+        cells = {
+            name: list_strange(column, self._storage) for name, column in self.columns.items() if names_groups(column) == names
+        }
+        rest = {name: list_ordinary(column, self._storage) for name, column in self.columns.items() if name not in cells}
         if names and self._storage != "declared" and all(self.columns[name].kind == "text" for name in cells):
             return []  # texts are stored as they were declared
         many = max((len(cell) for cell in cells.values()), default=0)
@@ -159,7 +185,10 @@ class Maker:
 
     def _everywhere(self, end: int) -> list[Row]:
         """A row for every combination of names, other cells at one end."""
-        cells = [ordinary(c, self._storage) if naming(c) else [ordinary(c, self._storage)[end]] for c in self.columns.values()]
+        cells = [
+            list_ordinary(c, self._storage) if names_groups(c) else [list_ordinary(c, self._storage)[end]]
+            for c in self.columns.values()
+        ]
         return list(itertools.islice(itertools.product(*cells), _MOST_GROUPS))
 
 
@@ -181,3 +210,86 @@ def _listed(rows: tuple[Row, ...]) -> str:
 def _cut(row: Row) -> str:
     text = repr(row)
     return text if len(text) <= 120 else f"{text[:100]}..."
+
+
+def find_type(column: Column, storage: Storage) -> str:
+    """Arrow's name for the type of a column."""
+    if storage == "text" or column.kind == "text":
+        return "string"
+    match column:
+        case Date():
+            return "date32" if storage == "declared" else "timestamp[us]"
+        case Boolean():
+            return "bool" if storage == "declared" else "int64"
+        case Number():
+            return "double"
+    return "int64" if storage == "declared" else "double"
+
+
+def names_groups(column: Column) -> bool:
+    """Whether its values name groups of people, rather than measure anything."""
+    return isinstance(column, (Category, Boolean, Text))
+
+
+def list_ordinary(column: Column, storage: Storage) -> list[object]:
+    """The least and the largest value, and one between; all values of a short list."""
+    match column:
+        case Text():
+            return ["Oslo", "Bergen", "Roma"]
+        case Category():
+            return [_stored(value, column, storage) for value in column.values[:20]]
+        case Boolean():
+            return [_stored(value, column, storage) for value in (False, True)]
+        case Date():
+            noon = column.lower + (column.upper - column.lower) // 2
+            return [_stored(day, column, storage) for day in (column.lower, column.upper, noon)]
+    middle = column.lower + (column.upper - column.lower) / column.step // 2 * column.step
+    return [_stored(number, column, storage) for number in (column.lower, column.upper, middle)]
+
+
+def list_strange(column: Column, storage: Storage) -> list[object]:
+    """The bounds, and whatever lies beyond them or is no such value at all."""
+    cells = list_ordinary(column, storage)[:2]
+    kind = find_type(column, storage)
+    if kind == "string":
+        cells += _WORDS if column.kind == "text" else _NUMERALS
+        cells += [str(cell).upper() for cell in cells[:1]]
+    elif kind == "double":
+        low, high = (float(bound) for bound in _bounds(column))
+        cells += [math.nextafter(low, -math.inf), math.nextafter(high, math.inf), math.nan, math.inf, -math.inf]
+        cells += [-0.0, 1e308, -1e308, float(_EXACT + 2), 5e-324, low + (high - low) / 3]
+    elif kind == "int64":
+        low, high = (int(bound) for bound in _bounds(column))
+        cells += [max(low - 1, -_LONG), min(high + 1, _LONG - 1), 0, _EXACT + 1, _LONG - 1, -_LONG]
+    elif kind == "date32":
+        cells += [datetime.date.min, datetime.date.max]
+    elif kind == "timestamp[us]":
+        cells += [datetime.datetime.min, datetime.datetime.max, datetime.datetime(2026, 1, 1, 23, 59, 59, 999_999)]
+    return [*cells, None]
+
+
+def _bounds(column: Column) -> tuple[Fraction | int, Fraction | int]:
+    if isinstance(column, (Integer, Number)):
+        return column.lower, column.upper
+    if isinstance(column, Category):
+        numbers = [value for value in column.values if isinstance(value, int)]
+        return min(numbers), max(numbers)
+    return 0, 1  # a truth value
+
+
+def _stored(value: object, column: Column, storage: Storage) -> object:
+    """A value as a table of this kind holds it."""
+    if storage == "text" and isinstance(value, datetime.date):
+        return value.isoformat()
+    if storage == "text" and isinstance(value, Fraction):
+        return str(float(value)) if value.denominator > 1 else str(value.numerator)
+    match find_type(column, storage):
+        case "string":
+            return str(value)
+        case "double":
+            return float(value)  # type: ignore[arg-type]
+        case "int64":
+            return int(value)  # type: ignore[call-overload]
+        case "timestamp[us]":
+            return datetime.datetime.combine(value, datetime.time())  # type: ignore[arg-type]
+    return value

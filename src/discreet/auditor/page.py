@@ -1,13 +1,22 @@
-"""A report as one HTML page that needs nothing else: no network, no script, no font. Everything it quotes is escaped."""
+"""A report as one HTML page that needs nothing else: no network, no script, no font.
+
+Everything it quotes is escaped. The trade-off curve of the claim beside what was certified is SVG, drawn by hand.
+"""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
 from html import escape
 
+from discreet.auditor.audit import Finding
 from discreet.auditor.report import Report
-from discreet.auditor.tradeoff_picture import tradeoff_svg
+from discreet.privacy import Privacy, approximate
 
-__all__ = ["page"]
+__all__ = ["draw_tradeoff", "render_page"]
+
+_SIZE, _LEFT, _TOP, _BOTTOM = 400, 58, 14, 52
+_FPR = sorted({i / 100 for i in range(101)} | {10 ** (-i / 4) for i in range(4, 17)})  # finer where curves are steep
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1d2733; --paper: #fff; --faint: #6b7785; --line: #d5dbe2;
@@ -50,17 +59,17 @@ _EXPLAINED = (
 )
 
 
-def page(report: Report) -> str:
+def render_page(report: Report) -> str:
     """The page. It says what was tried and seen, and never that a function is private."""
     body = [
         f"<h1>Audit of <code>{escape(report.function)}</code></h1>",
         f'<p class="verdict {"violated" if report.violated else ""}">{_sentence(report.verdict)}</p>',
-        _facts(report),
+        _render_facts(report),
     ]
     if report.finding is not None and not report.obstacle:
         body += [
             "<h2>The claim and what was certified</h2>",
-            tradeoff_svg(report.curve, report.finding),
+            draw_tradeoff(report.curve, report.finding),
             f"<p>{escape(_EXPLAINED)}</p>",
         ]
     if report.script:
@@ -70,7 +79,7 @@ def page(report: Report) -> str:
     return _PAGE.format(title=f"Audit of {escape(report.function)}", style=_STYLE, inside=inside)
 
 
-def _facts(report: Report) -> str:
+def _render_facts(report: Report) -> str:
     seen = report.finding
     rows = [
         ("claim", report.claim),
@@ -90,3 +99,86 @@ def _facts(report: Report) -> str:
 
 def _sentence(text: str) -> str:
     return escape(text[:1].upper() + text[1:] + ".")
+
+
+def draw_tradeoff(claim: Privacy, finding: Finding | None) -> str:
+    """Error rates an attacker may reach: the claim forbids everything below its curve.
+
+    The dashed curve is certified: somewhere some attacker comes down to it. The dot is the event that was seen, an estimate.
+    """
+    claimed = [(fpr, claim.tradeoff(fpr)) for fpr in _FPR]
+    parts = [_path([(0, 0), *claimed, (1, 0)], "claimed-area"), _line([(0, 1), (1, 0)], "guessing")]
+    keys = [("claimed", "the claim: no attacker below this curve"), ("guessing", "blind guessing")]
+    if finding is not None and finding.epsilon > 0:
+        bound = approximate(finding.epsilon, finding.delta)
+        certified = [(fpr, bound.tradeoff(fpr)) for fpr in _FPR]
+        if finding.violated:
+            parts.append(_path([*claimed, *reversed([(x, min(y, claim.tradeoff(x))) for x, y in certified])], "beyond"))
+        parts.append(_line(certified, "certified"))
+        keys.append(("certified", f"certified: reached somewhere (ε ≥ {math.floor(1000 * finding.epsilon) / 1000:g})"))
+    parts.append(_line(claimed, "claimed"))
+    seen = None if finding is None else _rates(finding)
+    if seen is not None:
+        parts.append(f'<circle class="seen" cx="{_x(seen[0]):.1f}" cy="{_y(seen[1]):.1f}" r="5"/>')
+        keys.append(("seen", "the event that was seen (estimate)"))
+    width, height = _LEFT + _SIZE + 14, _TOP + _SIZE + _BOTTOM + 18 * len(keys)
+    label = "Trade-off between false positives and false negatives: the claim and what was certified"
+    inside = "\n".join([*_axes(), *parts, *_legend(keys)])
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" role="img" '
+        f'aria-label="{escape(label)}">\n{inside}\n</svg>'
+    )
+
+
+def _rates(finding: Finding) -> tuple[float, float] | None:
+    """The event as a test between the two inputs: how often it is wrong on either."""
+    if not min(finding.runs) or not finding.event:
+        return None
+    a, b = (hits / runs for hits, runs in zip(finding.hits, finding.runs, strict=True))
+    return (b, 1 - a) if a >= b else (a, 1 - b)
+
+
+def _x(fpr: float) -> float:
+    return _LEFT + _SIZE * fpr
+
+
+def _y(fnr: float) -> float:
+    return _TOP + _SIZE * (1 - fnr)
+
+
+def _points(points: Iterable[tuple[float, float]]) -> str:
+    return " ".join(f"{_x(x):.1f},{_y(y):.1f}" for x, y in points)
+
+
+def _line(points: Iterable[tuple[float, float]], name: str) -> str:
+    return f'<polyline class="{name}" points="{_points(points)}"/>'
+
+
+def _path(points: Iterable[tuple[float, float]], name: str) -> str:
+    return f'<polygon class="{name}" points="{_points(points)}"/>'
+
+
+def _axes() -> list[str]:
+    found = [f'<rect class="frame" x="{_LEFT}" y="{_TOP}" width="{_SIZE}" height="{_SIZE}"/>']
+    for tick in (0, 0.25, 0.5, 0.75, 1):
+        found.append(f'<text x="{_x(tick):.0f}" y="{_TOP + _SIZE + 18}" text-anchor="middle">{tick:g}</text>')
+        found.append(f'<text x="{_LEFT - 8}" y="{_y(tick) + 4:.0f}" text-anchor="end">{tick:g}</text>')
+    middle, low = _LEFT + _SIZE / 2, _TOP + _SIZE + 38
+    found.append(f'<text x="{middle:.0f}" y="{low}" text-anchor="middle">false-positive rate</text>')
+    place = _TOP + _SIZE / 2
+    turned = f'transform="rotate(-90 14 {place:.0f})"'
+    found.append(f'<text x="14" y="{place:.0f}" text-anchor="middle" {turned}>false-negative rate</text>')
+    return found
+
+
+def _legend(keys: list[tuple[str, str]]) -> list[str]:
+    found = []
+    for i, (name, text) in enumerate(keys):
+        y = _TOP + _SIZE + _BOTTOM + 10 + 18 * i
+        mark = (
+            f'<circle class="seen" cx="{_LEFT + 14}" cy="{y - 4}" r="5"/>'
+            if name == "seen"
+            else f'<polyline class="{name}" points="{_LEFT},{y - 4} {_LEFT + 28},{y - 4}"/>'
+        )
+        found += [mark, f'<text x="{_LEFT + 36}" y="{y}">{escape(text)}</text>']
+    return found

@@ -1,8 +1,8 @@
-"""Texts that a function gives out: without addresses of memory, short, and the numbers that stand in them.
+"""Texts that a function gives out, made comparable: without addresses of memory, short, with the numbers that stand in them.
 
->>> plain("<Box object at 0x7f3a2c1b4d60>")
+>>> strip_addresses("<Box object at 0x7f3a2c1b4d60>")
 '<Box object>'
->>> numerals('{"n": -3.25, "k2": [1e3]}')
+>>> split_numbers('{"n": -3.25, "k2": [1e3]}')
 ('{"n": #, "k#": [#]}', [-3.25, 2.0, 1000.0])
 """
 
@@ -14,26 +14,26 @@ from hashlib import blake2b
 
 from discreet.tables import clean
 
-__all__ = ["complaint", "cut", "numerals", "plain", "text_of"]
+__all__ = ["describe_exception", "exception_text", "shorten", "split_numbers", "strip_addresses"]
 
 _LONGEST = 200
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]{6,16}\b")
 _NUMERAL = re.compile(r"(?:(?<![\w.])[-+])?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 
 
-def plain(text: str) -> str:
+def strip_addresses(text: str) -> str:
     """The text without addresses of objects, which tell nothing about the data."""
     return _ADDRESS.sub("", text) if "0x" in text else text
 
 
-def cut(text: str) -> str:
+def shorten(text: str) -> str:
     """The beginning of a long text and a fingerprint, by which two of them are still told apart."""
     if len(text) <= _LONGEST:
         return text
     return f"{text[:_LONGEST]}... ({blake2b(text.encode('utf-8', 'surrogatepass'), digest_size=8).hexdigest()})"
 
 
-def numerals(text: str) -> tuple[str, list[float]]:
+def split_numbers(text: str) -> tuple[str, list[float]]:
     """The text with a sign in the place of every number, and the numbers."""
     found: list[float] = []
 
@@ -47,15 +47,15 @@ def numerals(text: str) -> tuple[str, list[float]]:
     return _NUMERAL.sub(one, text), found
 
 
-def text_of(raised: BaseException) -> str:
+def exception_text(raised: BaseException) -> str:
     """What an exception says; a message that cannot be printed is still the same message."""
     try:
-        return plain(str(raised))
+        return strip_addresses(str(raised))
     except Exception:
         return "(without text)"
 
 
-def complaint(raised: BaseException) -> str:
+def describe_exception(raised: BaseException) -> str:
     """An exception in one line, for the reader: its words are the function's, so they are cut and cleaned."""
-    said = text_of(raised)
+    said = exception_text(raised)
     return clean(f"{type(raised).__name__}: {said}" if said else type(raised).__name__)[:_LONGEST]

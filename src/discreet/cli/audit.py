@@ -112,10 +112,10 @@ def run(
         )
     typer.echo(report.to_json() if format is Format.json else str(report))
     if html is not None:
-        from discreet.auditor.page import page
+        from discreet.auditor.page import render_page
 
         with replaced(html) as new:
-            new.write_text(page(report), encoding="utf-8")
+            new.write_text(render_page(report), encoding="utf-8")
         typer.echo(f"Wrote {html}.", err=True)
     if report.outcome != "not refuted":
         raise typer.Exit(VIOLATED if report.violated else UNDECIDED)
@@ -151,13 +151,13 @@ def _seconds(text: str) -> Decimal:
 
 
 def _cases(file: Path, module: ModuleType, pairs: str | None, schema: Path | None) -> tuple[Schema | None, list[Case]]:
-    from discreet.auditor.cases import declared, listed, read_schema
+    from discreet.auditor.cases import make_cases, read_pairs, read_schema
 
     if schema is not None:
         if pairs is not None:
             raise ParameterError("Neighbours come from --schema or from --pairs; leave one of them out.")
         facts = read_schema(schema)
-        return facts, declared(facts)
+        return facts, make_cases(facts)
     if pairs is None and not hasattr(module, "pairs"):
         raise ParameterError(
             f"An audit compares neighbouring inputs, and {file} has none; write pairs = [([1, 2], [1])] in it, "
@@ -170,7 +170,7 @@ def _cases(file: Path, module: ModuleType, pairs: str | None, schema: Path | Non
         if callable(found):
             found, code = found(), f"{code}()"
         found = list(found) if isinstance(found, Iterator) else found
-    return None, listed(found, code)
+    return None, read_pairs(found, code)
 
 
 @contextlib.contextmanager

@@ -44,17 +44,17 @@ def load(file: Path) -> ModuleType:
 @contextlib.contextmanager
 def aside(trouble: str) -> Iterator[None]:
     """Somebody's code inside: what it prints goes to standard error, what it raises becomes a sentence."""
-    from discreet.auditor.cage import diverted
-    from discreet.auditor.texts import complaint
+    from discreet.auditor.isolation import redirect
+    from discreet.auditor.texts import describe_exception
 
     with contextlib.ExitStack() as stack:
         stack.enter_context(contextlib.redirect_stdout(sys.stderr))
         if sys.__stderr__ is not None:
-            stack.enter_context(diverted(sys.__stderr__, 1))
+            stack.enter_context(redirect(sys.__stderr__, 1))
         try:
             yield
         except (Exception, SystemExit) as problem:
-            raise ParameterError(f"{trouble}: {complaint(problem)}") from None
+            raise ParameterError(f"{trouble}: {describe_exception(problem)}") from None
 
 
 def named(module: ModuleType, file: Path, name: str) -> object:

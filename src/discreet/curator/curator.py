@@ -25,15 +25,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
-from hashlib import sha256
 from pathlib import Path
 from typing import NoReturn, TypeVar
 
 from discreet.arrays import Number
 from discreet.calls import called_as
 from discreet.curator.answer import Answer
-from discreet.curator.gate import ask, asked_before
+from discreet.curator.gate import Held, Outcome, Request, ask, asked_before
 from discreet.curator.inspection import Look, Reading, as_table, bounding, changed, declarations, look, shares
+from discreet.curator.plans import Plans
 from discreet.curator.question import Question
 from discreet.curator.tables import Apart, Holding
 from discreet.errors import DiscreetError, ParameterError
@@ -42,7 +42,7 @@ from discreet.ledger.ledger import Ledger
 from discreet.ledger.people import check, checked_name
 from discreet.ledger.witness import resolved
 from discreet.plan.builder import Asked, Draft
-from discreet.plan.cost import Accuracy, Priced, Terms, offer
+from discreet.plan.cost import Accuracy, Terms, offer
 from discreet.plan.expressions import Value
 from discreet.plan.preview import Preview
 from discreet.plan.query import Query
@@ -58,6 +58,7 @@ _STRIPES = 64
 _SIZE = re.compile(r"(?=.*[1-9])[0-9]+(\.[0-9]+)?\s*[KMGT]i?B", re.ASCII | re.IGNORECASE)
 
 Said = TypeVar("Said", Answer, Preview)
+Result = TypeVar("Result")
 
 
 @called_as('"hospital.parquet", unit=rows(), columns={"age": integer(0, 120)}, budget=Budget(epsilon=3, delta=1e-6)')
@@ -106,6 +107,7 @@ class Curator:
         self._asking = [threading.Lock() for _ in range(_STRIPES)]
         self._opened: Ledger | None = None
         self._seen: Ledger | None = None
+        self._files = frozenset[str]()  # those that pay from it
         if self._look() is None:
             check(self._place, self._people, self._holding.facts())
         if budget.delta is not None and unit.size is not None and budget.delta * unit.size >= 1:
@@ -206,12 +208,11 @@ class Curator:
         reading = Reading.of(self._holding.schema)
         texts, asked = shares(reading)
         queries = [parse_query(text, reading.schema) for text in texts]
-        priced = Terms(epsilon, rho).priced(queries, reading.schema, self._budget)
-        self._holding.source()
-        with self._asking[0], ExitStack() as held:
+        request = Plans(*Terms(epsilon, rho).plan(queries, reading.schema, self._budget))
+        with ExitStack() as held:
             engine = partial(held.enter_context, self._holding.apart(reading.schema, reading.sources))
-            answers = ask(priced, self._ledger(), Apart(self._holding, engine))
-        return self._noted(as_table(answers, asked))
+            outcome = self._ask(request, Apart(self._holding, engine))
+        return self._noted(as_table(request.finish(outcome), asked))
 
     # The budget.
 
@@ -271,11 +272,11 @@ class Curator:
         schema = self._holding.schema
         return [one.query(schema) if isinstance(one, Question) else parse_query(one, schema) for one in asked]
 
-    def _priced(self, queries: Sequence[Query], terms: Terms) -> Priced:
+    def _plan(self, queries: Sequence[Query], terms: Terms) -> Plans:
         """Everything that can be refused is refused here, before data or budget is touched."""
         for join in (join for query in queries for join in query.joins):
             self._holding.check(join)
-        return terms.priced(queries, self._holding.schema, self._budget)
+        return Plans(*terms.plan(queries, self._holding.schema, self._budget))
 
     def _here(self) -> None:
         if os.getpid() != self._process:
@@ -283,16 +284,20 @@ class Curator:
 
     def _release(self, queries: Sequence[Query], terms: Terms) -> list[Answer]:
         self._here()
-        priced = self._priced(queries, terms)
+        request = self._plan(queries, terms)
+        return [self._noted(answer) for answer in request.finish(self._ask(request))]
+
+    def _ask(self, request: Request[Result], held: Held | None = None) -> Outcome[Result]:
+        """The result of a request to the gate: also of those that rooms above this one make."""
+        self._here()
         self._holding.source()  # what is missing is missed before a ledger is made
-        stripe = int(sha256("\n".join(plan.digest for plan in priced.plans).encode()).hexdigest(), 16) % _STRIPES
-        with self._asking[stripe]:  # two threads with the same question: the second one gets the first one's answer
-            answers = ask(priced, self._ledger(), self._holding)
-        return [self._noted(answer) for answer in answers]
+        with self._asking[int(request.digest, 16) % _STRIPES]:  # of two threads with the same one, the second gets the first's
+            return ask(request, self._ledger(), held or self._holding)
 
     def _offer(self, queries: Sequence[Query], terms: Terms) -> Preview:
-        priced, ledger = self._priced(queries, terms), self._look()
-        return self._noted(offer(priced, self.budget, "" if ledger is None else asked_before(priced, ledger, self._holding)))
+        request, ledger = self._plan(queries, terms), self._look()
+        before = "" if ledger is None else asked_before(request, ledger, self._holding)
+        return self._noted(offer(request.plans, request.cost, self.budget, before))
 
     def _noted(self, said: Said) -> Said:
         """With remarks on what its numbers are about."""
@@ -314,8 +319,11 @@ class Curator:
 
     def _ledger(self) -> Ledger:
         """The ledger; the first question makes it."""
+        table, unit = self._holding.facts(), self._holding.schema.unit.protected
         with self._opening:
             if self._opened is None:
-                unit, table = self._holding.schema.unit.protected, self._holding.facts()
-                self._opened = Ledger.open(self._place, self._budget, unit, self._people, table)
+                self._opened = Ledger.open(self._place, self._budget, unit, self._people, table, self._holding.called)
+            elif table.files != self._files:  # of a pattern
+                self._opened.pay_for(self._people, table)
+            self._files = table.files
             return self._opened

@@ -1,15 +1,16 @@
-"""The one way out: plan -> price -> reserve -> count -> noise -> commit -> answer.
+"""The gate: the one way out, request -> reserve -> count -> noise -> commit -> result.
 
-1. The plan is priced from public facts; a question that is refused has cost nothing and touched nothing.
-2. If the ledger holds an answer to the same questions on the same data, paid at least as much, that answer is given again: free.
+1. A request is priced from public facts; one that is refused has cost nothing and touched nothing.
+2. If the ledger holds a result of the same request on the same data, paid at least as much, that result is given again: free.
    Data are the same when their bytes or cells are (or, where the owner declares a version, when that is): a public fact.
 3. The price is reserved in the ledger, durably. From here on it is spent, whatever happens.
 4. The engine counts, exactly; what it hands back is a ``Secret``.
-5. Mechanisms open the secrets and add noise. Noisy numbers become estimates, which costs nothing.
+5. Mechanisms open the secrets and add noise, within the reserved price, as often as the request wants: what it measures next may
+   depend on what came out before. What is made of noisy numbers costs nothing.
 6. If the table's layout (columns, types, delimiter, files) changed meanwhile, persons may have been told apart by the wrong
-   column: nothing leaves. That it changed is public. If only what it holds changed, the answer is of neither state, and the
+   column: nothing leaves. That it changed is public. If only what it holds changed, the result is of neither state, and the
    ledger says that it is never given again.
-7. The answer is committed to the ledger, durably, and only then leaves.
+7. The result is committed to the ledger, durably, and only then leaves.
 
 Nothing else in discreet touches data and returns a number, but for an owner's look, which is noted and promises nothing.
 """
@@ -18,31 +19,42 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol
+from typing import Generic, Protocol, TypeVar
 
-from discreet.curator.answer import Answer, refine
-from discreet.curator.releases import answer_of, noisy
-from discreet.engine.base import Found, Groups, groups_of
-from discreet.errors import DiscreetError, EngineError
+from discreet.engine.base import Found, Groups
+from discreet.errors import DiscreetError, EngineError, ParameterError
 from discreet.ledger.chain import Entry
 from discreet.ledger.ledger import Ledger
-from discreet.mechanisms import Threshold
 from discreet.mechanisms.secret import Secret
-from discreet.plan.cost import Priced
+from discreet.plan.cost import Cost
 from discreet.plan.expressions import Value
 from discreet.plan.plan import Plan
+from discreet.privacy import Privacy
 from discreet.privacy.account import Account
+from discreet.privacy.losses import Loss
+from discreet.privacy.prices import as_approximate, as_concentrated
 
-__all__ = ["Engine", "Held", "ask", "asked_before"]
+__all__ = ["Held", "Outcome", "Price", "Request", "Reservation", "ask", "asked_before"]
 
 _TORN = "The table changed while this was counted, so it is of neither state; asked again, it is paid for again."
 _MOVED = (
     "The columns, types or files of the table changed while it was counted, so nothing is released, and what was paid stays "
     "spent; ask again when the table is left alone."
 )
+
+Result = TypeVar("Result")
+Noisy = TypeVar("Noisy", covariant=True)
+
+
+@dataclass(frozen=True)
+class Price:
+    """What a request costs: the guarantee that the ledger adds up, and the cost as it was asked for."""
+
+    privacy: Privacy
+    cost: Cost
 
 
 class Engine(Protocol):
@@ -55,6 +67,102 @@ class Engine(Protocol):
     def count(self, plan: Plan, groups: Groups, salt: str) -> Found: ...
 
 
+class Request(Protocol[Result]):
+    """What is asked of the gate: it says from public facts what it costs, and then counts, adds noise and makes a result.
+
+    ``run`` sees data through the engine alone, as secrets, and lets them out through its reservation alone. What it does next may
+    depend on what was let out, on public facts, and on nothing else: a request runs the same way on neighbouring tables that gave
+    the same noisy numbers.
+    """
+
+    @property
+    def question(self) -> str:
+        """What the ledger says was asked."""
+
+    @property
+    def digest(self) -> str:
+        """A hash of the facts that make two requests the same; not of what is paid."""
+
+    @property
+    def former(self) -> Sequence[str]:
+        """Digests by which older ledgers know the same request."""
+
+    @property
+    def price(self) -> Price | None:
+        """What it costs, fixed before data is touched; None where its result is public."""
+
+    def rehearse(self, engine: Engine) -> None:
+        """Refuse what the engine cannot count: nothing is paid for yet, and no row is read."""
+
+    def run(self, engine: Engine | None, reserved: Reservation) -> Result:
+        """Count and release; there is no engine where the result is public."""
+
+    def write(self, result: Result, remarks: tuple[str, ...]) -> list[str]:
+        """The result, with these remarks, as texts to keep."""
+
+    def read(self, texts: list[str]) -> Result:
+        """The result that was kept."""
+
+
+class Releasable(Protocol[Noisy]):
+    """A statistic with the mechanism that lets it out, as ``plan.release`` has them."""
+
+    @property
+    def privacy(self) -> Privacy | None: ...
+    @property
+    def let_out(self) -> Callable[..., Noisy]: ...
+
+
+class Reservation:
+    """What was reserved for one request: a total within which it may release, one after the other and adaptively.
+
+    **Theorem.** The account of the budget holds whatever is released under a reservation. *Proof.* The account adds up prices as
+    filters do (``privacy.filters``), in every currency in which the budget is kept, and is charged the prices of the reserved
+    guarantee before data is touched. A reservation refuses a release that would bring the sum of its releases' prices above that
+    guarantee's, in any currency in which this has one; in a currency in which it has none, the account's sum is closed by then.
+    So the sum over all releases of all requests never exceeds what the account was charged, and the filters' theorem is about
+    exactly such a sequence: each mechanism, and its parameters, chosen from what came before. Neighbours are those of the
+    guarantee, and of every release.
+    """
+
+    def __init__(self, privacy: Privacy, salt: bytes = b"") -> None:
+        self._neighbours = privacy.neighbours
+        totals = [(price, _sum(privacy, price)) for price in (as_approximate, as_concentrated)]
+        self._left = [(price, total) for price, total in totals if total is not None]
+        self.salt = hashlib.sha256(b"groups of a person" + salt).hexdigest()  # by which groups of a person are drawn
+
+    def spend(self, privacy: Privacy | None) -> None:
+        """Charge a release before it happens; refused, with nothing spent, where it is more than is left. None is free."""
+        if privacy is None:
+            return
+        stated = privacy if self._neighbours is None else privacy.under(self._neighbours)
+        after = []
+        for price, left in self._left:
+            asked = _sum(stated, price)
+            if asked is None or any(cost > most for cost, most in zip(asked, left, strict=True)):
+                raise ParameterError(
+                    "This request was about to release more than was reserved for it, so it ends here, and what was paid stays "
+                    "spent; reserve the sum of all its releases."
+                )
+            after.append((price, tuple(most - cost for cost, most in zip(asked, left, strict=True))))
+        self._left = after
+
+    def release(self, release: Releasable[Noisy], *given: object) -> Noisy:
+        """What a mechanism lets out of a secret, charged first."""
+        self.spend(release.privacy)
+        return release.let_out(*given)
+
+
+@dataclass(frozen=True)
+class Outcome(Generic[Result]):
+    """A result that may leave, what is left of the budget, and what is to be said of it."""
+
+    result: Result
+    left: Account
+    remarks: tuple[str, ...] = ()
+    repeated: bool = False
+
+
 class Held(Protocol):
     """The tables: what they hold and what they are called, as hashes under a key, and what counts in them."""
 
@@ -65,63 +173,80 @@ class Held(Protocol):
     def engine(self, fingerprint: str) -> Engine: ...
 
 
-def ask(priced: Priced, ledger: Ledger, held: Held) -> list[Answer]:
-    """Answers to questions that are paid for together, or the stored ones.
+def ask(request: Request[Result], ledger: Ledger, held: Held) -> Outcome[Result]:
+    """The result of a request, paid for once, or the stored one.
 
     What is ``held`` is opened when it is needed, after everything that can be refused.
     """
-    plans, asked, amount = priced.plans, priced.asked, priced.amount
-    costs = [plan.privacy for plan in plans if plan.privacy is not None]
-    if not costs:
-        return [_finished(_released(plan, None, ledger.salt), plan, "nothing", ledger.account) for plan in plans]
-    digest, table, fingerprint = _digest(priced), held.called(ledger.salt), held.fingerprint(ledger.salt)
-    stored = _stored(ledger, digest, fingerprint, amount)
+    price = request.price
+    if price is None:
+        return Outcome(request.run(None, Reservation(Privacy(), ledger.salt)), ledger.account)
+    table, fingerprint = held.called(ledger.salt), held.fingerprint(ledger.salt)
+    stored = _stored(ledger, request, fingerprint, price.cost.amount)
     if stored is not None:
         if table is not None:
             ledger.see(table, fingerprint)
-        return [
-            _finished(replace(answer, repeated=True), plan, answer.cost, ledger.account)
-            for answer, plan in zip(stored, plans, strict=True)
-        ]
-    counting = held.engine(fingerprint)  # what cannot be opened costs nothing
-    for plan in plans:
-        counting.rehearse(plan)  # nor what cannot be counted
+        return Outcome(request.read(stored), ledger.account, repeated=True)
+    engine = held.engine(fingerprint)  # what cannot be opened costs nothing
+    request.rehearse(engine)  # nor what cannot be counted
     number = ledger.reserve(
-        question="; ".join(str(plan.query.released) for plan in plans),
-        plan=digest,
+        question=request.question,
+        plan=request.digest,
         data=fingerprint,
-        privacy=sum(costs[1:], costs[0]),
-        asked=asked,
-        amount=amount if asked.startswith("epsilon") else None,
+        privacy=price.privacy,
+        asked=str(price.cost),
+        amount=price.cost.epsilon,
         table=table,
     )
-    answers = _counted(priced, counting, ledger.salt)
-    if _layout(held) != counting.layout:
+    result = _run(request, engine, Reservation(price.privacy, ledger.salt))
+    if _layout(held) != engine.layout:
         raise EngineError(_MOVED)
+    remarks: tuple[str, ...] = ()
     if _changed(held, ledger.salt, fingerprint):
         ledger.tear(number)
-        answers = [replace(answer, remarks=(*answer.remarks, _TORN)) for answer in answers]
-    left = ledger.commit(number, json.dumps({"version": 1, "amount": str(amount), "answers": [a.to_json() for a in answers]}))
-    return [_finished(answer, plan, asked, left) for answer, plan in zip(answers, plans, strict=True)]
+        remarks = (_TORN,)
+    kept = {"version": 1, "amount": str(price.cost.amount), "answers": request.write(result, remarks)}
+    return Outcome(result, ledger.commit(number, json.dumps(kept)), remarks)
 
 
-def asked_before(priced: Priced, ledger: Ledger, held: Held) -> str:
-    """What a preview says of questions that were answered before: from the ledger alone, no table is looked at."""
-    if all(plan.privacy is None for plan in priced.plans):
+def asked_before(request: Request[Result], ledger: Ledger, held: Held) -> str:
+    """What a preview says of a request that was answered before: from the ledger alone, no table is looked at."""
+    if request.price is None:
         return ""
-    declared = held.declared(ledger.salt)
-    entries, same = ledger.repeats(_digest(priced), held.called(ledger.salt), declared)
-    if not any(_paid(entry) >= priced.amount for entry in entries):
-        return "Asked before, for less: it would be paid for again." if entries and same else ""
-    if same is False:
-        return "Asked before, but the table changed since: it would be paid for again."
-    if same is None:
+    declared, table = held.declared(ledger.salt), held.called(ledger.salt)
+    found = [ledger.repeats(digest, table, declared) for digest in (request.digest, *request.former)]
+    amount = request.price.cost.amount
+    same = {unchanged for entries, unchanged in found if any(_paid(entry) >= amount for entry in entries)}
+    if not same:
+        lesser = any(entries and unchanged for entries, unchanged in found)
+        return "Asked before, for less: it would be paid for again." if lesser else ""
+    if True in same:
+        return "Asked before: free." if declared else "Asked before: free, unless the table changed since it was last opened."
+    if None in same:
         return "Asked before: free if this table holds the same as that one did."
-    return "Asked before: free." if declared else "Asked before: free, unless the table changed since it was last opened."
+    return "Asked before, but the table changed since: it would be paid for again."
 
 
-def _digest(priced: Priced) -> str:
-    return hashlib.sha256("\n".join(plan.digest for plan in priced.plans).encode()).hexdigest()
+def _run(request: Request[Result], engine: Engine, reserved: Reservation) -> Result:
+    """The result; whatever goes wrong between data and noise, nothing of it is said."""
+    try:
+        return request.run(engine, reserved)
+    except DiscreetError as refusal:
+        failure = refusal
+    except Exception:
+        failure = EngineError("The question could not be finished; nothing more can be said without speaking of the data.")
+    raise failure.with_traceback(None)  # here, so that neither its words nor its frames travel along
+
+
+def _sum(privacy: Privacy, price: Callable[[Loss], tuple[Fraction, ...] | None]) -> tuple[Fraction, ...] | None:
+    """What a guarantee costs in the currencies of a filter, exactly; None where it has no price in them."""
+    total = (Fraction(0), Fraction(0))
+    for loss, count in privacy.parts:
+        one = price(loss)
+        if one is None:
+            return None
+        total = total[0] + count * one[0], total[1] + count * one[1]
+    return total
 
 
 def _layout(held: Held) -> object:
@@ -138,52 +263,16 @@ def _changed(held: Held, salt: bytes, fingerprint: str) -> bool:
         return True  # it vanished, or is being written
 
 
-def _counted(priced: Priced, engine: Engine, salt: bytes) -> list[Answer]:
-    """All answers; whatever goes wrong between data and noise, nothing of it is said."""
-    try:
-        return [replace(_released(plan, engine, salt), cost=priced.asked) for plan in priced.plans]
-    except DiscreetError as refusal:
-        failure = refusal
-    except Exception:
-        failure = EngineError("The question could not be finished; nothing more can be said without speaking of the data.")
-    raise failure.with_traceback(None)  # here, so that neither its words nor its frames travel along
-
-
-def _released(plan: Plan, engine: Engine | None, salt: bytes) -> Answer:
-    """Count, and add noise."""
-    chosen: list[tuple[Value, ...]] | None = None
-    key_salt = hashlib.sha256(b"groups of a person" + salt).hexdigest()
-    if plan.keys.size is None:
-        assert engine is not None
-        choice = plan.parts[0].mechanism
-        assert isinstance(choice, Threshold)
-        chosen = _ordered(choice.select(engine.keys(plan, key_salt)))
-    groups = groups_of(plan, chosen)
-    counts: Found = {}
-    if engine is not None and groups.size:
-        counts = engine.count(plan, groups, key_salt)
-    return answer_of(plan, groups, noisy(plan, groups, counts))
-
-
-def _stored(ledger: Ledger, digest: str, data: str, amount: Fraction) -> list[Answer] | None:
-    """The newest stored answers that were paid at least this much."""
-    for entry in reversed(ledger.find(digest, data)):
-        if _paid(entry) >= amount:
-            return [Answer.from_json(text) for text in json.loads(entry.answer or "{}")["answers"]]
+def _stored(ledger: Ledger, request: Request[Result], data: str, amount: Fraction) -> list[str] | None:
+    """The newest stored result that was paid at least this much."""
+    for digest in (request.digest, *request.former):
+        for entry in reversed(ledger.find(digest, data)):
+            if _paid(entry) >= amount:
+                return [str(text) for text in json.loads(entry.answer or "{}")["answers"]]
     return None
 
 
 def _paid(entry: Entry) -> Fraction:
-    """What was paid for an answer that can be read; less than nothing for others."""
+    """What was paid for a result that can be read; less than nothing for others."""
     facts = json.loads(entry.answer or "{}")
     return Fraction(facts["amount"]) if facts.get("version") == 1 else Fraction(-1)
-
-
-def _finished(answer: Answer, plan: Plan, cost: str, left: Account) -> Answer:
-    """What is free: HAVING, ORDER BY, LIMIT on the noisy result, and what is left of the budget."""
-    return replace(refine(answer, plan.query), cost=cost, left=left, question=str(plan.query))
-
-
-def _ordered(keys: list[tuple[Value, ...]]) -> list[tuple[Value, ...]]:
-    """In an order that says nothing about the data."""
-    return sorted(keys, key=lambda key: tuple((str(type(value)), value) for value in key))

@@ -20,7 +20,7 @@ from discreet.engine.sources.source import NoFile, Source, open_source, states_o
 from discreet.engine.sql.engine import DuckDBEngine
 from discreet.errors import ParameterError
 from discreet.ledger import witness
-from discreet.ledger.people import Table, begun, beside, is_pattern
+from discreet.ledger.people import Table, begun, beside, is_pattern, pays
 from discreet.plan.query import Join
 from discreet.schema.columns import Column
 from discreet.schema.table import Schema
@@ -71,7 +71,8 @@ class Holding:
         """Where the ledger goes: one for the people that are named, or for all tables of a folder with the same person column.
 
         Under ``rows()`` every file has its own. So has a file whose ledger was begun before ledgers were shared, or by a look
-        under another unit; where it is the only one for these people, the other files of the folder share it.
+        under another unit; where it is the only one for these people, the other files of the folder share it. A ledger of which
+        there is no more than such a look gives way to the one from which the folder pays.
         """
         if self._path is None:
             raise ParameterError('A frame has no place beside which a ledger could lie; write ledger="hospital.ledger".')
@@ -80,10 +81,11 @@ class Holding:
             return folder / f"{_slug(people)}.ledger"
         pattern = is_pattern(path) and not os.path.exists(path)
         own = folder / "discreet.ledger" if pattern else Path(os.path.realpath(path)).with_suffix(".ledger")
-        if isinstance(unit, Rows) or begun(own):
+        if isinstance(unit, Rows) or pays(own):
             return own
         shared = folder / f"people-by-{_slug(unit.id.lower())}.ledger"
-        return shared if begun(shared) else beside(self.facts()) or shared
+        found = shared if begun(shared) else beside(self.facts())
+        return found or (own if begun(own) else shared)
 
     def facts(self) -> Table:
         """What is publicly known of the table, by which its people are known again."""

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.mechanisms.histograms import Table
 from discreet.mechanisms.secret import Secret
+from discreet.mechanisms.values import Table
 from discreet.plan.expressions import Value
 from discreet.plan.plan import Plan
 from discreet.plan.statistics import Statistic

@@ -1,15 +1,16 @@
 """Entries: what was asked, what it cost, and what was answered; and the chain that makes them impossible to change unseen.
 
 A ledger is a list of records, each a canonical JSON text, numbered from 0. The hash of a record is SHA-256 of the hash before it
-and its own text, so whoever knows one hash knows every record up to it. There are seven kinds:
+and its own text, so whoever knows one hash knows every record up to it. There are eight kinds:
 
 * ``opened``, record 0, and again while nothing was paid for: the ledger's id, salt and budget, who is protected, whose it is;
 * ``reserved``: a question that was paid for, of which table, and the account after it. It is spent for ever, answered or not;
 * ``answered``: the answer of an earlier reservation, noise included;
 * ``torn``: the table changed while a reservation was counted, so that its answer is given once and never again;
 * ``seen``: what a table holds now, where no payment says so;
-* ``named``: whose budget it is, where the first record did not say, or said it in other words.
-* ``looked``: that somebody looked at the data without noise, and what was declared then. It costs nothing that could be counted.
+* ``named``: whose budget it is, where the first record did not say, or said it in other words;
+* ``looked``: that somebody looked at the data without noise, and what was declared then. It costs nothing that could be counted;
+* ``joined``: the table pays from another ledger, which has the looks; nothing was ever paid from this one, and nothing will be.
 
 A ``Chain`` is the verified part of a ledger, as it is remembered between transactions. Opening reads and checks every record.
 Later transactions read and check only what came after; that the rest is still the same is shown by the last hash, which depends
@@ -126,6 +127,7 @@ class Chain:
     tables: dict[str, str] = field(default_factory=dict)  # table -> its data when it was last opened
     torn: set[int] = field(default_factory=set)  # reservations whose table changed while it was counted
     looks: dict[int, tuple[str | None, dict[str, str]]] = field(default_factory=dict)  # without noise -> table, what was declared
+    joined: str = ""  # the ledger that its table pays from instead
     _account: str = ""  # the last one, as text
 
     @property
@@ -179,6 +181,8 @@ class Chain:
         elif kind == "looked" and number > 0:
             declared = {str(name): str(fact) for name, fact in json.loads(str(facts["declared"])).items()}
             self.looks[number] = (str(facts["table"]) if "table" in facts else None), declared
+        elif kind == "joined" and not self.asked:
+            self.joined = str(facts["ledger"])
         else:
             raise ValueError
 
@@ -212,6 +216,11 @@ class Terms:
 
     def check(self, chain: Chain, path: Path) -> None:
         """Refuse terms under which others have paid; whose a ledger is may be said where it does not say so."""
+        if chain.joined:
+            raise LedgerRefused(
+                f"Nothing was ever paid from {path}, and nothing can be: its table pays from another ledger now; write "
+                f'ledger="{chain.joined}".'
+            )
         if self.budget != chain.account.budget:
             raise LedgerRefused(
                 f"The ledger {path} has the budget ({chain.account.budget}), not ({self.budget}). A budget is fixed by the first "

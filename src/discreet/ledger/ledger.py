@@ -10,17 +10,17 @@ from __future__ import annotations
 
 import json
 import os
-import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
 
 from discreet.errors import LedgerRefused, ParameterError
 from discreet.ledger import people as register
-from discreet.ledger import sqlite, witness
+from discreet.ledger import witness
 from discreet.ledger.chain import START, Chain, Entry, Facts, Record, Terms, canonical, entry_of, now, opening, seal
 from discreet.ledger.people import Table, checked_name
+from discreet.ledger.store import Records, store_of
 from discreet.ledger.witness import Witness, distrust, real, resolved, writable
 from discreet.privacy import Privacy
 from discreet.privacy.account import Account
@@ -44,7 +44,7 @@ class Ledger:
     """
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        self.path, self._store = path, store_of(path)
         self._chain = Chain()
         self._terms: Terms | None = None  # those it was opened with
         self._seen = True  # whether it must have been seen here before
@@ -57,16 +57,17 @@ class Ledger:
         unit: str = "",
         people: str = "",
         table: Table | None = None,
+        called: Callable[[bytes], str | None] = lambda _: None,
     ) -> Ledger:
         """The ledger at a path, checked from end to end, to pay from; a new one where there was never any.
 
         Without a budget only an existing one is opened. ``unit`` says who is protected: costs for different ones do not add up.
-        Budget and unit are fixed by the first question that is paid for. ``people`` says whose budget it is, and ``table`` what
-        is publicly known of the table that pays: a second ledger for what looks like the same people is refused.
+        Budget and unit are fixed by the first question that is paid for. ``people`` says whose budget it is, ``table`` what is
+        publicly known of the table that pays, ``called`` its name under a salt: a second ledger for the same people is refused.
         """
         self = cls(writable(path))
         known, begun = witness.read(self.path), register.begun(self.path)
-        if not self.path.exists():
+        if not self._store.exists(self.path):
             if known is not None:
                 raise LedgerRefused(distrust(self.path, "is missing, but there was one"))
             if budget is None:
@@ -76,29 +77,29 @@ class Ledger:
         if table is not None:
             (register.check if begun else register.begin)(self.path, people, table)
         if budget is not None:
-            sqlite.create_file(self.path)
-        with sqlite.connect(self.path) as database:
-            database.execute("BEGIN IMMEDIATE")
-            if sqlite.is_empty(database):
+            self._store.create_file(self.path)
+        with self._store.writing(self.path) as records:
+            if records.is_empty():
                 if witness.read(self.path) is not None:
                     raise LedgerRefused(distrust(self.path, "is empty, but once was not"))
                 if budget is None:
                     raise LedgerRefused(f"The ledger at {self.path} is empty; ask a first question, which begins it.")
-                sqlite.create_table(database)
-                self._append(database, opening(budget, unit) | {"people": people})
-                database.execute("BEGIN IMMEDIATE")
+                self._append(records, opening(budget, unit) | {"people": people})
+                records.lock()
             known = witness.read(self.path)  # again, now that nobody else can write it
-            self._follow(database)
+            self._follow(records)
             if known is not None:
                 self._contains(known)
             elif self._chain.asked or self._chain.looks:  # a ledger without entries has nothing to lose: its maker crashed
                 raise LedgerRefused(distrust(self.path, "has entries, but this machine and user never saw it"))
             if budget is not None:
                 self._terms = Terms(budget, unit, people)
-                self._agree(database)
+                self._agree(records)
             if known is None or known.number < self._chain.head:
                 self._write_witness()
         if table is not None:
+            for other in register.giving_way(self.path, table):
+                self._take_over(other, called)
             register.remember(self.path, self._chain.people, table)
         return self
 
@@ -112,11 +113,11 @@ class Ledger:
         if not register.begun(resolved(path)):
             return None
         self = cls(real(path))
-        if not self.path.exists():
+        if not self._store.exists(self.path):
             raise LedgerRefused(distrust(self.path, "is missing, but there was one"))
         self._terms, self._seen = Terms(budget, unit, people), False
         with self._reading():
-            if self._chain.asked:
+            if self._chain.asked or self._chain.joined:
                 self._insist()
         return self
 
@@ -148,8 +149,8 @@ class Ledger:
 
     def history(self) -> tuple[Entry, ...]:
         """All questions, oldest first."""
-        with self._reading() as (database, _):
-            stored = {record.number: record for record in sqlite.records(database, self.path, 0)}
+        with self._reading() as (records, _):
+            stored = {record.number: record for record in records.read(0)}
             if len(stored) != len(self._chain.hashes):
                 raise LedgerRefused(distrust(self.path, "has lost records while it was open"))
             chain = self._chain
@@ -157,12 +158,12 @@ class Ledger:
 
     def find(self, plan: str, data: str) -> tuple[Entry, ...]:
         """Answered questions with this plan on this data, oldest first: their answers may be given again for free."""
-        with self._reading() as (database, known):
+        with self._reading() as (records, known):
             numbers = self._chain.repeatable(plan, data)
-            found, last = self._read(database, numbers), max((self._chain.answers[number] for number in numbers), default=-1)
+            found, last = self._read(records, numbers), max((self._chain.answers[number] for number in numbers), default=-1)
         if numbers and (known is None or last > known.number):  # an answer may leave only after its witness
-            with self._writing() as database:
-                self._bear_witness(database)
+            with self._writing() as records:
+                self._bear_witness(records)
         return found
 
     def repeats(self, plan: str, table: str | None, data: str | None = None) -> tuple[tuple[Entry, ...], bool | None]:
@@ -171,12 +172,12 @@ class Ledger:
         That is decided without the table: by ``data`` where they are known, else by what the table was when it was last opened
         (None: it has no name, or never was by this one). If it is the same, only those that may be given again are listed.
         """
-        with self._reading() as (database, _):
+        with self._reading() as (records, _):
             chain, now_held = self._chain, self._chain.tables.get(table or "") if data is None else data
             same = [] if now_held is None else chain.repeatable(plan, now_held)
             held_before = [held for asked, held in chain.asked if asked == plan]
             numbers = same or sorted(number for held in held_before for number in chain.repeatable(plan, held))
-            return self._read(database, numbers), True if same else None if now_held is None else False
+            return self._read(records, numbers), True if same else None if now_held is None else False
 
     def reserve(
         self,
@@ -194,12 +195,12 @@ class Ledger:
         ``asked`` says the cost as it was asked for ("epsilon=0.5"), ``amount`` the epsilon in it if there is one; ``table`` which
         table it is about, by a name that stays when its ``data`` change.
         """
-        with self._writing() as database:
+        with self._writing() as records:
             account = self._chain.account.spend(privacy, amount)
             facts: Facts = {"kind": "reserved", "time": now(), "question": question, "plan": plan, "data": data, "asked": asked}
             facts |= {} if table is None else {"table": table}
-            number = self._append(database, facts | {"privacy": privacy.to_json(), "account": account.to_json()})
-            self._bear_witness(database)
+            number = self._append(records, facts | {"privacy": privacy.to_json(), "account": account.to_json()})
+            self._bear_witness(records)
         return number
 
     def see(self, table: str, data: str) -> None:
@@ -228,6 +229,28 @@ class Ledger:
         facts: Facts = {"kind": "looked", "time": now(), "declared": json.dumps(dict(declared), sort_keys=True)}
         self._note(facts | ({} if table is None else {"table": table}))
 
+    def pay_for(self, people: str, table: Table) -> None:
+        """Check and remember that a table pays from this ledger, such as a pattern that means more files than it did."""
+        register.check(self.path, people, table)
+        register.remember(self.path, self._chain.people, table)
+
+    def _take_over(self, path: Path, called: Callable[[bytes], str | None]) -> None:
+        """Note the looks of another ledger, under which nothing was paid, and end it."""
+        other = Ledger(path)
+        with register.ending(path), other._store.writing(path) as records:
+            other._follow(records)
+            other._contains(other._known())
+            if other._chain.asked:
+                raise LedgerRefused(f"{path} was paid from a moment ago, so it does not give way; ask again.")
+            name = called(self.salt)
+            for number in other._chain.looks:
+                self._note(records.get(number).facts | ({} if name is None else {"table": name}))
+            if not other._chain.joined:
+                other._append(records, {"kind": "joined", "time": now(), "ledger": str(self.path)})
+                records.lock()
+                other._follow(records)
+            other._write_witness()
+
     @property
     def looks(self) -> tuple[tuple[str | None, Mapping[str, str]], ...]:
         """Which table was looked at (None: a frame, which has no name), and what was declared of it then, as far as was read."""
@@ -235,28 +258,28 @@ class Ledger:
 
     def commit(self, number: int, answer: str) -> Account:
         """Keep the answer of a reservation, durably; only then may anybody see it. What is then spent and left."""
-        with self._writing() as database:
+        with self._writing() as records:
             if number not in self._chain.unanswered:
                 state = "was answered already" if number in self._chain.answers else "does not exist"
                 raise ParameterError(f"Reservation {number} {state}; commit what reserve() returned, once.")
-            self._append(database, {"kind": "answered", "time": now(), "reservation": number, "answer": answer})
-            self._bear_witness(database)
+            self._append(records, {"kind": "answered", "time": now(), "reservation": number, "answer": answer})
+            self._bear_witness(records)
             return self._chain.account
 
-    def _agree(self, database: sqlite3.Connection) -> None:
+    def _agree(self, records: Records) -> None:
         """Hold the ledger to our terms: change them where nothing was paid for under others, else refuse."""
         terms, chain = self._terms, self._chain
         if terms is None:
             return
-        while not chain.asked and not terms.held_by(chain):
-            self._append(database, opening(terms.budget, terms.unit, chain) | {"people": terms.people or chain.people})
-            database.execute("BEGIN IMMEDIATE")  # between the two, others may have changed the terms, and paid
-            self._follow(database)
+        while not chain.asked and not chain.joined and not terms.held_by(chain):
+            self._append(records, opening(terms.budget, terms.unit, chain) | {"people": terms.people or chain.people})
+            records.lock()  # between the two, others may have changed the terms, and paid
+            self._follow(records)
         self._insist()
         if terms.people and not chain.people:  # a ledger that did not say whose it is
-            self._append(database, {"kind": "named", "time": now(), "people": terms.people})
-            database.execute("BEGIN IMMEDIATE")
-            self._follow(database)
+            self._append(records, {"kind": "named", "time": now(), "people": terms.people})
+            records.lock()
+            self._follow(records)
             self._insist()
 
     def _insist(self) -> None:
@@ -266,42 +289,40 @@ class Ledger:
     # Transactions.
 
     @contextmanager
-    def _reading(self) -> Iterator[tuple[sqlite3.Connection, Witness | None]]:
+    def _reading(self) -> Iterator[tuple[Records, Witness | None]]:
         known = self._known() if self._seen else witness.read(self.path)  # before the snapshot: others may go on meanwhile
-        with sqlite.connect(self.path, write=False) as database:
-            database.execute("BEGIN")
-            if not self._seen and sqlite.is_empty(database):
+        with self._store.reading(self.path) as records:
+            if not self._seen and records.is_empty():
                 raise LedgerRefused(distrust(self.path, "is empty, but once was not"))
-            self._follow(database)
+            self._follow(records)
             if known is not None:
                 self._contains(known)
-            yield database, known
+            yield records, known
 
     @contextmanager
-    def _writing(self) -> Iterator[sqlite3.Connection]:
-        with sqlite.connect(self.path) as database:
-            database.execute("BEGIN IMMEDIATE")
-            self._follow(database)
+    def _writing(self) -> Iterator[Records]:
+        with self._store.writing(self.path) as records:
+            self._follow(records)
             self._contains(self._known())
-            self._agree(database)
-            yield database
+            self._agree(records)
+            yield records
 
     def _note(self, facts: Facts) -> None:
-        with self._writing() as database:
-            self._append(database, facts)
-            self._bear_witness(database)
+        with self._writing() as records:
+            self._append(records, facts)
+            self._bear_witness(records)
 
-    def _append(self, database: sqlite3.Connection, facts: Facts) -> int:
+    def _append(self, records: Records, facts: Facts) -> int:
         """Add the next record and commit. It is verified like any other when it is next read."""
         chain, text = self._chain, canonical(facts)
         before = chain.hashes[-1] if chain.hashes else START
-        sqlite.add(database, Record(chain.head + 1, text, seal(before, text)))
+        records.add(Record(chain.head + 1, text, seal(before, text)))
         return chain.head + 1
 
-    def _follow(self, database: sqlite3.Connection) -> None:
+    def _follow(self, records: Records) -> None:
         """Verify what was added since we last looked, and that what we knew is still there."""
         chain = self._chain
-        news = sqlite.records(database, self.path, max(chain.head, 0))
+        news = records.read(max(chain.head, 0))
         if chain.hashes:
             if not news or news[0].number != chain.head or news[0].hash != chain.hashes[-1]:
                 raise LedgerRefused(distrust(self.path, "was exchanged or rolled back while it was open"))
@@ -325,20 +346,19 @@ class Ledger:
         if known.hash != chain.hashes[known.number]:
             raise LedgerRefused(distrust(self.path, "has records that differ from those seen before"))
 
-    def _bear_witness(self, database: sqlite3.Connection) -> None:
+    def _bear_witness(self, records: Records) -> None:
         """Write the witness under the ledger's write lock: whoever writes it last has seen the most."""
-        if not database.in_transaction:
-            database.execute("BEGIN IMMEDIATE")
-            self._follow(database)
+        records.lock()
+        self._follow(records)
         self._write_witness()
 
     def _write_witness(self) -> None:
         witness.write(self.path, Witness(self._chain.id, self._chain.head, self._chain.hashes[-1]))
 
-    def _read(self, database: sqlite3.Connection, numbers: list[int]) -> tuple[Entry, ...]:
+    def _read(self, records: Records, numbers: list[int]) -> tuple[Entry, ...]:
         """Answered questions by the numbers of their reservations."""
         wanted = {*numbers, *(self._chain.answers[number] for number in numbers)}
-        return self._entries({number: sqlite.record(database, self.path, number) for number in wanted}, numbers)
+        return self._entries({number: records.get(number) for number in wanted}, numbers)
 
     def _entries(self, stored: dict[int, Record], numbers: list[int]) -> tuple[Entry, ...]:
         for record in stored.values():
@@ -353,13 +373,12 @@ def adopt(path: str | os.PathLike[str]) -> Ledger:
     If it is an older copy, what was spent since is forgotten, and the budget no longer bounds what was let out.
     """
     ledger = Ledger(writable(path))
-    if not ledger.path.exists():
+    if not ledger._store.exists(ledger.path):
         raise LedgerRefused(f"There is no ledger at {ledger.path} to adopt; name the file.")
-    with sqlite.connect(ledger.path) as database:
-        database.execute("BEGIN IMMEDIATE")
-        if sqlite.is_empty(database):
+    with ledger._store.writing(ledger.path) as records:
+        if records.is_empty():
             raise LedgerRefused(f"The file {ledger.path} is empty and no ledger; restore a copy, then adopt it.")
-        ledger._follow(database)
+        ledger._follow(records)
         ledger._write_witness()
     register.moved(ledger.path, ledger.id)
     return ledger
@@ -368,7 +387,7 @@ def adopt(path: str | os.PathLike[str]) -> Ledger:
 def forget(path: str | os.PathLike[str]) -> None:
     """Let a new ledger be made where one was deleted, or for its people. What it answered stays answered, and is not counted."""
     place = resolved(path)  # its folder may be gone too
-    if place.exists():
+    if store_of(place).exists(place):
         raise LedgerRefused(f"The ledger {place} is there, and is not forgotten; move it away first, and keep it.")
     if not (register.forget(place) | witness.remove(place)):
         raise LedgerRefused(f"Nobody remembers a ledger at {place}, so one can be made there as it is.")

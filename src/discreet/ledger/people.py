@@ -4,10 +4,13 @@ A person's loss adds up over all tables that they are in, whatever the tables ar
 the same people, and a second one for what looks like the same people is refused until its owner says that they are others.
 
 What looks like the same people is decided from public facts alone, never from a cell: the same file, also as one of those that a
-pattern names when a table first pays; the same folder and person column; or, wherever they are, the same person column and the
+pattern names, whenever it joins them; the same folder and person column; or, wherever they are, the same person column and the
 same declared columns. Two ledgers whose owner says whose they are, in different words, are others. Under ``rows()``, where nobody
 has an id, only the same file is the same people. In the system's temporary folder, where things are tried out, ledgers and tables
 are compared within their own folder only.
+
+A ledger that was only looked into, and never paid from, is nobody's budget: where its one table comes to pay from another ledger,
+it gives way, and what it knows of looks goes along.
 
 The facts are kept in the user's state folder, beside the witnesses. Ledgers that were begun before, or by a colleague, keep their
 place; of those, the ones beside a table are found by their own first record.
@@ -22,13 +25,14 @@ import sqlite3
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
 from discreet.errors import LedgerRefused, ParameterError
 from discreet.ledger import sqlite, witness
 from discreet.ledger.chain import Chain, alike
+from discreet.ledger.store import store_of
 
 __all__ = [
     "Table",
@@ -37,9 +41,12 @@ __all__ = [
     "beside",
     "check",
     "checked_name",
+    "ending",
     "forget",
+    "giving_way",
     "is_pattern",
     "moved",
+    "pays",
     "remember",
 ]
 
@@ -60,7 +67,7 @@ class Table:
 
     def likeness(self, other: Table) -> str:
         """Why two tables look like tables about the same people; nothing where they do not."""
-        if self._files & other._files:
+        if self.files & other.files:
             return "the same file"
         if self.person is None or self.person != other.person:
             return ""
@@ -69,12 +76,17 @@ class Table:
         return f"the same person column, {self.person}, and the same declared columns" if self.columns == other.columns else ""
 
     @cached_property
-    def _files(self) -> frozenset[str]:
+    def files(self) -> frozenset[str]:
         """The real paths that the source means at this moment; of a pattern, the pattern as well."""
         if self.source is None or not is_pattern(self.source):
             return frozenset([] if self.source is None else [self.source])
         found = glob.glob(self.source, recursive=True)
         return frozenset([self.source, *(os.path.normcase(os.path.realpath(file)) for file in found)])
+
+    @property
+    def each(self) -> tuple[Table, ...]:
+        """The table, and of a pattern every file that it means at this moment as a table."""
+        return self, *(replace(self, source=file) for file in sorted(self.files) if file != self.source)
 
     def to_json(self) -> str:
         facts = {"person": self.person, "columns": sorted(self.columns), "source": self.source, "folder": self.folder}
@@ -127,11 +139,22 @@ def beside(table: Table) -> Path | None:
 def begun(ledger: Path) -> bool:
     """Whether there is a ledger at a real path, or was one; an empty file is none yet, and may show its mode and group."""
     try:
-        if ledger.exists() and ledger.stat().st_size > 0:
+        if store_of(ledger).begun(ledger):
             return True
     except OSError as problem:
         raise LedgerRefused(f"The ledger {ledger} is out of this user's reach ({witness.reason(problem)}); mend that.") from None
     return witness.read(ledger) is not None
+
+
+def pays(ledger: Path) -> bool:
+    """Whether a ledger at a real path may have been paid from, for all that can be read of it."""
+    chain = _read(ledger)
+    return begun(ledger) and (chain is None or bool(chain.asked))
+
+
+def giving_way(ledger: Path, table: Table) -> list[Path]:
+    """Other ledgers that know this one table, by looks alone: nothing was paid from them, and nobody said whose they are."""
+    return _giving_way(_kept() if _place().exists() else [], ledger, table)
 
 
 def check(ledger: Path, people: str, table: Table | None = None) -> None:
@@ -143,20 +166,22 @@ def begin(ledger: Path, people: str, table: Table) -> None:
     """Check, remember, and make the ledger's empty file, in one step: of two that begin at once, the second is refused."""
     with _register() as database:
         _compare(_rows(database), ledger, people, table)
-        _insert(database, ledger, people, table)
-        sqlite.create_file(ledger)
+        for one in table.each:
+            _insert(database, ledger, people, one)
+        store_of(ledger).create_file(ledger)
         database.execute("COMMIT")
 
 
 def remember(ledger: Path, people: str, table: Table | None = None) -> None:
     """Keep whose a ledger is, and that a table pays from it."""
     wanted = [kept for kept in (_kept() if _place().exists() else []) if kept.ledger == ledger]
-    if all(kept.people == people for kept in wanted) and (table is None or table in [kept.table for kept in wanted]):
+    new = [] if table is None else [one for one in table.each if one not in {kept.table for kept in wanted}]
+    if all(kept.people == people for kept in wanted) and not new:
         return
     with _register() as database:
         database.execute("UPDATE tables SET people = ? WHERE ledger = ?", (people, _text(ledger)))
-        if table is not None:
-            _insert(database, ledger, people, table)
+        for one in new:
+            _insert(database, ledger, people, one)
         database.execute("COMMIT")
 
 
@@ -170,11 +195,20 @@ def forget(ledger: Path) -> bool:
     return gone > 0
 
 
+@contextmanager
+def ending(ledger: Path) -> Iterator[None]:
+    """Forget a ledger that ends within this block, while nobody begins or ends another."""
+    with _register() as database:
+        yield
+        database.execute("DELETE FROM tables WHERE ledger = ?", (_text(ledger),))
+        database.execute("COMMIT")
+
+
 def moved(ledger: Path, id: str) -> None:
     """A ledger that is trusted here, and is gone from where it was: what is remembered of the old place is that of the new."""
     for old in {kept.ledger for kept in (_kept() if _place().exists() else [])} - {ledger}:
         try:
-            seen = None if os.path.exists(old) else witness.read(old)
+            seen = None if store_of(old).exists(old) else witness.read(old)
         except LedgerRefused:
             continue  # a damaged witness of another one
         if seen is not None and seen.ledger == id:
@@ -186,25 +220,52 @@ def moved(ledger: Path, id: str) -> None:
 
 def _compare(kept: list[_Kept], ledger: Path, people: str, table: Table | None) -> None:
     """One name is one ledger; so is one table, and all that look like it, unless both ledgers say that they are others'."""
-    ours = [one for one in kept if one.ledger == ledger]
-    others = [one for one in kept if one.ledger != ledger and _counts(one.ledger) and _near(one, ledger, table)]
+    ours, yielding = [one for one in kept if one.ledger == ledger], _giving_way(kept, ledger, table)
+    others = [one for one in kept if one.ledger not in (ledger, *yielding) and _counts(one.ledger) and _near(one, ledger, table)]
     people = people or next((one.people for one in ours), "")
     for one in others:
         if people and one.people and alike(people, one.people):
             raise LedgerRefused(_refusal(one, ledger, f"it is the budget of {one.people}"))
-    if table is None or table in [one.table for one in ours] or (not ours and begun(ledger)):
+    if table is None or (not ours and begun(ledger)):
         return
-    for one in [*others, *_beside(kept, ledger, table)]:
-        why = "" if people and one.people else table.likeness(one.table)
-        if why:
+    known = table in [one.table for one in ours]
+    joined = table.files - {one.table.source for one in ours}  # of a pattern that pays already
+    for one in others if known else [*others, *_beside(kept, ledger, table)]:
+        why = table.likeness(one.table) if not known else "the same file" if joined & one.table.files else ""
+        if why and not (people and one.people):
             raise LedgerRefused(_refusal(one, ledger, why))
+
+
+def _giving_way(kept: list[_Kept], ledger: Path, table: Table | None) -> list[Path]:
+    tables: dict[Path, list[_Kept]] = {}
+    for one in kept:
+        tables.setdefault(one.ledger, []).append(one)
+    found = []
+    for other, known in tables.items():
+        same = table is not None and all(not one.people and one.table.source == table.source is not None for one in known)
+        chain = _read(other) if same and other != ledger else None
+        if chain is not None and chain.looks and not chain.asked:
+            found.append(other)
+    return found
+
+
+def _read(ledger: Path) -> Chain | None:
+    """The records of a ledger, checked; None where there is none that can be read."""
+    chain = Chain()
+    try:
+        if store_of(ledger).begun(ledger):
+            with store_of(ledger).reading(ledger) as records:
+                chain.extend(records.read(0))
+    except (LedgerRefused, OSError):
+        return None  # damaged, or not ours to read
+    return chain if chain.hashes else None
 
 
 def _counts(ledger: Path) -> bool:
     """Whether a remembered ledger still matters: a deleted one does, unless it went with a temporary folder."""
     if not os.path.isdir(ledger.parent) and _is_temporary(ledger):
         return False
-    return os.path.exists(ledger) or os.path.exists(witness.place(ledger))
+    return store_of(ledger).exists(ledger) or os.path.exists(witness.place(ledger))
 
 
 def _near(other: _Kept, ledger: Path, table: Table | None) -> bool:
@@ -227,20 +288,13 @@ def _beside(kept: list[_Kept], ledger: Path, table: Table) -> Iterator[_Kept]:
         return
     known = {one.ledger for one in kept} | {ledger}
     for file in sorted(Path(table.folder).glob("*.ledger")):
-        if file in known or not os.path.isfile(file):
-            continue
-        chain = Chain()
-        try:
-            with sqlite.connect(file, write=False) as database:
-                chain.extend(sqlite.records(database, file, 0))
-        except LedgerRefused:
-            continue  # damaged, or not ours to read
-        if chain.unit.lower().startswith(f"every person by {table.person} ("):
+        chain = None if file in known else _read(file)
+        if chain is not None and not chain.joined and chain.unit.lower().startswith(f"every person by {table.person} ("):
             yield _Kept(file, chain.people, Table(table.person, frozenset(), folder=table.folder))
 
 
 def _refusal(other: _Kept, ledger: Path, why: str) -> str:
-    name, there = other.ledger.name, os.path.exists(other.ledger)
+    name, there = other.ledger.name, store_of(other.ledger).exists(other.ledger)
     naming = f', and of {name}: discreet ledger people {name} "..."' if there and not other.people else ""
     lost = "" if there else f"; {name} is missing: put it back, or run: discreet ledger forget {name}"
     return (

@@ -15,13 +15,26 @@ import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from discreet.errors import LedgerRefused
 from discreet.ledger.chain import Record
 from discreet.ledger.witness import is_writable, reason, sync_folder
 
-__all__ = ["add", "connect", "create_file", "create_table", "is_empty", "record", "records"]
+__all__ = [
+    "Transaction",
+    "add",
+    "begun",
+    "connect",
+    "create_file",
+    "create_table",
+    "exists",
+    "is_empty",
+    "reading",
+    "records",
+    "writing",
+]
 
 _APPLICATION = 0x64706C67  # "dplg", in the file's header
 _PATIENCE = 60.0  # seconds to wait for other processes
@@ -83,6 +96,59 @@ def create_file(path: Path) -> None:
         raise LedgerRefused(f"No ledger can be made at {path} ({why}); choose a folder that can be written.") from None
 
 
+@dataclass(frozen=True)
+class Transaction:
+    """The records of a ledger on one connection."""
+
+    connection: sqlite3.Connection
+    path: Path
+
+    def is_empty(self) -> bool:
+        return is_empty(self.connection)
+
+    def lock(self) -> None:
+        if not self.connection.in_transaction:
+            self.connection.execute("BEGIN IMMEDIATE")
+
+    def add(self, record: Record) -> None:
+        if not record.number:
+            create_table(self.connection)
+        add(self.connection, record)
+
+    def read(self, first: int) -> list[Record]:
+        return records(self.connection, self.path, first)
+
+    def get(self, number: int) -> Record:
+        query = "SELECT number, text, hash FROM records WHERE number = ?"
+        return _read(self.path, self.connection.execute(query, (number,)).fetchone())
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[Transaction]:
+    """The records of one moment."""
+    with connect(path, write=False) as connection:
+        connection.execute("BEGIN")
+        yield Transaction(connection, path)
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[Transaction]:
+    """The records, under the write lock."""
+    with connect(path) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        yield Transaction(connection, path)
+
+
+def exists(path: Path) -> bool:
+    """Whether there is such a file."""
+    return path.exists()
+
+
+def begun(path: Path) -> bool:
+    """Whether there is one that holds something: an empty file is no ledger yet, and may show its mode and group."""
+    return path.exists() and path.stat().st_size > 0
+
+
 def is_empty(connection: sqlite3.Connection) -> bool:
     """Whether nothing was ever stored in this database."""
     return bool(connection.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,))
@@ -108,11 +174,6 @@ def records(connection: sqlite3.Connection, path: Path, first: int) -> list[Reco
         raise LedgerRefused(f"{path} is not a ledger of discreet; name another file, and a new ledger is made there.")
     query = "SELECT number, text, hash FROM records WHERE number >= ? ORDER BY number"
     return [_read(path, row) for row in connection.execute(query, (first,)).fetchall()]
-
-
-def record(connection: sqlite3.Connection, path: Path, number: int) -> Record:
-    """The record with this number."""
-    return _read(path, connection.execute("SELECT number, text, hash FROM records WHERE number = ?", (number,)).fetchone())
 
 
 def _read(path: Path, row: tuple[object, ...] | None) -> Record:

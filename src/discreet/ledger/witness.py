@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from discreet.errors import LedgerRefused, ParameterError
+from discreet.ledger.store import store_of
 
 __all__ = [
     "Witness",
@@ -185,7 +186,7 @@ def distrust(path: Path, what: str) -> str:
     """Why a ledger is not believed, and what its owner can do."""
     then = (
         f"or, if you are sure that this is it, run: discreet ledger adopt {path}."
-        if os.path.exists(path)
+        if store_of(path).exists(path)
         else f"or, to begin anew although what was answered before stays answered, run: discreet ledger forget {path}."
     )
     return f"The ledger {path.name} {what}, so nobody knows how much was spent. Put the latest copy back, {then}"

@@ -20,11 +20,11 @@ from discreet.calls import called_as
 from discreet.errors import ParameterError
 from discreet.exact import positive, probability, root
 from discreet.exact import sensitivity as read_sensitivity
+from discreet.mechanisms.base import FREE, Mechanism, Moved, Release, changes, let_out, show_change
 from discreet.mechanisms.grid import Released, release_integers
-from discreet.mechanisms.recording import let_out
 from discreet.mechanisms.values import Value
 from discreet.noise import discrete_gaussian as noise
-from discreet.privacy import Privacy
+from discreet.privacy import Privacy, zcdp
 from discreet.privacy.losses import Box, Concentrated, Family
 from discreet.privacy.losses import DiscreteGaussian as Loss
 from discreet.privacy.neighbours import Neighbours, read_neighbours
@@ -34,7 +34,7 @@ __all__ = ["DiscreteGaussian"]
 
 @called_as("sensitivity=1, rho=0.5")
 @dataclass(frozen=True, init=False)
-class DiscreteGaussian:
+class DiscreteGaussian(Mechanism):
     """Discrete Gaussian noise on integers; give ``rho`` or ``sigma``.
 
     >>> DiscreteGaussian(sensitivity=1, rho=0.5).privacy.rho
@@ -44,6 +44,8 @@ class DiscreteGaussian:
     sensitivity: int | Fraction
     squared_sigma: Fraction
     neighbours: Neighbours | None = field(repr=False)  # under which the sensitivity holds, where that is stated
+
+    label = "discrete Gaussian noise"
 
     def __init__(
         self,
@@ -111,3 +113,12 @@ class DiscreteGaussian:
         with precision(160):
             masses = [(-ball(Fraction(x * x) / (2 * self.squared_sigma))).exp() for x in range(1, 40)]
             return float(2 * sum((x * x * mass for x, mass in enumerate(masses, 1)), ball(0)) / (1 + 2 * sum(masses, ball(0))))
+
+    def describe(self, *, unit: float = 1.0, times: int = 1) -> str:  # noqa: ARG002
+        return f"{self.label} of scale {self.sigma * unit:,.4g}"
+
+    def moved(self, before: Release, after: Release) -> Moved:
+        """In L2 norm; a vector that moved by x costs rho = x^2 / 2 sigma^2."""
+        square = sum((x * x for x in changes(before, after)), Fraction(0))
+        cost = zcdp(square / self.squared_sigma / 2) if square else FREE
+        return Moved(cost, show_change(before, after, square, self.sensitivity, "L2"))

@@ -25,8 +25,8 @@ from discreet.calls import called_as
 from discreet.errors import ParameterError
 from discreet.exact import positive, probability, root
 from discreet.exact import sensitivity as read_sensitivity
+from discreet.mechanisms.base import FREE, Mechanism, Moved, Release, changes, let_out, show_change
 from discreet.mechanisms.grid import Grid, Released, choose_grid
-from discreet.mechanisms.recording import let_out
 from discreet.mechanisms.values import Value, nearest
 from discreet.noise import gaussian as noise
 from discreet.privacy import Privacy
@@ -41,7 +41,7 @@ _SMALL = "a small chance such as 1e-6"
 
 @called_as("sensitivity=1, epsilon=1, delta=1e-6")
 @dataclass(frozen=True, init=False)
-class Gaussian:
+class Gaussian(Mechanism):
     """Gaussian noise calibrated to an L2 sensitivity; give ``epsilon`` and ``delta``, or ``rho``, or ``sigma``.
 
     >>> Gaussian(sensitivity=1, rho=0.5).sigma
@@ -55,6 +55,8 @@ class Gaussian:
     neighbours: Neighbours | None = field(repr=False)  # under which the sensitivity holds, where that is stated
     _grid: Grid = field(repr=False)
     _units: Fraction = field(repr=False)  # sigma^2, in squared steps of the grid
+
+    label = "Gaussian noise"
 
     def __init__(
         self,
@@ -147,6 +149,15 @@ class Gaussian:
         with precision(160):
             tails = ((ball(Fraction(2 * x - 1, 2)) / (2 * ball(self.squared_sigma)).sqrt()).erfc() for x in range(1, 40))
             return float(sum(((2 * x - 1) * tail for x, tail in enumerate(tails, 1)), arb(0)))
+
+    def describe(self, *, unit: float = 1.0, times: int = 1) -> str:  # noqa: ARG002
+        return f"{self.label} of standard deviation {self.sigma * unit:,.4g}"
+
+    def moved(self, before: Release, after: Release) -> Moved:
+        """In L2 norm; a vector that moved by x is Gaussian differential privacy with mu = x / sigma."""
+        square = sum((x * x for x in changes(before, after)), Fraction(0))
+        cost = Privacy.of(Loss(square / self.squared_sigma)) if square else FREE
+        return Moved(cost, show_change(before, after, square, self.sensitivity, "L2"))
 
 
 @lru_cache(maxsize=256)

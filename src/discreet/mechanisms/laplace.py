@@ -21,11 +21,11 @@ from discreet.calls import called_as
 from discreet.errors import ParameterError
 from discreet.exact import positive, probability
 from discreet.exact import sensitivity as read_sensitivity
+from discreet.mechanisms.base import FREE, Mechanism, Moved, Release, changes, let_out, show_change
 from discreet.mechanisms.grid import Grid, Released, choose_grid
-from discreet.mechanisms.recording import let_out
 from discreet.mechanisms.values import Numbers, Value, nearest
 from discreet.noise import laplace as noise
-from discreet.privacy import Privacy
+from discreet.privacy import Privacy, pure
 from discreet.privacy.losses import DiscreteLaplace as DiscreteLoss
 from discreet.privacy.losses import Laplace as RealLoss
 from discreet.privacy.neighbours import Neighbours, read_neighbours
@@ -35,7 +35,7 @@ __all__ = ["Laplace"]
 
 @called_as("sensitivity=1, epsilon=0.5")
 @dataclass(frozen=True, init=False)
-class Laplace:
+class Laplace(Mechanism):
     """Laplace noise calibrated to an L1 sensitivity; give ``epsilon`` or ``scale``.
 
     >>> count = Laplace(sensitivity=1, epsilon=0.5)
@@ -50,6 +50,8 @@ class Laplace:
     neighbours: Neighbours | None = field(repr=False)  # under which the sensitivity holds, where that is stated
     _grid: Grid = field(repr=False)
     _units: Fraction = field(repr=False)  # the scale, in steps of the grid
+
+    label = "Laplace noise"
 
     def __init__(
         self,
@@ -123,3 +125,12 @@ class Laplace:
                 q = (-ball(1 / self.scale)).exp()
                 return float(2 * q / (1 - q) ** 2)
         return nearest(2 * self.scale**2 + self._grid.step**2 / 12)
+
+    def describe(self, *, unit: float = 1.0, times: int = 1) -> str:  # noqa: ARG002
+        return f"{self.label} of scale {float(self.scale) * unit:,.4g}"
+
+    def moved(self, before: Release, after: Release) -> Moved:
+        """In L1 norm; a vector that moved by x costs x / scale."""
+        far = sum(map(abs, changes(before, after)), Fraction(0))
+        cost = pure(far / self.scale) if far else FREE
+        return Moved(cost, show_change(before, after, far, self.sensitivity, "L1"))

@@ -23,17 +23,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import cast
 
 import numpy as np
 
 from discreet.arrays import Integers, Number
 from discreet.errors import ParameterError
 from discreet.exact import positive, probability, whole
-from discreet.mechanisms.exponential import Exponential
-from discreet.mechanisms.histograms import Histograms, Table
-from discreet.mechanisms.permute_and_flip import PermuteAndFlip
-from discreet.mechanisms.recording import let_out
+from discreet.mechanisms.base import Mechanism, Moved, Release, let_out
 from discreet.mechanisms.secret import Secret, opened
+from discreet.mechanisms.selection import Exponential, PermuteAndFlip, move_contests
+from discreet.mechanisms.values import Histograms, Table
 from discreet.privacy import Privacy
 from discreet.schema.sensitivity import Neighbours
 
@@ -43,7 +43,7 @@ _FINEST = 10**4  # a share has at most four decimal places, so that losses stay 
 
 
 @dataclass(frozen=True, init=False)
-class Quantile:
+class Quantile(Mechanism):
     """Chooses the cell of a histogram where a share of the values lies below.
 
     >>> median = Quantile(share=0.5, epsilon=50)
@@ -129,3 +129,16 @@ class Quantile:
             le[-1] += padding
         scores: Integers = -np.maximum(np.maximum(lt - aim, aim - le), 0)
         return scores
+
+    @property
+    def label(self) -> str:
+        return self.selection.label
+
+    def describe(self, *, unit: float = 1.0, times: int = 1) -> str:
+        return self.selection.describe(unit=unit, times=times)
+
+    def moved(self, before: Release, after: Release) -> Moved:
+        """As far as the scores of its cells."""
+        confidence = cast("Number", before.facts[0])
+        one, other = (self.scores(cast("Table", held.value), confidence) for held in (before, after))
+        return move_contests(self.selection, one, other)

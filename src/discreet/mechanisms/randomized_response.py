@@ -23,7 +23,7 @@ from discreet.balls import ball, precision, upper
 from discreet.calls import called_as
 from discreet.errors import ParameterError, ValueRefused
 from discreet.exact import positive, probability, whole
-from discreet.mechanisms.recording import let_out
+from discreet.mechanisms.base import FREE, Mechanism, Moved, Release, let_out
 from discreet.noise.coins import Chance, bernoulli, uniform
 from discreet.privacy import Privacy
 from discreet.privacy.losses import Response
@@ -58,7 +58,7 @@ class Estimate:
 
 @called_as("epsilon=1")
 @dataclass(frozen=True, init=False)
-class RandomizedResponse:
+class RandomizedResponse(Mechanism):
     """Randomises one person's answer among public options.
 
     >>> drugs = RandomizedResponse(epsilon=1, options=("yes", "no"))
@@ -72,6 +72,8 @@ class RandomizedResponse:
     epsilon: Fraction
     neighbours: Neighbours | None = field(repr=False)  # "local" where everybody randomises at home
     _loose: Fraction | None = field(repr=False)  # the epsilon that was asked for, where theta is the lecture's first attempt
+
+    label = "randomized response"
 
     def __init__(
         self, *, epsilon: Number, options: Sequence[Hashable] = (True, False), neighbours: Neighbours | None = None
@@ -178,6 +180,18 @@ class RandomizedResponse:
         widest = 0.5 if lie <= 0.5 <= theta else theta
         z = NormalDist().inv_cdf(float(1 + wanted) / 2)
         return z * math.sqrt(widest * (1 - widest) / whole("reports", reports)) / gain
+
+    def describe(self, *, unit: float = 1.0, times: int = 1) -> str:  # noqa: ARG002
+        return f"{self.label}, epsilon {float(self.epsilon):.4g} for every answer"
+
+    def moved(self, before: Release, after: Release) -> Moved:
+        """By answers that changed, each of which costs by itself."""
+        one, other = (
+            self._codes(held.value if isinstance(held.value, (list, np.ndarray)) else [held.value]) for held in (before, after)
+        )
+        lied = int(np.count_nonzero(one != other))
+        many = f"{lied} answers changed, and one person has one" if lied > 1 else None
+        return Moved(lied * self.privacy if lied else FREE, None, many)
 
 
 def respond(truth: Integers, options: int, chance: Chance) -> Integers:

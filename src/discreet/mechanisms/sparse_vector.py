@@ -31,12 +31,12 @@ from discreet.calls import called_as
 from discreet.errors import Exhausted, ParameterError, ValueRefused
 from discreet.exact import positive, probability, whole
 from discreet.exact import sensitivity as read_sensitivity
+from discreet.mechanisms.base import FREE, Mechanism, Moved, Release, changes, let_out, show_change
 from discreet.mechanisms.laplace import Laplace
-from discreet.mechanisms.recording import let_out
 from discreet.mechanisms.values import Numbers, Value, nearest, read_number, read_numbers
 from discreet.noise import laplace as noise
 from discreet.noise.bits import CHUNK
-from discreet.privacy import Privacy
+from discreet.privacy import Privacy, pure
 from discreet.privacy.losses import Box, Family, response
 from discreet.privacy.neighbours import Neighbours, read_neighbours
 
@@ -48,7 +48,7 @@ _FINE = 20  # binary digits between a real sensitivity and the lattice
 
 @called_as("sensitivity=1, epsilon=1, cutoff=3")
 @dataclass(frozen=True, init=False)
-class SparseVector:
+class SparseVector(Mechanism):
     """Finds queries above a threshold and pays only for those found.
 
     >>> finder = SparseVector(sensitivity=1, epsilon=1, cutoff=2)
@@ -64,6 +64,8 @@ class SparseVector:
     value_epsilon: Fraction | None
     neighbours: Neighbours | None = field(repr=False)  # under which the sensitivity holds, where that is stated
     _integral: bool = field(repr=False)
+
+    label = "sparse vector technique"
 
     def __init__(
         self,
@@ -157,6 +159,17 @@ class SparseVector:
         first, second = self.scales
         with precision(160):
             return upper(ball((whole("queries", queries) + 1) / miss).log() * ball(first + second) + 2 * ball(self.step))
+
+    def describe(self, *, unit: float = 1.0, times: int = 1) -> str:  # noqa: ARG002
+        return f"{self.label}, epsilon {float(self.epsilon):.4g} for {self.cutoff:,} above the threshold"
+
+    def moved(self, before: Release, after: Release) -> Moved:
+        """By the query that moved most: the whole stream is paid for once."""
+        moves = changes(before, after)
+        far = max(map(abs, moves), default=Fraction(0))
+        words = show_change(before, after, far, self.sensitivity, "every query")
+        ways = frozenset(x > 0 for x in moves if x)
+        return Moved(pure(self.epsilon) if far else FREE, words, None, before.facts[1], ways, self.monotonic)
 
 
 class Stream:

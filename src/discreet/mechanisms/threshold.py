@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Literal, TypeVar
+from typing import Literal, TypeVar, cast
 
 import numpy as np
 
@@ -31,9 +31,9 @@ from discreet.balls import arb, ball, precision
 from discreet.calls import called_as
 from discreet.errors import ParameterError, ValueRefused
 from discreet.exact import positive, probability, root, shown, whole
+from discreet.mechanisms.base import FREE, Mechanism, Moved, Release, let_out, show_value
 from discreet.mechanisms.gaussian import Gaussian, analytic_sigma
 from discreet.mechanisms.laplace import Laplace
-from discreet.mechanisms.recording import let_out
 from discreet.mechanisms.secret import Secret, opened
 from discreet.noise import gaussian, laplace
 from discreet.noise.bits import words
@@ -48,7 +48,7 @@ Counts = Mapping[K, int] | Secret[Mapping[K, int]]
 
 @called_as("epsilon=1, delta=1e-6")
 @dataclass(frozen=True, init=False)
-class Threshold:
+class Threshold(Mechanism):
     """Shows the keys that enough persons share.
 
     >>> words = Threshold(epsilon=1, delta=1e-6)
@@ -64,6 +64,8 @@ class Threshold:
     noise: Literal["geometric", "gaussian"]
     cut: int
     _squared_sigma: Fraction = field(repr=False)
+
+    label = "private key selection"
 
     def __init__(
         self, *, epsilon: Number, delta: Number, keys: int = 1, noise: Literal["geometric", "gaussian"] = "geometric"
@@ -129,6 +131,25 @@ class Threshold:
         while (over := np.flatnonzero(np.abs(drawn) > self.cut)).size:
             drawn[over] = laplace.discrete(self._scale, over.size)
         return drawn
+
+    def describe(self, *, unit: float = 1.0, times: int = 1) -> str:  # noqa: ARG002
+        return f"shown when about {self.cut:,} or more share them (delta {float(times * self.delta):.2g})"
+
+    def moved(self, before: Release, after: Release) -> Moved:
+        """By keys whose count moved; a person moves those of theirs, all by 1 and all the same way."""
+        one, other = cast("Mapping[Hashable, int]", before.value), cast("Mapping[Hashable, int]", after.value)
+        moves = {key: int(other.get(key, 0)) - int(one.get(key, 0)) for key in {**one, **other}}
+        moves = {key: step for key, step in moves.items() if step}
+        cost = -(-len(moves) // self.keys) * self.privacy if moves else FREE
+        far = many = None
+        if any(abs(step) > 1 for step in moves.values()):
+            key = max(moves, key=lambda key: abs(moves[key]))
+            far = f"the count of {show_value(key)} moved by {abs(moves[key])}, and one person adds 1 to a key"
+        elif len(set(moves.values())) > 1:
+            far = "counts of some keys grew and of others fell; keys are chosen for persons who come or go"
+        if len(moves) > self.keys:
+            many = f"{len(moves)} keys moved, declared {self.keys}: {show_value(sorted(moves, key=str))}"
+        return Moved(cost, far, many)
 
 
 def _arranged(shown: list[tuple[K, int]]) -> list[tuple[K, int]]:

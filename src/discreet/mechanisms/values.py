@@ -2,15 +2,18 @@
 
 A float is the double it is; an integer of any size, a Fraction or a Decimal is itself. Nothing is rounded on the way in, numpy's
 habits (mixed lists turned into doubles, integers wrapped, ragged lists) are kept out, and a refusal never quotes the value.
+
+Histograms of many groups, most of them nearly empty, are kept as the cells that somebody is in, with rows of all cells on demand.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from itertools import pairwise
 from numbers import Integral, Rational
 
 import numpy as np
@@ -20,11 +23,37 @@ from discreet.arrays import Integers, Number, Reals
 from discreet.errors import ValueRefused
 from discreet.mechanisms.secret import Secret, opened
 
-__all__ = ["Numbers", "Value", "nearest", "read_number", "read_numbers"]
+__all__ = ["Histograms", "Numbers", "Table", "Value", "nearest", "read_number", "read_numbers"]
+
+
+@dataclass(frozen=True, eq=False)
+class Histograms:
+    """Counts by (group, cell). Iterating gives every group's counts of all ``width`` cells.
+
+    >>> some = Histograms(2, 3, np.array([1, 1]), np.array([0, 2]), np.array([5, 7]))
+    >>> [row.tolist() for row in some]
+    [[0, 0, 0], [5, 0, 7]]
+    """
+
+    height: int
+    width: int
+    groups: Integers
+    cells: Integers
+    counts: Integers
+
+    def __iter__(self) -> Iterator[Integers]:
+        order = np.argsort(self.groups, kind="stable")
+        starts = np.searchsorted(self.groups[order], np.arange(self.height + 1))
+        for first, last in pairwise(starts):
+            row = np.zeros(self.width, dtype=np.int64)
+            row[self.cells[order[first:last]]] = self.counts[order[first:last]]
+            yield row
+
+
+Table = Integers | Histograms
 
 Plain = Number | Sequence[Number] | NDArray[np.generic]
 Value = Plain | Secret[NDArray[np.generic]]
-
 _STRANGE = "A value is not a finite number and cannot be handled; give numbers, or a rectangular list or array of them."
 _NOT_FINITE = "A value is NaN or infinite and cannot be handled; say what a missing value becomes before noise is added."
 

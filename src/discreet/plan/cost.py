@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Literal
 
 from discreet.errors import ParameterError
 from discreet.exact import positive
@@ -24,16 +25,28 @@ from discreet.privacy.account import Account
 from discreet.privacy.budget import Budget
 from discreet.schema.table import Schema
 
-__all__ = ["Accuracy", "Priced", "Terms", "cost_for", "offer"]
+__all__ = ["Accuracy", "Cost", "Terms", "cost_for", "offer"]
 
 
 @dataclass(frozen=True)
-class Priced:
-    """Plans that are paid for together, the cost in the asker's words ("epsilon=0.5"), and its exact amount."""
+class Cost:
+    """What is asked for: an exact amount of epsilon or of rho, in the asker's own words where there are any.
 
-    plans: tuple[Plan, ...]
-    asked: str
+    >>> print(Cost("epsilon", Fraction(1, 2)), Cost("rho", Fraction(1, 10), "0.10"))
+    epsilon=0.5 rho=0.10
+    """
+
+    currency: Literal["epsilon", "rho"]
     amount: Fraction
+    words: str = ""
+
+    @property
+    def epsilon(self) -> Fraction | None:
+        """The epsilon that was asked for, if it was one."""
+        return self.amount if self.currency == "epsilon" else None
+
+    def __str__(self) -> str:
+        return f"{self.currency}={self.words or format(float(self.amount), 'g')}"
 
 
 @dataclass(frozen=True)
@@ -45,9 +58,9 @@ class Terms:
     delta: object = None
     accuracy: Accuracy | None = None
 
-    def priced(self, queries: Sequence[Query], schema: Schema, budget: Budget) -> Priced:
+    def plan(self, queries: Sequence[Query], schema: Schema, budget: Budget) -> tuple[tuple[Plan, ...], Cost]:
         """Plans within these terms, the cost split over the questions evenly; refused where they do not suit the budget."""
-        currency = "rho" if budget.kind == "concentrated" else "epsilon"
+        currency: Literal["epsilon", "rho"] = "rho" if budget.kind == "concentrated" else "epsilon"
 
         def plans_at(cost: object) -> tuple[Plan, ...]:
             share = share_of(budget, **{currency: cost}, delta=self.delta, questions=len(queries))
@@ -56,12 +69,12 @@ class Terms:
         if self.accuracy is None:
             share_of(budget, epsilon=self.epsilon, rho=self.rho, delta=self.delta)
             cost = self.rho if currency == "rho" else self.epsilon
-            # !s: a number of numpy says its shortest decimal, by which it is charged, in str() and not in format().
-            return Priced(plans_at(cost), f"{currency}={cost!s}", positive(currency, cost))
+            # A number of numpy says its shortest decimal, by which it is charged, in str() and not in format().
+            return plans_at(cost), Cost(currency, positive(currency, cost), str(cost))
         if self.epsilon is not None or self.rho is not None:
             raise ParameterError("Give a cost or an accuracy, not both: the one follows from the other.")
         found = cost_for(self.accuracy, plans_at)
-        return Priced(plans_at(found), f"{currency}={float(found):g}", found)
+        return plans_at(found), Cost(currency, found)
 
 
 Accuracy = float | int | Fraction | Mapping[str, object]
@@ -125,20 +138,19 @@ def _wanted(accuracy: Accuracy, plans: Sequence[Plan]) -> dict[str, Fraction]:
 _MANY = 10_000
 
 
-def offer(priced: Priced, account: Account, before: str = "") -> Preview:
+def offer(plans: Sequence[Plan], cost: Cost, account: Account, before: str = "") -> Preview:
     """Cost, noise and error of questions that are paid for together; ``before`` says whether they were asked before."""
-    plans = priced.plans
     costs = [plan.privacy for plan in plans if plan.privacy is not None]
     total = sum(costs[1:], costs[0]) if costs else None
     lines = tuple(line for plan in plans for line in preview_lines(plan))
     sizes = [plan.keys.size for plan in plans]
     return Preview(
         question="; ".join(str(plan.query) for plan in plans),
-        cost=priced.asked if costs else "nothing",
+        cost=str(cost) if costs else "nothing",
         groups=None if None in sizes else sum(size or 0 for size in sizes),
         lines=lines,
         parts=tuple(described(part) for plan in plans for part in plan.parts),
-        halve=_halve(account, priced.amount) if costs else "",
+        halve=_halve(account, cost.amount) if costs else "",
         fits="" if total is None else _fits(account, total),
         remarks=(*([before] if before else []), *_advice(plans), f"Budget: {account.brief}."),
     )

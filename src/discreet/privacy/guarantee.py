@@ -18,14 +18,14 @@ from discreet.errors import ParameterError
 from discreet.exact import positive, probability, rational, shown, up, whole
 from discreet.privacy.accountant import composition
 from discreet.privacy.losses import Box, Concentrated, Gaussian, Loss, Renyi
+from discreet.privacy.losses.base import Parts, read_loss, title_of
 from discreet.privacy.losses.sampled import sample
 from discreet.privacy.neighbours import Neighbours, read_neighbours, share_neighbours
-from discreet.privacy.reading import read_loss, write_loss
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from discreet.privacy.variable import LossVariable
+    from discreet.privacy.loss_variable import LossVariable
 
 __all__ = ["Privacy", "approximate", "gdp", "pure", "renyi", "zcdp"]
 
@@ -56,7 +56,7 @@ class Privacy:
     True
     """
 
-    parts: composition.Parts = ()
+    parts: Parts = ()
     neighbours: Neighbours | None = None  # None: unstated, those under which the sensitivities hold
     assumed: bool = False  # whether a part that stated no neighbours was taken to mean these
     uses: int = field(default=-1, compare=False)  # of mechanisms: Gaussians melt into one part, and still are several
@@ -208,7 +208,7 @@ class Privacy:
     @property
     def loss(self) -> LossVariable:
         """The privacy loss as a random variable: support, atoms, density or mass, mean, variance, cdf."""
-        from discreet.privacy.variable import LossVariable
+        from discreet.privacy.loss_variable import LossVariable
 
         return LossVariable(self.parts)
 
@@ -225,16 +225,14 @@ class Privacy:
         return plots.plot(self, kind, **options)
 
     def __repr__(self) -> str:
-        from discreet.privacy.names import name_of
-
         relation = f", neighbours {self.neighbours}{' (assumed)' if self.assumed else ''}" if self.neighbours else ""
-        return f"Privacy({name_of(self.parts)}{relation})"
+        return f"Privacy({title_of(self.parts)}{relation})"
 
     # Keeping it.
 
     def to_json(self) -> str:
         """A text that means the same guarantee for ever."""
-        facts = {"discreet": "privacy", "version": 1, "parts": [{**write_loss(loss), "count": k} for loss, k in self.parts]}
+        facts = {"discreet": "privacy", "version": 1, "parts": [{**loss.facts(), "count": k} for loss, k in self.parts]}
         if self != Privacy(self.parts) or self.uses != Privacy(self.parts).uses:  # more than the first version can say
             facts |= {"version": 2, "neighbours": self.neighbours, "assumed": self.assumed, "uses": self.uses}
         return json.dumps(facts)

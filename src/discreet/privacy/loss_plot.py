@@ -11,13 +11,13 @@ from discreet.calls import called_as
 from discreet.canvas import BLUE, GREY, ORANGE, RED, check_guarantee, finish, new_axes
 from discreet.errors import ParameterError
 from discreet.exact import positive, rational, shown
-from discreet.privacy.names import name_of
+from discreet.privacy.losses.base import title_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from discreet.privacy.guarantee import Privacy
-    from discreet.privacy.variable import LossVariable
+    from discreet.privacy.loss_variable import LossVariable
 
 __all__ = ["plot_loss", "plot_two_laplace"]
 
@@ -54,7 +54,7 @@ def plot_loss(privacy: Privacy, *, epsilon: object = None, ax: Axes | None = Non
     if loss.law.infinity:
         ax.plot([], [], " ", label=f"P[L = ∞] = {loss.law.infinity:.2g}")
     ax.set(xlim=(low, high), xlabel="privacy loss  ln P/Q", ylabel="density" if loss.law.spread else "probability")
-    return finish(ax, f"Privacy loss: {name_of(privacy.parts)}", legend="upper left")
+    return finish(ax, f"Privacy loss: {title_of(privacy.parts)}", legend="upper left")
 
 
 def _window(loss: LossVariable) -> tuple[float, float]:

@@ -21,7 +21,7 @@ from discreet.privacy.accountant import composition
 from discreet.privacy.guarantee import Privacy, pure, zcdp
 from discreet.privacy.loss_plot import plot_loss, plot_two_laplace
 from discreet.privacy.losses import Concentrated
-from discreet.privacy.names import name_of
+from discreet.privacy.losses.base import title_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -71,7 +71,7 @@ def plot_delta(privacy: Privacy, *, ax: Axes | None = None) -> Axes:
     if np.any(high > 1.02 * low):
         ax.fill_between(epsilons, low, high, color=BLUE, alpha=0.2, linewidth=0, label="where the smallest δ may lie")
     ax.plot(epsilons, high, color=BLUE, linewidth=2.2, label="discreet, certified")
-    return finish(ax, f"δ(ε): {name_of(privacy.parts)}", legend="best")
+    return finish(ax, f"δ(ε): {title_of(privacy.parts)}", legend="best")
 
 
 def _deltas(privacy: Privacy, epsilon: float) -> tuple[float, float]:
@@ -106,7 +106,7 @@ def plot_tradeoff(privacy: Privacy, *, ax: Axes | None = None) -> Axes:
     ax.plot(fpr, fnr, color=BLUE, linewidth=2.2, label="best possible attacker")
     ax.plot([0, 1], [1, 0], color=GREY, linewidth=1.2, linestyle="--", label="blind guessing")
     ax.set(xlim=(0, 1), ylim=(0, 1), xlabel="false-positive rate", ylabel="false-negative rate", aspect="equal")
-    return finish(ax, f"Trade-off: {name_of(privacy.parts)}", legend="upper right")
+    return finish(ax, f"Trade-off: {title_of(privacy.parts)}", legend="upper right")
 
 
 @called_as("pure(0.1), 100")
@@ -135,7 +135,7 @@ def plot_composition(
     ours = max(curves["discreet, certified"][0])
     highest = max(ours, *(value for values, *_ in curves.values() for value in values[-1:] if math.isfinite(value)))
     ax.set(xlim=(0, ks[-1]), ylim=(0, min(highest, 6 * ours) * 1.05), xlabel="uses", ylabel=f"ε at δ = {float(chance):g}")
-    return finish(ax, f"Composition: {name_of(one.parts)} each", legend="best")
+    return finish(ax, f"Composition: {title_of(one.parts)} each", legend="best")
 
 
 def _basic(one: Privacy, k: int, delta: Fraction) -> float:

@@ -19,8 +19,8 @@ from discreet.engine.sources.source import Source
 from discreet.engine.sql.counting import Counting
 from discreet.engine.sql.statement import Raw, Statement
 from discreet.errors import EngineError, ParameterError
-from discreet.mechanisms.histograms import Histograms, Table
 from discreet.mechanisms.secret import Secret
+from discreet.mechanisms.values import Histograms, Table
 from discreet.plan.expressions import Value
 from discreet.plan.expressions.evaluate import infer
 from discreet.plan.plan import Plan, facts_of

@@ -14,7 +14,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from discreet.exact import down, up
-from discreet.privacy.accountant.contour import Parts, find_saddle
+from discreet.privacy.accountant.contour import find_saddle
 from discreet.privacy.accountant.methods import (
     Aim,
     Bound,
@@ -27,9 +27,9 @@ from discreet.privacy.accountant.methods import (
     pair_bound,
 )
 from discreet.privacy.losses import BoundedRange, Box, Concentrated, Family, Gaussian, Loss, Moments
+from discreet.privacy.losses.base import Parts
 
 __all__ = [
-    "Parts",
     "canonical",
     "delta_bounds",
     "directions",

@@ -30,11 +30,9 @@ from functools import lru_cache
 import numpy as np
 
 from discreet.arrays import Complex, Reals
-from discreet.privacy.losses.base import UNIT, Loss
+from discreet.privacy.losses.base import UNIT, Parts
 
-__all__ = ["Contour", "Parts", "Saddle", "find_saddle", "log_moment", "open_contour"]
-
-Parts = tuple[tuple[Loss, int], ...]
+__all__ = ["Contour", "Saddle", "find_saddle", "log_moment", "open_contour"]
 
 _MOST_NODES = 1 << 17
 _MOST_WORK = 1 << 25  # terms: half a second or so

@@ -19,12 +19,12 @@ from fractions import Fraction
 import numpy as np
 
 from discreet.arrays import Complex, Reals
-from discreet.privacy.accountant.contour import Parts, Saddle, find_saddle, saddle_at
+from discreet.privacy.accountant.contour import Saddle, find_saddle, saddle_at
 from discreet.privacy.accountant.cut_gaussian import cut_gaussian, turned_sums, units
 from discreet.privacy.accountant.smoothing import Smoothed, open_smoothed, window
 from discreet.privacy.losses import SampledGaussian, SampledLattice
 from discreet.privacy.losses.atoms import Atomic
-from discreet.privacy.losses.base import UNIT, Loss
+from discreet.privacy.losses.base import UNIT, Loss, Parts
 from discreet.privacy.losses.sampled_gaussian import no_groups
 
 __all__ = ["CutSample", "Kept", "cut_losses", "cut_sample", "settle"]

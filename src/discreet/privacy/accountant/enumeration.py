@@ -19,10 +19,9 @@ from functools import lru_cache
 import numpy as np
 
 from discreet.arrays import Reals
-from discreet.privacy.accountant.contour import Parts
 from discreet.privacy.accountant.cutting import cut_sample
 from discreet.privacy.losses import Atomic, Loss, SampledLattice
-from discreet.privacy.losses.base import UNIT
+from discreet.privacy.losses.base import UNIT, Parts
 
 __all__ = ["Outcomes", "list_outcomes"]
 

@@ -28,13 +28,14 @@ from typing import cast
 
 from discreet.balls import ball, lower, precision, upper
 from discreet.exact import down, up
-from discreet.privacy.accountant.contour import Contour, Parts, Saddle, open_contour
+from discreet.privacy.accountant.contour import Contour, Saddle, open_contour
 from discreet.privacy.accountant.cut_gaussian import CutGaussian
 from discreet.privacy.accountant.cutting import CutSample, settle
 from discreet.privacy.accountant.enumeration import list_outcomes
 from discreet.privacy.accountant.lattice import Convolution, common_step, convolve
 from discreet.privacy.accountant.smoothing import open_smoothed
 from discreet.privacy.losses import Atoms, BoundedRange, SampledGaussian, SampledLattice
+from discreet.privacy.losses.base import Parts
 from discreet.privacy.losses.rounding import Smooth, rounded_atoms
 
 __all__ = [

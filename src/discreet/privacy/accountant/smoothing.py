@@ -35,9 +35,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arrays import Complex, Reals
-from discreet.privacy.accountant.contour import Parts, Saddle, decay, log_moment
+from discreet.privacy.accountant.contour import Saddle, decay, log_moment
 from discreet.privacy.losses.atoms import Atomic
-from discreet.privacy.losses.base import UNIT, Loss
+from discreet.privacy.losses.base import UNIT, Loss, Parts
 
 __all__ = ["Smoothed", "open_smoothed", "window"]
 

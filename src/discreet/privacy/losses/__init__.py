@@ -1,7 +1,7 @@
 """Privacy losses: one file a family of pairs."""
 
 from discreet.privacy.losses.atoms import Atomic, Atoms
-from discreet.privacy.losses.base import Loss
+from discreet.privacy.losses.base import Loss, register
 from discreet.privacy.losses.bounded_range import BoundedRange
 from discreet.privacy.losses.boxes import Box, Response
 from discreet.privacy.losses.gaussian import DiscreteGaussian, Gaussian
@@ -30,3 +30,7 @@ __all__ = [
     "SampledLattice",
     "response",
 ]
+
+# A family's one line: stored guarantees may name these.
+register(Box, Leak, Response, Laplace, DiscreteLaplace, Gaussian, DiscreteGaussian, BoundedRange)
+register(Concentrated, Renyi, Family, SampledGaussian, SampledLattice)

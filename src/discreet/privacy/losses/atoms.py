@@ -15,6 +15,7 @@ import numpy as np
 
 from discreet.arrays import Complex, Reals
 from discreet.privacy.losses.base import UNIT, Loss
+from discreet.privacy.losses.law import Law, list_law
 
 __all__ = ["Atomic", "Atoms", "Listed", "listed_atoms", "transform"]
 
@@ -111,6 +112,9 @@ class Atomic(Loss):
 
     def reach(self, x: float) -> float:  # noqa: ARG002 - the same for every tilt
         return float(np.abs(self.atoms.losses).max())
+
+    def distribution(self) -> Law:
+        return list_law(self.atoms.losses, self.atoms.mass, float(self.infinity))
 
     def mean_variance(self) -> tuple[float, float]:
         mass = self.atoms.mass / self.atoms.mass.sum()

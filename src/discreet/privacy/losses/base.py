@@ -12,27 +12,35 @@ apart. Pairs compose: losses add, moments multiply (parameters fixed in advance;
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import fields
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from discreet.arrays import Complex, Reals
 from discreet.balls import arb
+from discreet.errors import ParameterError
+from discreet.privacy.losses.law import Law
 
 if TYPE_CHECKING:
     from discreet.privacy.losses.atoms import Atoms, Listed
 
-__all__ = ["UNIT", "Loss"]
+__all__ = ["UNIT", "Facts", "Loss", "Parts", "read_loss", "register", "title_of"]
+
+Facts = dict[str, Any]
 
 UNIT = 2.0**-53
 """Half a unit in the last place: the relative error of one rounding."""
 
 
 class Loss(ABC):
-    """The privacy loss of one mechanism over its worst pair of neighbours, in one direction. Immutable."""
+    """The privacy loss of one mechanism over its worst pair of neighbours, in one direction. Immutable.
 
-    kind: ClassVar[str]
+    A family is a frozen dataclass, and one line of ``register`` in this room's ``__init__``.
+    """
+
+    kind: ClassVar[str]  # its name in stored guarantees: never renamed or re-used
 
     @property
     def infinity(self) -> Fraction:
@@ -151,6 +159,80 @@ class Loss(ABC):
     def group(self, size: int) -> Loss:
         """The loss when ``size`` records change instead of one."""
 
-    def facts(self) -> dict[str, str]:
-        """The parameters that define it, for JSON."""
-        return {field.name: str(getattr(self, field.name)) for field in fields(self)}  # type: ignore[arg-type]
+    # What it is called, how it is drawn, and how it is kept.
+
+    @property
+    def title(self) -> str:
+        """What it is called in a title: its kind, and the parameter that matters."""
+        return self.kind
+
+    def distribution(self) -> Law:
+        """The law of one use, for looking at."""
+        raise ParameterError(f"A loss of kind {self.kind!r} has no law in closed form; ask .delta(epsilon) instead.")
+
+    def facts(self) -> Facts:
+        """Its kind and the parameters that define it, for JSON: ``read_loss`` makes the same loss of them."""
+        return {"kind": self.kind, **{field.name: _write(getattr(self, field.name)) for field in fields(self)}}  # type: ignore[arg-type]
+
+    @classmethod
+    def from_facts(cls, facts: Facts) -> Loss:
+        """The loss of this kind with these parameters, read by the types of its fields."""
+        return cls(**{field.name: _READERS[str(field.type)](facts, field.name) for field in fields(cls)})  # type: ignore[arg-type]
+
+
+Parts = tuple[tuple[Loss, int], ...]
+"""A composition: losses, and how often each is used."""
+
+
+def title_of(parts: Parts) -> str:
+    """A short name for a composition.
+
+    >>> from discreet.privacy import gdp, pure
+    >>> title_of((100 * pure(0.1) + gdp(1)).parts)
+    'Gaussian μ = 1 + 100 × pure ε = 0.1'
+    """
+    if not parts:
+        return "no cost"
+    if len(parts) > _LONGEST:
+        return f"{sum(count for _, count in parts):,} uses of {len(parts)} mechanisms"
+    ordered = sorted(parts, key=lambda part: part[1])
+    return " + ".join(f"{count:,} × {loss.title}" if count > 1 else loss.title for loss, count in ordered)
+
+
+# Losses as plain facts, so that a stored guarantee keeps its meaning.
+
+
+def register(*families: type[Loss]) -> None:
+    """Let stored guarantees name these kinds of loss."""
+    _KINDS.update({family.kind: family for family in families})
+
+
+def read_loss(facts: Facts) -> Loss:
+    """The loss that these facts describe."""
+    if facts["kind"] not in _KINDS:
+        raise ParameterError(f"This version of discreet knows no loss of kind {facts['kind']!r}; update discreet.")
+    return _KINDS[facts["kind"]].from_facts(facts)
+
+
+def _write(value: object) -> object:
+    if isinstance(value, Loss):
+        return value.facts()
+    return value if isinstance(value, bool) else str(value)
+
+
+def _read_exact(facts: Facts, name: str) -> Fraction:
+    value = Fraction(facts[name])
+    if value < 0 or (name == "delta" and value > 1) or (name == "rate" and not 0 < value < 1):
+        raise ParameterError(f"A stored guarantee has an impossible {name}; give what Privacy.to_json() wrote.")
+    return value
+
+
+_KINDS: dict[str, type[Loss]] = {}
+_READERS: dict[str, Callable[[Facts, str], object]] = {
+    "Fraction": _read_exact,
+    "int": lambda facts, name: int(facts[name]),
+    "bool": lambda facts, name: bool(facts[name]),
+    "str": lambda facts, name: str(facts[name]),
+    "Loss": lambda facts, name: read_loss(facts[name]),
+}
+_LONGEST = 3  # parts that are named in a title

@@ -20,6 +20,7 @@ from discreet.arrays import Complex, Reals
 from discreet.balls import arb, ball
 from discreet.privacy.losses.base import UNIT
 from discreet.privacy.losses.boxes import Box
+from discreet.privacy.losses.law import Law
 from discreet.privacy.losses.rounding import Smooth
 
 __all__ = ["BoundedRange"]
@@ -77,6 +78,9 @@ class BoundedRange(Smooth):
     def between(self, left: Reals, width: Reals | float) -> tuple[Reals, float]:
         e = self._number
         return np.exp((left + width - e) / 2) * -np.expm1(-np.asarray(width) / 2) / -math.expm1(-e), 0.0
+
+    def distribution(self) -> Law:
+        return self._law(1 / -math.expm1(-self._number), 0.0)
 
     @property
     def member(self) -> Box:

@@ -29,6 +29,11 @@ class Box(Atomic):
     kind = "approximate"
 
     @property
+    def title(self) -> str:
+        epsilon, delta = float(self.epsilon), float(self.delta)
+        return f"(ε = {epsilon:.4g}, δ = {delta:.4g})" if self.delta else f"pure ε = {epsilon:.4g}"
+
+    @property
     def infinity(self) -> Fraction:
         return self.delta
 
@@ -95,6 +100,10 @@ class Response(Atomic):
     epsilon: Fraction
     options: int
     kind = "randomized response"
+
+    @property
+    def title(self) -> str:
+        return f"{self.kind} ε = {float(self.epsilon):.4g}, {self.options} options"
 
     @property
     def pure(self) -> Fraction:

@@ -13,8 +13,12 @@ from discreet.arrays import Complex, Reals
 from discreet.balls import arb, ball
 from discreet.privacy.losses.atoms import Atomic, Atoms
 from discreet.privacy.losses.base import UNIT, Loss
+from discreet.privacy.losses.law import Law, Spread, list_law
 
 __all__ = ["DiscreteGaussian", "Gaussian", "normal_cdf"]
+
+_normal_tail = np.vectorize(lambda x: math.erfc(x / math.sqrt(2)) / 2, otypes=[np.float64])
+_FAR = 12.0  # standard deviations: beyond, there is less than 1e-32
 
 
 @dataclass(frozen=True)
@@ -24,6 +28,22 @@ class Gaussian(Loss):
     squared_mu: Fraction
     kind = "Gaussian"
     order = "Gaussian"  # all of them add up to one
+
+    @property
+    def title(self) -> str:
+        return f"Gaussian μ = {math.sqrt(self.squared_mu):.4g}"
+
+    def distribution(self) -> Law:
+        mean, variance = self.mean_variance()
+        sd = math.sqrt(variance)
+        spread = Spread(
+            mean - _FAR * sd,
+            mean + _FAR * sd,
+            lambda x: np.exp(-(((x - mean) / sd) ** 2) / 2) / (sd * math.sqrt(2 * math.pi)),
+            lambda x: _normal_tail((mean - x) / sd),
+            lambda x: _normal_tail((x - mean) / sd),
+        )
+        return Law(np.empty(0), np.empty(0), spread, 0.0, (-math.inf, math.inf), mean, variance)
 
     @property
     def pure(self) -> None:
@@ -68,6 +88,13 @@ class DiscreteGaussian(Atomic):
 
     squared_sigma: Fraction
     kind = "discrete Gaussian"
+
+    @property
+    def title(self) -> str:
+        return f"{self.kind} σ = {math.sqrt(self.squared_sigma):.4g}"
+
+    def distribution(self) -> Law:
+        return list_law(self.atoms.losses, self.atoms.mass, 0.0, (-math.inf, math.inf))
 
     @property
     def pure(self) -> None:

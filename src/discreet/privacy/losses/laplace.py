@@ -23,11 +23,13 @@ from discreet.balls import arb, ball, precision, upper
 from discreet.privacy.losses.atoms import Atomic, Atoms, Listed
 from discreet.privacy.losses.base import UNIT
 from discreet.privacy.losses.boxes import tanh_rho
+from discreet.privacy.losses.law import Law, list_law
 from discreet.privacy.losses.rounding import Smooth, atoms_to_cells
 
 __all__ = ["DiscreteLaplace", "Laplace"]
 
 _MOST_ATOMS = 1 << 12
+_MANY = 1 << 20  # atoms of a law to look at; above, the loss's own coarser lattice has to do
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,9 @@ class Laplace(Smooth):
     def between(self, left: Reals, width: Reals | float) -> tuple[Reals, float]:
         return np.exp((left + width - self._number) / 2) * -np.expm1(-np.asarray(width) / 2) / 2, 0.5
 
+    def distribution(self) -> Law:
+        return self._law(0.5, 0.5)
+
     def group(self, size: int) -> Laplace:
         return Laplace(size * self.epsilon)
 
@@ -97,6 +102,20 @@ class DiscreteLaplace(Atomic):
     sensitivity: int
     scale: Fraction
     kind = "discrete Laplace"
+
+    @property
+    def title(self) -> str:
+        return f"{self.kind} ε = {float(self.pure):.4g}"
+
+    def distribution(self) -> Law:
+        """Losses (d - 2j) / scale: q^j (1 - q) / (1 + q) inside, all that lies beyond at either end."""
+        if self.sensitivity >= _MANY:
+            return super().distribution()
+        d, scale = self.sensitivity, float(self.scale)
+        j = np.arange(d, -1, -1)
+        masses = np.exp(-j / scale) * -math.expm1(-1 / scale)
+        masses[0], masses[-1] = math.exp(-d / scale), 1.0
+        return list_law((d - 2 * j) / scale, masses / (1 + math.exp(-1 / scale)), 0.0)
 
     @property
     def pure(self) -> Fraction:

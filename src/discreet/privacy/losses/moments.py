@@ -12,9 +12,10 @@ from discreet.balls import arb, lower
 from discreet.errors import ParameterError
 from discreet.exact import down
 from discreet.privacy.losses.atoms import Atoms
-from discreet.privacy.losses.base import UNIT, Loss
+from discreet.privacy.losses.base import UNIT, Facts, Loss
 from discreet.privacy.losses.boxes import Box
 from discreet.privacy.losses.gaussian import Gaussian
+from discreet.privacy.losses.law import Law
 
 __all__ = ["Concentrated", "Family", "Leak", "Moments", "Renyi", "response"]
 
@@ -39,6 +40,13 @@ class Moments(Loss):
     def mean_variance(self) -> tuple[float, float]:
         return self.member.mean_variance()
 
+    def distribution(self) -> Law:
+        """Refused, because many laws fit under it."""
+        raise ParameterError(
+            f"A {self.kind} guarantee names no loss distribution; it only bounds Renyi divergences, and many mechanisms fit "
+            "under it. Ask the mechanism's own guarantee for its loss, or gdp(mu) for that of Gaussian noise."
+        )
+
 
 @dataclass(frozen=True)
 class Concentrated(Moments):
@@ -47,6 +55,10 @@ class Concentrated(Moments):
     cost: Fraction
     kind = "zCDP"
     order = "zCDP"  # all of them add up to one
+
+    @property
+    def title(self) -> str:
+        return f"zCDP ρ = {float(self.cost):.4g}"
 
     @property
     def rho(self) -> Fraction:
@@ -97,8 +109,12 @@ class Renyi(Moments):
             f"Renyi facts alone say nothing about groups of {size}; state the mechanism's own guarantee instead."
         )
 
-    def facts(self) -> dict[str, str]:
-        return {str(order): str(value) for order, value in self.divergences}
+    def facts(self) -> Facts:
+        return {"kind": self.kind, "divergences": {str(order): str(value) for order, value in self.divergences}}
+
+    @classmethod
+    def from_facts(cls, facts: Facts) -> Renyi:
+        return cls(tuple((Fraction(order), Fraction(value)) for order, value in facts["divergences"].items()))
 
 
 def response(wrong: arb) -> Box:
@@ -129,6 +145,13 @@ class Family(Loss):
     worst: Loss
     attained: Loss
     kind = "family"
+
+    @property
+    def title(self) -> str:
+        return self.name
+
+    def distribution(self) -> Law:
+        return self.worst.distribution()
 
     @property
     def infinity(self) -> Fraction:

@@ -35,6 +35,7 @@ import numpy as np
 from discreet.arrays import Reals
 from discreet.privacy.losses.atoms import Atoms, Listed, listed_atoms
 from discreet.privacy.losses.base import UNIT, Loss
+from discreet.privacy.losses.law import Law, Spread
 
 __all__ = ["Smooth", "atoms_to_cells", "round_cells", "rounded_atoms", "stretched"]
 
@@ -157,3 +158,20 @@ class Smooth(Loss):
 
     def pieces(self, *, up: bool) -> Listed:
         return listed_atoms(self.lattice(self.epsilon / _PIECES, up=up))
+
+    @property
+    def title(self) -> str:
+        return f"{self.kind} ε = {float(self.epsilon):.4g}"
+
+    def _law(self, scale: float, top: float) -> Law:
+        """With the density scale / 2 e^((x - epsilon) / 2), and P's mass ``top`` on the atom at epsilon."""
+        e = float(self.epsilon)
+        spread = Spread(
+            -e,
+            e,
+            lambda x: scale / 2 * np.exp((x - e) / 2),
+            lambda x: scale * np.exp((x - e) / 2) * -np.expm1(-(x + e) / 2),
+            lambda x: scale * -np.expm1((x - e) / 2),
+        )
+        ends, masses = ([-e, e], [top * math.exp(-e), top]) if top else ([], [])
+        return Law(np.array(ends), np.array(masses), spread, 0.0, (-e, e), *self.mean_variance())

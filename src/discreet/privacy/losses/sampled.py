@@ -21,6 +21,7 @@ from discreet.privacy.losses.atoms import Atoms, Listed
 from discreet.privacy.losses.base import UNIT, Loss
 from discreet.privacy.losses.boxes import Box
 from discreet.privacy.losses.gaussian import Gaussian
+from discreet.privacy.losses.law import Law
 from discreet.privacy.losses.moments import Family, Moments
 from discreet.privacy.losses.rounding import Smooth, atoms_to_cells, round_cells, stretched
 from discreet.privacy.losses.sampled_gaussian import SampledGaussian, no_groups
@@ -185,6 +186,13 @@ class SampledLattice(Loss):
         atoms.mass[1] += low if self.adding else keep * high + rate * low
         atoms.mass[1 + cells] += high if self.adding else keep * low + rate * high
         return atoms
+
+    @property
+    def title(self) -> str:
+        return f"{self.base.title} on a {float(100 * self.rate):.3g} % sample"
+
+    def distribution(self) -> Law:
+        return self.base.distribution().sample(self.rate, adding=self.adding)
 
     def group(self, size: int) -> Loss:
         raise no_groups(size)

@@ -14,7 +14,8 @@ from discreet.balls import arb, ball, lower, precision, upper
 from discreet.errors import ParameterError
 from discreet.privacy.losses.atoms import Atoms
 from discreet.privacy.losses.base import UNIT, Loss
-from discreet.privacy.losses.gaussian import normal_cdf
+from discreet.privacy.losses.gaussian import Gaussian, normal_cdf
+from discreet.privacy.losses.law import Law
 from discreet.privacy.losses.rounding import round_cells, stretched
 
 __all__ = ["SampledGaussian", "log_shifted"]
@@ -40,6 +41,13 @@ class SampledGaussian(Loss):
     rate: Fraction
     adding: bool = False
     kind = "sampled Gaussian"
+
+    @property
+    def title(self) -> str:
+        return f"{Gaussian(self.squared_mu).title} on a {float(100 * self.rate):.3g} % sample"
+
+    def distribution(self) -> Law:
+        return Gaussian(self.squared_mu).distribution().sample(self.rate, self.mean_variance(), adding=self.adding)
 
     @property
     def pure(self) -> Fraction | None:

@@ -1,0 +1,95 @@
+"""The promises of a ledger's store, whichever it is: each takes the path of a ledger that does not exist yet."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+
+from discreet.errors import BudgetExceeded, DiscreetError, LedgerRefused
+from discreet.ledger import Ledger, adopt, forget, witness
+from discreet.ledger.chain import Record
+from discreet.ledger.store import store_of
+from discreet.privacy import pure
+from discreet.privacy.budget import Budget
+
+__all__ = ["PROMISES"]
+
+BUDGET = Budget(epsilon=1)
+
+
+def pay(ledger: Ledger, epsilon: float = 0.1, plan: str = "p") -> int:
+    return ledger.reserve(question="?", plan=plan, data="d", privacy=pure(epsilon), asked=f"epsilon={epsilon}")
+
+
+def records_only_grow(path: Path) -> None:
+    store = store_of(path)
+    assert not store.exists(path)
+    store.create_file(path)
+    assert store.exists(path)
+    assert not store.begun(path)
+    texts = ["{}", '{"a":1}', '{"b":2}']
+    with store.writing(path) as records:
+        assert records.is_empty()
+        for number, text in enumerate(texts):
+            records.lock()
+            records.add(Record(number, text, bytes([number]) * 32))
+    store.create_file(path)  # what is there is left alone
+    assert store.begun(path)
+    for odd in (0, 2, 4):  # only the next one is added
+        with pytest.raises(DiscreetError), store.writing(path) as records:
+            records.add(Record(odd, "{}", bytes(32)))
+    with store.reading(path) as records:
+        assert [record.text for record in records.read(0)] == texts
+        assert records.read(2) == [Record(2, texts[2], bytes([2]) * 32)]
+        assert records.get(1).text == texts[1]
+        assert not records.is_empty()
+
+
+def what_is_paid_stays_paid(path: Path) -> None:
+    ledger = Ledger.open(path, BUDGET)
+    ledger.commit(pay(ledger), "42")
+    lost = pay(ledger, 0.2)  # never answered
+    again = Ledger.open(path)
+    assert again.account.spent.epsilon == 0.3
+    assert [(entry.state, entry.answer) for entry in again.history()] == [("answered", "42"), ("reserved", None)]
+    assert [entry.answer for entry in again.find("p", "d")] == ["42"]
+    again.commit(lost, "7")
+    assert [entry.answer for entry in ledger.find("p", "d")] == ["42", "7"]
+    with pytest.raises(BudgetExceeded):
+        pay(again, 0.8)
+    assert Ledger.open(path, BUDGET).account.spent.epsilon == 0.3
+
+
+def threads_get_what_there_is(path: Path) -> None:
+    ledger, paid = Ledger.open(path, BUDGET), list[int]()
+
+    def drain(me: int) -> None:
+        for i in range(4):
+            try:
+                paid.append(pay(ledger, plan=f"{me} {i}"))
+            except BudgetExceeded:
+                return
+
+    threads = [threading.Thread(target=drain, args=(me,)) for me in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(paid)) == len(paid) == 10
+    assert ledger.account.remaining.epsilon == 0
+
+
+def a_ledger_nobody_saw_is_adopted_first(path: Path) -> None:
+    ledger = Ledger.open(path, BUDGET)
+    pay(ledger)
+    witness.remove(path)
+    with pytest.raises(LedgerRefused, match=f"discreet ledger adopt {path}"):
+        Ledger.open(path)
+    assert adopt(path).account.spent.epsilon == 0.1
+    with pytest.raises(LedgerRefused, match="is there, and is not forgotten"):
+        forget(path)
+
+
+PROMISES = (records_only_grow, what_is_paid_stays_paid, threads_get_what_there_is, a_ledger_nobody_saw_is_adopted_first)

@@ -16,8 +16,8 @@ from support.toy_task import Grades
 import discreet as dp
 from discreet.cli import main
 from discreet.ledger.store import STORES
+from discreet.local.protocols import PROTOCOLS
 from discreet.local.protocols.base import FrequencyProtocol
-from discreet.local.protocols.choice import PROTOCOLS
 from discreet.local.task import KINDS, Task
 
 

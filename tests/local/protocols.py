@@ -17,9 +17,9 @@ from reference import statistics
 from support.recorded import replay
 
 from discreet.balls import arb, ball, precision
+from discreet.local.protocols import make_protocol
 from discreet.local.protocols.affine import Affine
 from discreet.local.protocols.base import FrequencyProtocol, Rows
-from discreet.local.protocols.choice import make_protocol
 from discreet.local.protocols.hashing import Hashing
 from discreet.local.protocols.k_ary import KAry, RandomizedResponse
 from discreet.local.protocols.projective import Projective

@@ -21,8 +21,8 @@ from scipy.signal import fftconvolve
 from scipy.stats import binom
 
 from discreet.errors import ParameterError
+from discreet.local.protocols import make_protocol
 from discreet.local.protocols.base import Rates
-from discreet.local.protocols.choice import make_protocol
 from discreet.local.tasks.frequencies import Estimate, norm_sub
 
 PEOPLE = 1000

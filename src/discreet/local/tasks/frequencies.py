@@ -20,8 +20,8 @@ from discreet.errors import ParameterError
 from discreet.exact import probability, whole
 from discreet.local.collector import Collector
 from discreet.local.domains.categorical import Domain, Item, read_domain
+from discreet.local.protocols import choose_protocol, make_protocol, rebuild_protocol
 from discreet.local.protocols.base import FrequencyProtocol, Rates
-from discreet.local.protocols.choice import choose_protocol, make_protocol, rebuild_protocol
 from discreet.local.protocols.hashing import Hashing
 from discreet.local.results import Cells, Plan, Result, normal_factor, plot_shares
 from discreet.local.task import Task, read_epsilon

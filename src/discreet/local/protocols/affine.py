@@ -50,7 +50,7 @@ _ENOUGH = 0.8  # a field of so many times e^epsilon elements has 1.3 % more vari
 
 @dataclass(frozen=True)
 class Affine(FrequencyProtocol):
-    """The report is (direction * (q - 1) + c - 1) * q + s, or direction * q + s where m = 1.
+    """Affine response. The report is (direction * (q - 1) + c - 1) * q + s, or direction * q + s where m = 1.
 
     >>> Affine(Fraction(8), 1_000_000, 2389, 2, 1).bits < 23
     True

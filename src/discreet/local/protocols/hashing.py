@@ -34,7 +34,7 @@ _LOW = np.uint64(2**32 - 1)
 
 @dataclass(frozen=True)
 class Hashing(FrequencyProtocol):
-    """The report is a seed and a bucket; in JSON, ``["<seed, 16 hexadecimal digits>", bucket]``."""
+    """Optimal local hashing. The report is a seed and a bucket; in JSON, ``["<seed, 16 hexadecimal digits>", bucket]``."""
 
     epsilon: Fraction
     size: int  # how many candidates the collector has; 0 on a client of an open domain

@@ -46,7 +46,7 @@ _MOST_VALUES = 2**16
 
 @dataclass(frozen=True)
 class Memoised(KAry):
-    """The report is a value's number, 0 .. size - 1.
+    """Memoised randomized response. The report is a value's number, 0 .. size - 1.
 
     >>> twice = Memoised(Fraction(1), 4, Fraction(2), values=3)
     >>> twice.respond_permanently(b"a secret of the client", "a task", 3) in range(4)

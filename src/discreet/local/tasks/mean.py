@@ -35,7 +35,7 @@ __all__ = ["Mean", "MeanEstimate"]
 
 @dataclass(frozen=True)
 class MeanEstimate(Result):
-    """May lie outside the bounds: that is what makes it unbiased. ``consistent()`` never does."""
+    """The mean of all who reported. It may lie outside the bounds, for it is unbiased; ``consistent()`` never does."""
 
     value: float
     standard_error: float
@@ -135,7 +135,7 @@ class Mean(Task):
         period: str = "",
     ) -> None:
         scale, price = read_scale(lower, upper, missing), read_epsilon(epsilon)
-        chosen, reason = _chosen(price, _steps(scale, step), protocol)
+        chosen, reason = _choose(price, _count_steps(scale, step), protocol)
         self._fill(question, period, scale=scale, protocol=chosen, reason=reason)
 
     @property
@@ -201,7 +201,7 @@ class Mean(Task):
         )
 
 
-def _steps(scale: Scale, step: Number | None) -> int:
+def _count_steps(scale: Scale, step: Number | None) -> int:
     if step is None:
         return math.ceil((scale.upper - scale.lower) / default_step(scale.lower, scale.upper))
     count = (scale.upper - scale.lower) / positive("step", step, "the finest difference that matters, such as 1")
@@ -210,7 +210,7 @@ def _steps(scale: Scale, step: Number | None) -> int:
     return int(count)
 
 
-def _chosen(epsilon: Fraction, steps: int, name: str | None) -> tuple[MeanProtocol, str]:
+def _choose(epsilon: Fraction, steps: int, name: str | None) -> tuple[MeanProtocol, str]:
     if name is not None:
         if name not in MEAN_PROTOCOLS:
             raise ParameterError(

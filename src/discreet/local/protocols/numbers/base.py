@@ -1,5 +1,4 @@
-"""What protocols for means have in common: a value is a place on a public grid, 0 .. steps, and every report is an unbiased
-measurement of it.
+"""A protocol for means: a value is a place on a public grid, 0 .. steps, and every report an unbiased measurement of it.
 
 **The guarantee**: for any two values x, x' of one person and any report y, P(y | x) <= e^epsilon P(y | x').
 """
@@ -24,7 +23,7 @@ MOST_STEPS = 2**40
 
 
 class MeanProtocol(Protocol):
-    """Measurements are in units of the scale: 0 is the lower bound, 1 the upper."""
+    """A protocol for means. Measurements are in units of the scale: 0 is the lower bound, 1 the upper."""
 
     steps: int
 

@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.table import Table
 
 import discreet as dp
-from discreet.local.protocols.hashing import hash_to_bucket
+from discreet.local.protocols.hashing import hash_by_seed
 
 Population = tuple[list[str], np.ndarray]
 LETTERS = list(string.ascii_lowercase)
@@ -32,8 +32,8 @@ def uniform(rng: np.random.Generator, length: int) -> Population:
 
 
 def zipf(rng: np.random.Generator, length: int) -> Population:
-    """2,000 words with shares like 1, 1/2, 1/3, ...: most of them are too rare to be found."""
-    words = list(dict.fromkeys("".join(rng.choice(LETTERS, length)) for _ in range(2000)))
+    """1,000 words with shares like 1, 1/2, 1/3, ...: most of them are too rare to be found."""
+    words = list(dict.fromkeys("".join(rng.choice(LETTERS, length)) for _ in range(1000)))
     shares = 1 / np.arange(1, len(words) + 1)
     return words, shares / shares.sum()
 
@@ -59,9 +59,7 @@ def simulate(task: dp.local.HeavyHitters, words: list[str], counts: np.ndarray, 
     for level in range(protocol.levels):
         drawn = rng.multinomial(people[:, level], np.full(seeds.size, 1 / seeds.size))
         told = rng.binomial(drawn, telling)
-        own = np.stack(
-            [hash_to_bucket(seeds.astype(np.uint64), np.full(seeds.size, key), protocol.buckets) for key in keys[:, level]]
-        )
+        own = np.stack(list(hash_by_seed(seeds.astype(np.uint64), keys[:, level], protocol.buckets)), axis=1)
         where = (seeds * protocol.buckets + own).ravel()
         honest = np.bincount(where, weights=told.ravel(), minlength=seeds.size * protocol.buckets).astype(np.int64)
         found.append(honest + rng.multinomial((drawn - told).sum(axis=0), even).ravel())

@@ -18,7 +18,7 @@ counts false words of theirs, among words that differ in one letter too.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -32,7 +32,7 @@ from discreet.errors import ParameterError
 from discreet.exact import whole
 from discreet.local.collector import Collector
 from discreet.local.domains.spelling import Spelling
-from discreet.local.protocols.hashing import choose_buckets, hash_to_bucket
+from discreet.local.protocols.hashing import choose_buckets, hash_by_seed
 from discreet.local.protocols.prefixes import Prefixes, hash_prefixes
 from discreet.local.results import Cells, Plan, Result, normal_factor, plot_shares
 from discreet.local.task import Task, read_epsilon
@@ -52,7 +52,7 @@ _EXPECTED_MISS = 0.02  # the same for plans, which know nothing of rounds and of
 _FOLLOWED = 2.0  # standard errors above which a prefix is followed; a wrong one costs time, not truth
 _REACH = 4.0  # standard deviations of what common words bring into the buckets of others
 _ROUNDS = 4
-_TILTS, _CLOSE = 40, 0.02  # steps towards a threshold, and how near the logarithm of its chance comes
+_TILTS, _CLOSE = 40, 0.05  # steps towards a threshold, and how near the logarithm of its chance comes
 _UNEVEN = 2.0**-31  # buckets are of one size to within 2^-32; as much again for rounding
 
 
@@ -176,7 +176,7 @@ class Level:
             if np.array_equal(again, common):
                 return
             common = again
-            places = np.stack([self._buckets(number, keys[common]) for number in range(self._protocol.hashes)], axis=1)
+            places = np.stack(list(self._buckets(keys[common])), axis=1)
             own: Reals = np.linalg.lstsq(self._meet(places), raw[common], rcond=None)[0].astype(np.float64)
             left = self._take_off(counts, places, own)
             self._judge(left, keys.size)
@@ -203,8 +203,8 @@ class Level:
     def _estimate(self, counts: Reals, keys: Integers) -> Reals:
         """The share of each key that these counts show."""
         support = np.zeros(keys.size)
-        for number in range(self._protocol.hashes):
-            support += counts[number][self._buckets(number, keys)]
+        for row, buckets in zip(counts, self._buckets(keys), strict=True):
+            support += row[buckets]
         shares: Reals = (support / self.people - self._protocol.rates.lie) / self._protocol.rates.gain
         return shares
 
@@ -223,8 +223,9 @@ class Level:
             left[hashes, buckets] -= share * added
         return left
 
-    def _buckets(self, number: int, keys: Integers) -> Integers:
-        return hash_to_bucket(np.array([number], dtype=np.uint64), keys, self._protocol.buckets)
+    def _buckets(self, keys: Integers) -> Iterator[Integers]:
+        """The buckets of the keys, one hash after the other."""
+        return hash_by_seed(np.arange(self._protocol.hashes).astype(np.uint64), keys, self._protocol.buckets)
 
 
 def bound_sums(rows: Reals, miss: float) -> float:
@@ -240,9 +241,9 @@ def bound_sums(rows: Reals, miss: float) -> float:
     True
     """
     spread = math.sqrt(float((rows**2).mean(axis=1).sum()))
-    allowed, low, high, found = math.log(miss), 0.0, math.inf, math.inf
-    tilt = math.sqrt(-2 * allowed) / spread if spread else math.inf
-    for _ in range(_TILTS if spread else 0):
+    allowed, low, high, found, power = math.log(miss), 0.0, math.inf, math.inf, 2.0  # of a normal law, chances are e^(-c l^2)
+    tilt, before = math.sqrt(-2 * allowed) / spread if spread else math.inf, (1.0, -1.0)
+    for step in range(_TILTS if spread else 0):
         mean, log_chance = _bound_tail(rows, tilt)
         if log_chance <= allowed:
             high, found = tilt, mean
@@ -250,7 +251,10 @@ def bound_sums(rows: Reals, miss: float) -> float:
                 break
         else:
             low = tilt
-        tilt *= math.sqrt((allowed - _CLOSE / 2) / min(log_chance, allowed / 4))  # as if the law were normal
+        here = tilt, min(log_chance, allowed / 100)
+        if step:
+            power = math.log(here[1] / before[1]) / math.log(here[0] / before[0])
+        before, tilt = here, tilt * ((allowed - _CLOSE / 2) / here[1]) ** (1 / max(power, 0.5))
         if high == math.inf:
             tilt = max(tilt, 1.25 * low)
         elif not low < tilt < high:

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from fractions import Fraction
 
 import pytest
-from contract.refusals import NOT_POSITIVE
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from local.tasks import KINDS_AND_ANSWERS, PROMISES, Kind, keep_json, label_kind
+from support.refusals import NOT_POSITIVE
 
 import discreet as dp
 from discreet.errors import ParameterError

@@ -92,22 +92,30 @@ def _together(loss: Loss, count: int, other: Loss, more: int) -> tuple[Loss, int
 @lru_cache(maxsize=1024)
 def delta_bounds(parts: Parts, epsilon: Fraction, *, rough: bool = False) -> tuple[float, float]:
     """A lower and an upper bound on delta(epsilon); ``rough`` ones, for curves of many points, are certified as well."""
-    low = max(_delta(directed, epsilon, rough=rough, top=False) for directed in directions(_members(parts)))
-    high = max(_delta(directed, epsilon, rough=rough, top=True) for directed in directions(parts))
+    ways, attained = directions(parts), directions(_members(parts))
+    low, high = _delta(attained[0], epsilon, rough=rough, top=False), _delta(ways[0], epsilon, rough=rough, top=True)
+    if len(ways) > 1 and moment_delta(_worst(ways[1]), down(epsilon)) > low:  # else the other direction is certainly no worse
+        low = max(low, _delta(attained[-1], epsilon, rough=rough, top=False))
+        high = max(high, _delta(ways[1], epsilon, rough=rough, top=True))
     if high > low * (1 + _KNOWN):
-        high = min(high, max(moment_delta(directed, down(epsilon)) for directed in directions(_worst(parts))))
+        high = min(high, max(moment_delta(_worst(way), down(epsilon)) for way in ways))
     return min(low, high), max(low, high)
 
 
 @lru_cache(maxsize=1024)
 def epsilon_bounds(parts: Parts, delta: Fraction) -> tuple[float, float]:
     """A lower and an upper bound on the smallest epsilon >= 0 that holds with this delta."""
-    high = max(_epsilon(directed, delta, None, top=True) for directed in directions(parts))
-    members = _members(parts)
-    near = high if members == parts else None
-    low = max(_epsilon(directed, delta, near, top=False) for directed in directions(members))
+    ways, attained = directions(parts), directions(_members(parts))
+
+    def bracket(way: Parts, member: Parts) -> tuple[float, float]:
+        high = _epsilon(way, delta, None, top=True)
+        return _epsilon(member, delta, high if member == way else None, top=False), high
+
+    low, high = bracket(ways[0], attained[0])
+    if len(ways) > 1 and _moments_epsilon(_worst(ways[1]), delta) > low:  # else the other direction is certainly no worse
+        low, high = map(max, zip((low, high), bracket(ways[1], attained[-1]), strict=True))
     if high > low * (1 + _KNOWN):
-        high = min(high, max(_moments_epsilon(directed, delta) for directed in directions(_worst(parts))))
+        high = min(high, max(_moments_epsilon(_worst(way), delta) for way in ways))
     return min(low, high), max(low, high)
 
 

@@ -13,20 +13,12 @@ exp(-e^(a (Re z - c)) cos(a b)), at most 1 while a b < pi/2. The trapezoid rule 
 (e^(2 pi y / h) - 1), G bounding the integral of the modulus on every line from -y to 2y. G is not guessed but summed: each of
 the factors phi(z) e^(2 y^2), |r|^c and |chi| is monotone between grid points (phi on either side of 0), so that its larger end
 bounds it; |r(z + ib)|^c is at most r(z)^c for c > 0 and |r(z + 2iy)|^c for c < 0. The step is halved until the error is 2^-59
-of M. The range leaves out less: to the left as in ``SampledGaussian``; to the right, at its end e^(a (z - c)) cos(2 a y)
-exceeds c mu z by 100 and grows faster by 60 a unit.
+of M. The range leaves out less: to the left as in ``SampledGaussian``; to the right, too, or else at its end e^(a (z - c)) cos(2
+a y) exceeds c mu z by 100 and grows faster by 60 a unit.
 
-Adding a record, L = -ln r is at most -ln(1 - q) and nothing is cut; the same line serves tilts that are large.
-
-**Characteristic functions** are made of sums of turning terms, sum_z w_z (e^(i t l_z) - 1), at many multiples t of one step.
-Subtracting 1 keeps the digits of small losses: where phi is 1 + something small, the small part is known relatively. With t = b
-+ c, b from a coarse grid and c from a fine one, e^(itl) - 1 = (e^(ibl) - 1) + e^(ibl) (e^(icl) - 1): a sum for each b, and a
-matrix product for all b and c. Exponentials are needed for the two grids only.
-
-**Rounding.** With Im l >= 0, |e^(itl)| <= 1. Each e^z - 1 is computed to 16 units of itself for a given z; z = itl errs by 8
-units of |z| (t is a multiple of the step to 4 units); sums are taken over 64 terms at a time, and those added up, so that n
-terms add 80 + n / 64 units of the terms' moduli. In all that is at most 112 + n / 64 units of sum |w| (|e^(ibl) - 1| + |e^(icl)
-- 1|), hence ``units(n)`` units of t sum |w| |l|.
+The gentler the slope a, the fewer points: the same mass is lost at a cut that lies farther out. Where the tilt does not reach
+that far anyway, nothing is cut (a = 0). Adding a record, L = -ln r is at most -ln(1 - q) and nothing is cut either; the same
+line serves tilts that are large.
 """
 
 from __future__ import annotations
@@ -39,72 +31,18 @@ from functools import lru_cache
 import numpy as np
 
 from discreet.arrays import Complex, Reals
+from discreet.privacy.accountant.turning import turned_sums, units
 from discreet.privacy.losses.base import UNIT, Loss
 from discreet.privacy.losses.sampled_gaussian import SampledGaussian, log_shifted, no_groups
 
-__all__ = ["CutGaussian", "cut_gaussian", "turned_sums", "units"]
-
-_FINE = 64  # points of the fine grid
-_TERMS = 64  # added up at a time
-_BLOCK = 1 << 18
-_ROWS = 12  # small matrices: larger ones are given to threads, which spin
-
-
-def units(terms: int) -> float:
-    """Of rounding, for each unit of t and of the mean modulus of the losses."""
-    return 2 * (112 + terms / _TERMS)
-
-
-def turned_sums(t: Reals, losses: Reals | Complex, weights: Reals | Complex) -> Complex:
-    """One sum for each t; the imaginary parts of the losses must not be negative."""
-    if t.size < 2 * _FINE:
-        return _direct(t, losses, weights)
-    step = float(t[-1]) / round(float(t[-1]) / float(np.diff(t).min()))
-    index = np.rint(t / step).astype(np.int64)
-    assert np.abs(index * step - t).max() <= 4e-16 * t[-1], "nodes are multiples of one step"
-    coarse, row = np.unique(index // _FINE, return_inverse=True)
-    if coarse.size * 4 > t.size:  # few nodes of each row are left
-        return _direct(t, losses, weights)
-    fine = _expm1(np.multiply.outer(1j * step * np.arange(_FINE), losses)).T
-    result = np.empty((coarse.size, _FINE), dtype=np.complex128)
-    for start in range(0, coarse.size, _ROWS):
-        jump = _expm1(np.multiply.outer(1j * step * _FINE * coarse[start : start + _ROWS], losses))
-        still = (jump * weights).sum(axis=1)
-        jump += 1
-        jump *= weights
-        block = np.repeat(still[:, None], _FINE, axis=1)
-        for first in range(0, losses.size, _TERMS):
-            block += jump[:, first : first + _TERMS] @ fine[first : first + _TERMS]
-        result[start : start + _ROWS] = block
-    found: Complex = result[row, index % _FINE]
-    return found
-
-
-def _direct(t: Reals, losses: Reals | Complex, weights: Reals | Complex) -> Complex:
-    rows = max(1, _BLOCK // losses.size)
-    result = np.empty(t.size, dtype=np.complex128)
-    for start in range(0, t.size, rows):
-        result[start : start + rows] = (_expm1(np.multiply.outer(1j * t[start : start + rows], losses)) * weights).sum(axis=1)
-    return result
-
-
-def _expm1(z: Complex) -> Complex:
-    """e^z - 1 = (e^a - 1) cos b - 2 sin^2(b/2) + i e^a sin b, without cancellation for a <= 0."""
-    a, b = z.real, z.imag
-    small = np.expm1(a)
-    half = np.sin(b / 2)
-    result = np.empty_like(z)
-    result.real = small * np.cos(b) - 2 * half * half
-    result.imag = (small + 1) * np.sin(b)
-    return result
-
+__all__ = ["CutGaussian", "cut_gaussian"]
 
 _SHARES = np.geomspace(1e-3, 1.0, 14)  # of the height, tried in ``decay``
 
 
 @dataclass(frozen=True)
 class CutGaussian(Loss):
-    """The kept part of a sampled Gaussian's loss; ``cut`` is c, ``slope`` a (both 0 when adding)."""
+    """The kept part of a sampled Gaussian's loss; ``cut`` is c, ``slope`` a (both 0 where nothing is cut)."""
 
     whole: SampledGaussian
     cut: float
@@ -122,7 +60,7 @@ class CutGaussian(Loss):
     @property
     def lost(self) -> float:
         """A bound on the mass that is not kept."""
-        if self.whole.adding:
+        if not self.slope:
             return 0.0
         mu, q, a, c = math.sqrt(self.whole.squared_mu), float(self.whole.rate), self.slope, self.cut
         base, moved = a * a / 2 - a * c, a * a / 2 + a * mu - a * c
@@ -179,15 +117,15 @@ class CutGaussian(Loss):
         raise no_groups(size)
 
 
-def cut_gaussian(whole: SampledGaussian, most: float) -> CutGaussian:
-    """The sampled Gaussian cut where at most ``most`` of its mass is not kept."""
-    if whole.adding:
+def cut_gaussian(whole: SampledGaussian, most: float, share: float = 1.0) -> CutGaussian:
+    """Cut where at most ``most`` of its mass is not kept, at a ``share`` of the steepest slope; 0: not at all."""
+    if whole.adding or not share:
         return CutGaussian(whole, 0.0, 0.0)
     mu = math.sqrt(whole.squared_mu)
     cut = mu + 3.0
     while True:
-        made = CutGaussian(whole, cut, max(2.0, cut - mu))
-        if made.lost <= max(most, 1e-320) or cut > mu + 40:
+        made = CutGaussian(whole, cut, max(2.0, share * (cut - mu)))
+        if made.lost <= max(most, 1e-320) or cut > mu + 40 / share:
             return made
         cut += 0.125
 
@@ -235,15 +173,24 @@ def _line(mu: float, rate: float, keep: float, adding: bool, x: float, cut: floa
     height = min(0.75 / mu, 1.5, 0.7 / slope if slope else 1.5)
     step = 2 * math.pi * height / (2 * height * height + 46)
     cosine = math.cos(2 * slope * height)
-    low, high = (-math.sqrt(2 * (42 - x * math.log1p(-rate))), 9.5) if adding else (-9.5, max(cut, 9.5))
-    while not adding and math.exp(slope * (high - cut)) * cosine < power * mu * high + 100 * (1 + power * mu / slope):
-        high += 0.125
+    if adding:
+        low, high = -math.sqrt(2 * (42 - x * math.log1p(-rate))), 9.5
+    else:
+        surplus = max(0.0, math.log(rate) + x * (x + 1) * mu * mu / 2)
+        low, high, farthest = -9.5, max(cut, 9.5), max(9.5, (1 + x) * mu + math.sqrt(2 * (42 + surplus)))
+        while (
+            slope
+            and high < farthest
+            and math.exp(slope * (high - cut)) * cosine < power * mu * high + 100 * (1 + power * mu / slope)
+        ):
+            high += 0.125
+        high = min(high, farthest) if slope else farthest
     while True:
         z: Reals = np.arange(math.floor(low / step), math.ceil(high / step) + 1, dtype=np.float64) * step
-        if z.size > _MOST_TERMS:
+        if not z.size <= _MOST_TERMS:
             return None
         losses, _ = log_shifted(z, mu, rate, keep, 0.0)
-        fading = np.zeros(z.size) if adding else np.exp(slope * (z - cut))
+        fading = np.exp(slope * (z - cut)) if slope else np.zeros(z.size)
         exponent = power * losses - fading
         if float(exponent.max()) > 600:
             return None

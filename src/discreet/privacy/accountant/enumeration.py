@@ -1,13 +1,21 @@
-"""Few values in all: every outcome of a composition is listed, with its loss and its mass.
+"""Few values in all: every outcome of a composition is listed, with its loss and its mass, in two halves.
 
-Losses with a handful of values (pure, randomized response, discrete Laplace, these on samples), used a few times, have few
-outcomes together: for each loss, how often each of its values came up. Their number is known before anything is computed.
-delta(e) is then a sum of terms >= 0, sum of m (1 - e^(e - l)) over l > e.
+Losses with a handful of values (pure, randomized response, discrete noise, these on samples), used a few times, have few
+outcomes together: for each loss, how often each of its values came up. Their number is known before anything is computed. The
+uses are shared between two halves, so that pairs of outcomes need not be listed: with a over one half and b over the other,
+
+    delta(e) = sum over a of m_a g(e - a),   g(y) = sum over b > y of m_b (1 - e^(y - b)).
+
+With b_i the least b above y, g(y) = G_i + (1 - e^(y - b_i)) R_i, R_i being the sum over j >= i of m_j e^(b_i - b_j). G_i = g(b_i)
+is the sum over j >= i of (1 - e^(b_j - b_(j+1))) R_(j+1): all terms are >= 0, and nothing cancels.
+
+**What is left out.** Values and outcomes that together hold less than a trillionth of delta are left out: a lower bound may do
+so, since every outcome counts for at least 0, and an upper bound counts them as disclosed (``lost``).
 
 **Rounding.** A mass is a product of powers of masses, each known to its own relative error, and a multinomial coefficient: its
 logarithm errs by the sum of count * error_i + 16 units for each unit of its own size. A loss is a sum of count * loss_i, each
-known to 8 units of itself and to its ``blur``: epsilon is moved by that much to the safe side. Sums of n terms of one sign add
-n units; the values 1 - e^(e - l) come from expm1, to 4 units.
+known to 8 units of itself and to its ``blur``: epsilon is moved by that much to the safe side. Sums of n terms of one sign add n
+units each: three of them; exponentials 8 units for each unit of the losses' range; 1 - e^-v comes from expm1, to 4 units.
 """
 
 from __future__ import annotations
@@ -17,6 +25,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.arrays import Reals
 from discreet.privacy.accountant.cutting import cut_sample
@@ -25,74 +34,173 @@ from discreet.privacy.losses.base import UNIT, Parts
 
 __all__ = ["Outcomes", "list_outcomes"]
 
-_MOST = 1 << 17  # outcomes
+_MOST = 1 << 17  # outcomes of a half
+_HELD = 1 << 15  # of these, as many may matter
+_FAR = 600.0  # range of losses: beyond it their exponentials leave the doubles
+_LEFT_OUT = 1e-12  # of delta
+
+
+@dataclass(frozen=True)
+class _Half:
+    losses: Reals  # ascending
+    masses: Reals
+
+    @property
+    def reach(self) -> float:
+        return float(np.abs(self.losses).max())
+
+    @property
+    def span(self) -> float:
+        return float(self.losses[-1] - self.losses[0])
 
 
 @dataclass(frozen=True)
 class Outcomes:
-    """Losses, ascending, with their masses; ``error`` is relative to masses, ``blur`` absolute for losses."""
+    """The outcomes of one half, and R and G of the other; ``error`` is relative to masses, ``blur`` absolute for losses."""
 
-    losses: Reals
-    masses: Reals
+    half: _Half
+    other: Reals
+    rest: Reals  # R
+    gone: Reals  # G
     error: float
     blur: float
+    lost: float
+
+    @property
+    def size(self) -> int:
+        return self.half.losses.size + self.other.size
 
     def delta(self, epsilon: float) -> tuple[float, float]:
-        """Bounds on the finite part of delta(epsilon)."""
-        away = self.blur + 4 * UNIT * abs(epsilon)
-        slack = self.error + (self.losses.size + 64) * UNIT
+        """Bounds on the finite part of delta(epsilon); what is lost counts as disclosed in the upper one."""
+        away = self.blur + 8 * UNIT * abs(epsilon)
         low, high = (self._at(epsilon + shift) for shift in (away, -away))
-        return max(0.0, low * (1 - slack)), min(1.0, high * (1 + slack) + 5e-324)
+        return max(0.0, low * (1 - self.error)), min(1.0, (high * (1 + self.error) + self.lost) * (1 + 2.0**-50) + 5e-324)
 
     def _at(self, epsilon: float) -> float:
-        start = int(np.searchsorted(self.losses, epsilon, side="right"))
-        return float((self.masses[start:] * -np.expm1(epsilon - self.losses[start:])).sum())
+        y = epsilon - self.half.losses
+        place = np.searchsorted(self.other, y, side="right")
+        held = place < self.other.size
+        y, place = y[held], place[held]
+        values = self.gone[place] - np.expm1(y - self.other[place]) * self.rest[place]
+        return float((self.half.masses[held] * values).sum())
 
 
 @lru_cache(maxsize=16)
-def list_outcomes(parts: Parts) -> Outcomes | None:
-    """Every outcome; None where there are too many, or where a loss is not a list of values."""
-    laws, size = [], 1
+def list_outcomes(parts: Parts, log_delta: float) -> Outcomes | None:
+    """Every outcome that matters to a delta of about this size; None where there are too many, or where a loss is no list."""
+    uses = sum(count for _, count in parts)
+    if uses > _MOST:
+        return None
+    least = max(math.exp(log_delta) * _LEFT_OUT, 1e-303)  # what remains keeps its digits
+    laws, lost, error, blur = [], 0.0, 0.0, 0.0
     for loss, count in parts:
-        if (law := _values(loss)) is None or count > _MOST:
+        if (law := _values(loss, least / uses)) is None:
             return None
-        laws.append((*law, count))
-        size *= math.comb(count + law[0].size - 1, count)
-        if size > _MOST:
+        laws.append((law, count))
+        lost, blur = lost + count * law.lost, blur + count * (law.blur + 8 * UNIT * float(np.abs(law.losses).max()))
+        error += count * law.error + 32 * UNIT * (count + 4)
+    shared = _shared([(law.losses.size, count) for law, count in laws])
+    if shared is None:
+        return None
+    halves = []
+    for counts in shared:
+        half, depth = _listed([(law, count) for (law, _), count in zip(laws, counts, strict=True) if count])
+        half, left = _without_the_least(half, least)
+        if half.losses.size > _HELD or not half.span < _FAR:
             return None
-    losses, logs, error, blur = np.zeros(1), np.zeros(1), 64 * UNIT, 0.0
-    for values, masses, relative, doubt, count in laws:
-        each, log_mass, depth = _repeated(values, masses, count)
-        losses, logs = np.add.outer(losses, each).ravel(), np.add.outer(logs, log_mass).ravel()
-        error += count * relative + 32 * UNIT * (count + depth + 4)
-        blur += count * (doubt + 8 * UNIT * float(np.abs(values).max()))
-    order = np.argsort(losses, kind="stable")
-    blur += 8 * UNIT * len(laws) * float(np.abs(losses).max())
-    return Outcomes(losses[order], np.exp(logs[order]), math.expm1(min(error, 1.0)), blur)
+        halves.append(half)
+        lost, error, blur = lost + left, error + 32 * UNIT * depth, blur + 8 * UNIT * (len(laws) + 2) * half.reach
+    left_half, other = halves
+    error += (left_half.losses.size + 2 * other.losses.size + 16 * other.span + 256) * UNIT
+    top = float(other.losses[-1])
+    rest = np.exp(other.losses - top) * np.cumsum((other.masses * np.exp(top - other.losses))[::-1])[::-1]
+    steps = -np.expm1(-np.diff(other.losses)) * rest[1:]
+    gone = np.append(np.cumsum(steps[::-1])[::-1], 0.0)
+    if not error < 0.5:
+        return None
+    return Outcomes(left_half, other.losses, rest, gone, math.expm1(error), blur, lost * (1 + 2.0**-40))
 
 
-def _values(loss: Loss) -> tuple[Reals, Reals, float, float] | None:
-    """Losses, masses, the relative error of masses and the absolute one of losses."""
+@dataclass(frozen=True)
+class _Values:
+    losses: Reals
+    masses: Reals
+    error: float  # relative, of masses
+    blur: float  # absolute, of losses
+    lost: float
+
+
+def _values(loss: Loss, least: float) -> _Values | None:
+    """The values of one use, without those that together hold less than ``least``."""
     if isinstance(loss, SampledLattice) and (law := cut_sample(loss, 0.0, up=True)).exact:
-        losses, masses, error = law.law
-        return losses, masses, error, loss.listed(up=True).blur
-    if isinstance(loss, Atomic) and (atoms := loss.lattice(None, up=True)) is loss.atoms:
+        listed = loss.listed(up=True)
+        whole = _Values(listed.losses, listed.mass, float(listed.mass_errors.max()), listed.blur, law.lost)
+    elif isinstance(loss, Atomic) and (atoms := loss.lattice(None, up=True)) is loss.atoms:
         held = atoms.mass > 0
-        return atoms.losses[held], atoms.mass[held], atoms.error, atoms.blur
-    return None
+        losses, masses = atoms.losses[held], atoms.mass[held]
+        error = atoms.error + 4 * UNIT * float(np.abs(np.log(masses)).max())
+        whole = _Values(losses, masses, error, atoms.blur, atoms.lost)
+    else:
+        return None
+    half, left = _without_the_least(_Half(whole.losses, whole.masses), least)
+    return _Values(half.losses, half.masses, whole.error, whole.blur, whole.lost + left * (1 + 2 * whole.error))
+
+
+def _without_the_least(half: _Half, least: float) -> tuple[_Half, float]:
+    """Without the smallest masses, as long as they hold less than ``least``; and what they hold, from above."""
+    order = np.argsort(half.masses, kind="stable")
+    total = np.cumsum(half.masses[order]) * (1 + (half.masses.size + 64) * UNIT)
+    skip = min(int(np.searchsorted(total, least)), half.masses.size - 1)
+    held = np.sort(order[skip:])
+    return _Half(half.losses[held], half.masses[held]), float(total[skip - 1]) * (1 + 2.0**-20) if skip else 0.0
+
+
+def _shared(sizes: list[tuple[int, int]]) -> tuple[list[int], list[int]] | None:
+    """How many uses of each loss go to either half, so that the larger one is small; None where it is too large."""
+    first, second, totals = list[int](), list[int](), [1, 1]
+    if math.prod(math.comb(min(count, _MOST) + size - 1, size - 1) for size, count in sizes) <= _MOST >> 5:
+        return [count for _, count in sizes], [0] * len(sizes)
+    for size, count in sorted(sizes, key=lambda part: -part[0] * part[1]):
+        splits = [(n, count - n) for n in {0, count // 2, count - count // 2, count}]
+        grown = [[t * math.comb(n + size - 1, size - 1) for t, n in zip(totals, split, strict=True)] for split in splits]
+        totals, best = min(zip(grown, splits, strict=True), key=lambda pair: max(pair[0]))
+        if max(totals) > _MOST:
+            return None
+        first.append(best[0])
+        second.append(best[1])
+    order = np.argsort(sorted(range(len(sizes)), key=lambda i: -sizes[i][0] * sizes[i][1]), kind="stable").tolist()
+    return [first[i] for i in order], [second[i] for i in order]
+
+
+def _listed(laws: list[tuple[_Values, int]]) -> tuple[_Half, float]:
+    """All outcomes, ascending, and how large the logarithms of their masses are."""
+    losses, logs, deepest = np.zeros(1), np.zeros(1), 0.0
+    for law, count in laws:
+        each, log_mass, depth = _repeated(law.losses, law.masses, count)
+        losses, logs = np.add.outer(losses, each).ravel(), np.add.outer(logs, log_mass).ravel()
+        deepest += depth
+    order = np.argsort(losses, kind="stable")
+    return _Half(losses[order], np.exp(logs[order])), deepest
 
 
 def _repeated(values: Reals, masses: Reals, count: int) -> tuple[Reals, Reals, float]:
     """All ways in which ``count`` uses share the values: total losses, ln of their masses, and how large those logarithms are."""
-    if count == 1:
-        return values, np.log(masses), float(np.abs(np.log(masses)).max())
-    losses, logs, left = np.zeros(1), np.full(1, math.lgamma(count + 1)), np.full(1, count)
     log_masses = np.log(masses)
+    if count == 1:
+        return values, log_masses, float(np.abs(log_masses).max())
+    losses, logs, left = np.zeros(1), np.full(1, math.lgamma(count + 1)), np.full(1, count)
     factorials = np.array([math.lgamma(n + 1) for n in range(count + 1)])
     for i, (value, log_mass) in enumerate(zip(values.tolist(), log_masses.tolist(), strict=True)):
         last = i == values.size - 1
         parent = np.arange(left.size) if last else np.repeat(np.arange(left.size), left + 1)
-        n = left if last else np.concatenate([np.arange(room + 1) for room in left.tolist()])
+        n = left if last else _counted(left + 1)
         losses, logs, left = losses[parent] + n * value, logs[parent] + n * log_mass - factorials[n], left[parent] - n
     depth = float(math.lgamma(count + 1) + count * np.abs(log_masses).max())
     return losses, logs, depth
+
+
+def _counted(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """0, 1, ... up to each length, one after the other."""
+    ends = np.cumsum(lengths)
+    result: NDArray[np.int64] = np.arange(int(ends[-1])) - np.repeat(ends - lengths, lengths)
+    return result

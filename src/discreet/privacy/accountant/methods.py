@@ -33,6 +33,7 @@ from discreet.privacy.accountant.cut_gaussian import CutGaussian
 from discreet.privacy.accountant.cutting import CutSample, settle
 from discreet.privacy.accountant.enumeration import list_outcomes
 from discreet.privacy.accountant.lattice import Convolution, common_step, convolve
+from discreet.privacy.accountant.sampled_density import SampledDensity
 from discreet.privacy.accountant.smoothing import open_smoothed
 from discreet.privacy.losses import Atoms, BoundedRange, SampledGaussian, SampledLattice
 from discreet.privacy.losses.base import Parts
@@ -111,9 +112,8 @@ def closed_delta(parts: Parts, epsilon: Fraction, *, top: bool) -> float | None:
 
 def _composed_road(parts: Parts, saddle: Saddle, aim: Aim, *, top: bool) -> Bound:
     sure = up(disclosure(parts)) if top else down(disclosure(parts, top=False))
-    if outcomes := list_outcomes(parts):
-        lost = sum(count * loss.lost for loss, count in parts) * (1 + 2.0**-40) if top else 0.0
-        return lambda e: _with_disclosure(outcomes.delta(e)[1 if top else 0], sure + lost, top=top)
+    if outcomes := list_outcomes(parts, saddle.log_delta if aim.log_delta is None else aim.log_delta):
+        return lambda e: _with_disclosure(outcomes.delta(e)[1 if top else 0], sure, top=top)
     if all(loss.exact for loss, _ in parts):
         laws = [(atoms, count) for loss, count in parts if (atoms := loss.lattice(None, up=top))]
         if law := convolve(laws, saddle.tilt):
@@ -175,11 +175,9 @@ def _smoothed_road(parts: Parts, aim: Aim, sure: float, *, top: bool) -> Bound |
     if kept is None:
         return None
     listed = [loss for loss, _ in kept.parts if isinstance(loss, CutSample)]
-    effort = _WORK >> (3 if not all(loss.exact for loss in listed) else 2 if listed else 0)
-    if any(isinstance(loss, CutGaussian) for loss, _ in kept.parts) and not listed and sum(count for _, count in parts) < _FEW:
-        contour = open_smoothed(kept.parts, kept.saddle, 2 * effort, 1 << 18)  # few steps fade late
-    else:
-        contour = open_smoothed(kept.parts, kept.saddle, effort)
+    effort = _WORK >> (3 if not all(loss.exact for loss in listed) else 1 if listed else 0)
+    few = any(isinstance(loss, (CutGaussian, SampledDensity)) for loss, _ in kept.parts) and not listed
+    contour = open_smoothed(kept.parts, kept.saddle, effort, 1 << 18 if few else 1 << 17)  # few steps fade late
     if contour is None:
         return None
     extra = sure + kept.lost if top else sure
@@ -258,6 +256,7 @@ def log_moment_bound(parts: Parts, x: float) -> float:
 
 
 def moment_delta(parts: Parts, e: float) -> float:
+    """The least delta at epsilon = e that the moments certify, beside what is disclosed for certain."""
     if disclosure(parts) == 1:
         return 1.0  # nothing finite is left
     best = _lowest(lambda x: log_moment_bound(parts, x) - x * e + _chernoff(x))
@@ -266,6 +265,7 @@ def moment_delta(parts: Parts, e: float) -> float:
 
 
 def moment_epsilon(parts: Parts, delta: Fraction) -> float:
+    """The least epsilon at delta that the moments certify."""
     log_delta = log(delta)
     best = _lowest(lambda x: (log_moment_bound(parts, x) + _chernoff(x) - log_delta) / x)
     return max(0.0, best + 2.0**-40 * (1 + abs(best)))

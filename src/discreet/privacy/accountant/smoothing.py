@@ -42,7 +42,7 @@ from discreet.privacy.losses.base import UNIT, Loss, Parts
 __all__ = ["Smoothed", "open_smoothed", "window"]
 
 _GOAL = 1e-11  # of the answer, for each source of error that can be chosen
-_FINEST = 8e-10  # of epsilon, from ten uses on: no need to smooth less
+_FINEST = 7e-10  # of epsilon, from ten uses on: no need to smooth less
 _FINE = 4e-8  # with fewer
 _MOST_NODES = 1 << 17  # to begin with
 _MANY_NODES = 1 << 20  # where most of them are given up
@@ -120,7 +120,8 @@ def open_smoothed(parts: Parts, saddle: Saddle, effort: int, nodes: int = _MOST_
     step, most = 2 * math.pi / width, min(nodes, effort / _work(parts, x))
     surplus = plain - x * saddle.epsilon - goal  # how far moduli have to fall, in logarithms
     # Hardly any smoothing if it fades by itself; else what is wanted; else what can be had.
-    wish = math.sqrt((_FINEST if counts >= 10 else _FINE) * max(saddle.epsilon, 1e-3 * saddle.spread) / (x + 1))
+    finest = _FINEST / (2 if len(parts) < 8 else 1)  # nodes of few losses are cheap
+    wish = math.sqrt((finest if counts >= 10 else _FINE) * max(saddle.epsilon, 1e-3 * saddle.spread) / (x + 1))
     for mu in (1e-3 * wish, wish):
         end = _end(parts, x, mu, 8 * step, most * step, surplus)
         if end < most * step:

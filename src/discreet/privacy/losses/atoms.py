@@ -36,7 +36,10 @@ class Atoms:
 
     @cached_property
     def losses(self) -> Reals:
-        return float(self.first) + float(self.step) * np.arange(self.mass.size, dtype=np.float64)
+        """Counted from the one closest to 0, so that each is right within 8 units of itself."""
+        start = min(max(round(-self.first / self.step), 0), self.mass.size - 1)
+        places = np.arange(-start, self.mass.size - start, dtype=np.float64)
+        return float(self.first + start * self.step) + float(self.step) * places
 
     @cached_property
     def log_mass(self) -> Reals:
@@ -126,7 +129,8 @@ class Atomic(Loss):
 class Listed(Loss):
     """Losses, ascending, with their P-masses (all above 0); P and Q are whole, so that the law can be mirrored or sampled.
 
-    Each mass m is right within ``error`` and 4 units for every unit of |ln m|, relatively; each loss within ``blur``.
+    Each mass m is right within ``error`` and 4 units for every unit of |ln m|, relatively; each loss within ``blur``. Where more
+    is known of each, ``doubts`` and ``blurs`` say it.
     """
 
     losses: Reals
@@ -134,7 +138,19 @@ class Listed(Loss):
     error: float
     blur: float = 0.0
     lost: float = 0.0
+    doubts: Reals | None = None
+    blurs: Reals | None = None
     kind = "listed"
+
+    @property
+    def mass_errors(self) -> Reals:
+        """A bound on the relative error of each mass."""
+        return self.doubts if self.doubts is not None else self.error + 4 * UNIT * np.abs(np.log(self.mass))
+
+    @property
+    def loss_errors(self) -> Reals:
+        """A bound on the error of each loss."""
+        return self.blurs if self.blurs is not None else np.full(self.losses.size, self.blur)
 
     @property
     def pure(self) -> Fraction:
@@ -183,7 +199,8 @@ class Listed(Loss):
 
 
 def listed_atoms(atoms: Atoms) -> Listed:
-    """A lattice law as a list; its losses are computed to 6 units of the farthest."""
+    """A lattice law as a list; its losses are computed to 8 units of themselves."""
     held = atoms.mass > 0
     losses = atoms.losses[held]
-    return Listed(losses, atoms.mass[held], atoms.error, atoms.blur + 8 * UNIT * float(np.abs(atoms.losses).max()), atoms.lost)
+    blurs = atoms.blur + 8 * UNIT * np.abs(losses)
+    return Listed(losses, atoms.mass[held], atoms.error, float(blurs.max()), atoms.lost, blurs=blurs)

@@ -118,7 +118,8 @@ class DiscreteGaussian(Atomic):
         x = np.arange(reach, -reach - 1, -1)
         mass = np.exp(-(x.astype(np.float64) ** 2) / float(2 * self.squared_sigma))
         first = (1 - 2 * Fraction(reach)) / (2 * self.squared_sigma)
-        return Atoms(first, 1 / self.squared_sigma, mass / math.fsum(mass), 128 * UNIT, lost=2.0**-1000)
+        # Exponents err by 3 units of themselves, the sum by that on average (they are 1/2), and by its terms' own.
+        return Atoms(first, 1 / self.squared_sigma, mass / math.fsum(mass), 16 * UNIT, lost=2.0**-1000)
 
     def group(self, size: int) -> Loss:
         """A group may move several coordinates: from above, the zero-concentrated cost; from below, what one record costs."""

@@ -203,13 +203,14 @@ def _sampled_list(loss: SampledLattice, up: bool) -> Listed:
     """The base's law as a list, each loss l moved to +-ln(1 - q + q e^l).
 
     The new loss is computed to 16 units of itself: ln(1 + q (e^l - 1)) where that sum is above 1/2, else ln((1 - q) + q e^l),
-    whose terms do not cancel; it moves by at most the largest slope times what l was off. A new mass (1 - q) Q + q P is as good
-    as both its terms, Q = P e^-l being known to 4 units of |ln P| + |l| more; |ln P| is within |ln q| or |ln(1 - q)| + |l| of
-    the new mass's. Masses that underflow are counted as lost.
+    whose terms do not cancel; it moves by at most the slope there times what l was off (twice that: the slope changes little over
+    so small a move). A new mass (1 - q) Q + q P is as good as both its terms, Q = P e^-l being known to 4 units of |ln P| + |l|
+    more, and to what l was off; |ln P| is within |ln q| or |ln(1 - q)| + |l| of the new mass's. Masses that underflow are counted
+    as lost.
     """
     law, q, keep = loss.base.pieces(up=up), float(loss.rate), float(1 - loss.rate)
     assert law is not None
-    far, largest = float(np.abs(law.losses).max(initial=0.0)), float(law.losses.max(initial=-_NO_PRIVACY))
+    far = float(np.abs(law.losses).max(initial=0.0))
     with np.errstate(under="ignore"):
         other = np.exp(np.log(law.mass) - law.losses)
         mixed = keep * other + q * law.mass
@@ -217,20 +218,27 @@ def _sampled_list(loss: SampledLattice, up: bool) -> Listed:
         rise = q * np.expm1(small)
         near = np.where(rise < -0.5, np.log(keep + q * np.exp(small)), np.log1p(np.maximum(rise, -0.75)))
         losses = np.where(law.losses > 600, large + math.log(q) + np.log1p(keep / q * np.exp(-large)), near)
+    off, slope = law.loss_errors, 1 / (1 + keep / q * np.exp(-np.minimum(law.losses, 600.0)))
+    known = law.mass_errors + 4 * UNIT
+    moved = known + off + 4 * UNIT * (4 + np.abs(np.log(law.mass)) + np.abs(law.losses))
+    doubts = moved if loss.adding else (keep * other * moved + q * law.mass * known) / np.maximum(mixed, 1e-320) + 8 * UNIT
+    blurs = 16 * UNIT * np.abs(losses) + 2 * slope * off
     if loss.base.infinity:  # as P has mass where Q has none, so has Q where P has none: there the ratio is 1 - q
         empty = float(loss.base.infinity)
-        losses = np.append(math.log(keep) if q > 0.5 else math.log1p(-q), losses)
+        edge = math.log(keep) if q > 0.5 else math.log1p(-q)
+        losses, blurs, doubts = np.append(edge, losses), np.append(16 * UNIT * abs(edge), blurs), np.append(8 * UNIT, doubts)
         mixed, other = np.append(keep * empty, mixed), np.append(empty, other)
     if loss.adding:
-        losses, mixed = -losses[::-1], other[::-1]
+        losses, mixed, blurs, doubts = -losses[::-1], other[::-1], blurs[::-1], doubts[::-1]
     held = mixed > 0
-    slope = 1 / (1 + keep / q * math.exp(-largest))
     return Listed(
         losses[held],
         mixed[held],
         law.error + (32 + 8 * far - 8 * math.log(q) - 8 * math.log(keep)) * UNIT,
-        16 * UNIT * float(np.abs(losses).max()) + slope * law.blur,
+        float(blurs.max()),
         law.lost + losses.size * 2.0**-1070,
+        doubts[held],
+        blurs[held],
     )
 
 

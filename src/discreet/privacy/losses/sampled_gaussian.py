@@ -18,7 +18,7 @@ from discreet.privacy.losses.gaussian import Gaussian, normal_cdf
 from discreet.privacy.losses.law import Law
 from discreet.privacy.losses.rounding import round_cells, stretched
 
-__all__ = ["SampledGaussian", "log_shifted"]
+__all__ = ["SampledGaussian", "log_ratio", "log_shifted"]
 
 
 @dataclass(frozen=True)
@@ -204,6 +204,7 @@ class SampledGaussian(Loss):
 
 
 def no_groups(size: int) -> ParameterError:
+    """The refusal of a group on a sample."""
     return ParameterError(
         f"A group of {size} on a sample has no closed form here; write .group({size}).sampled(rate) where its records take "
         f"part together, and .group({size}).sampled(1 - (1 - rate)**{size}) where each is drawn by itself."
@@ -225,23 +226,27 @@ def _between(z: Reals) -> tuple[Reals, Reals]:
 
 
 def log_shifted(z: Reals, mu: float, rate: float, keep: float, angle: float) -> tuple[Reals, Reals]:
-    """Real and imaginary part of ln r(z + i angle / mu), each to a relative few units: r - 1 = q (e^w - 1), keep = 1 - q."""
-    y = mu * z - mu * mu / 2
-    turn = math.sin(angle / 2)
+    """Real and imaginary part of ln r(z + i angle / mu), each to a relative few units."""
+    return log_ratio(mu * z - mu * mu / 2, angle, rate, keep)
+
+
+def log_ratio(y: Reals, angle: Reals | float, rate: float, keep: float) -> tuple[Reals, Reals]:
+    """Real and imaginary part of ln r, r = keep + rate e^w, w = y + i angle: r - 1 = rate (e^w - 1), as keep = 1 - rate."""
+    turn = np.sin(angle / 2)
     y_small, y_large = np.minimum(y, 40.0), np.maximum(y, 40.0)
     real = rate * (np.expm1(y_small) - 2 * turn * turn * np.exp(y_small))
-    imaginary = rate * np.exp(y_small) * math.sin(angle)
+    imaginary = rate * np.exp(y_small) * np.sin(angle)
     with np.errstate(divide="ignore"):
         modulus = np.log1p(2 * real + real * real + imaginary * imaginary) / 2
     front = 1 + real
     if rate > 0.5:  # r may come close to 0, where 1 + (r - 1) has no digits left
-        close = keep + rate * np.exp(y_small) * math.cos(angle)
+        close = keep + rate * np.exp(y_small) * np.cos(angle)
         modulus = np.where(real < -0.25, np.log(np.hypot(close, imaginary)), modulus)
         front = np.where(real < -0.25, close, front)
     # Far out, r is q e^w up to (1 - q) e^-w / q: take the large part out.
     rest = keep / rate * np.exp(-y_large)
-    far = y_large + math.log(rate) + np.log1p(2 * rest * math.cos(angle) + rest * rest) / 2
-    argument = np.where(y > 40, np.arctan2(math.sin(angle), math.cos(angle) + rest), np.arctan2(imaginary, front))
+    far = y_large + math.log(rate) + np.log1p(2 * rest * np.cos(angle) + rest * rest) / 2
+    argument = np.where(y > 40, np.arctan2(np.sin(angle), np.cos(angle) + rest), np.arctan2(imaginary, front))
     return np.where(y > 40, far, modulus), argument
 
 

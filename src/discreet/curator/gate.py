@@ -34,8 +34,8 @@ from discreet.plan.expressions import Value
 from discreet.plan.plan import Plan
 from discreet.privacy import Privacy
 from discreet.privacy.account import Account
+from discreet.privacy.filters import as_approximate, as_concentrated
 from discreet.privacy.losses import Loss
-from discreet.privacy.prices import as_approximate, as_concentrated
 
 __all__ = ["Held", "Outcome", "Price", "Request", "Reservation", "ask", "asked_before"]
 

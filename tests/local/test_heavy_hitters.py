@@ -134,9 +134,15 @@ def test_a_threshold_is_reached_as_seldom_as_told(name: str, miss: float) -> Non
     assert bound - least < 0.75 * spread + 1
 
 
-def test_nothing_is_told_apart_where_nothing_varies() -> None:
-    assert bound_sums(np.zeros((512, 4)), 1e-6) == np.inf
+def test_a_sum_that_does_not_vary_exceeds_nothing_and_one_coin_is_never_seldom_enough() -> None:
+    assert bound_sums(np.zeros((512, 4)), 1e-6) == 0
     assert bound_sums(np.array([[-1.0, 1.0]]), 1e-6) == np.inf
+
+
+def test_few_who_agree_at_a_vast_epsilon_are_found() -> None:
+    """Nothing is left when their word is taken off, and still it stays: a lie has a chance below 1e-200."""
+    found = surveyed(HeavyHitters(500, length=2), ["ab"], [40])
+    assert (found.items, found.values.round(6).tolist()) == (("ab",), [1.0])
 
 
 @pytest.mark.parametrize(

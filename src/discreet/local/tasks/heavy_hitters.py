@@ -144,10 +144,10 @@ def find_words(task: HeavyHitters, tally: Integers, count: int) -> HeavyHittersE
     order = level.best(level.threshold)
     values, people = level.shares[order], max(level.people, 1)
     inside = np.clip(values, 0.0, 1.0)
-    coins = np.array([protocol.rates.variance(share) - protocol.rates.variance(0.0) for share in inside]) / people
+    coins = np.array([protocol.rates.variance(share) for share in inside]) / people
     drawn = inside * (1 - inside) * max(1 / people - 1 / max(count, 1), 0.0)  # these are some of the people only
     words = tuple(spelling.text(row) for row in grown[order])
-    return HeavyHittersEstimate(words, values, np.sqrt(level.variance + coins + drawn), count, level.threshold)
+    return HeavyHittersEstimate(words, values, np.sqrt(coins + drawn + level.crowd), count, level.threshold)
 
 
 class Level:
@@ -168,7 +168,7 @@ class Level:
         raw = self._estimate(counts, keys)
         self._judge(counts, keys.size)
         # The others are given up: they come out on top in no case that matters.
-        near = np.flatnonzero(raw > _FOLLOWED * self._coins - _REACH * math.sqrt(max(self.variance - self._coins**2, 0.0)))
+        near = np.flatnonzero(raw > _FOLLOWED * math.sqrt(self._coins) - _REACH * math.sqrt(self.crowd))
         self.shares[near] = raw[near]
         common = np.zeros(0, dtype=np.int64)
         for _ in range(_ROUNDS):
@@ -185,15 +185,21 @@ class Level:
 
     @property
     def _coins(self) -> float:
-        """The standard error of a word that nobody has, were there no other words."""
-        return math.sqrt(self._protocol.rates.variance(0.0) / self.people)
+        """The variance of a word that nobody has, were there no other words."""
+        return self._protocol.rates.variance(0.0) / max(self.people, 1)
+
+    @property
+    def crowd(self) -> float:
+        """What uncommon words add to it."""
+        return max(self.variance - self._coins, 0.0)
 
     def _judge(self, left: Reals, candidates: int) -> None:
         """Variance and threshold of a word which nobody has, when these counts are left: its buckets are random ones."""
         unit = self.people * self._protocol.rates.gain
         apart = left - left.mean(axis=1, keepdims=True)
         self.variance = float((apart**2).mean(axis=1).sum()) / unit**2
-        self.threshold = bound_sums(apart, _MISS / (_ROUNDS + 1) / candidates) / unit
+        bound = bound_sums(apart, _MISS / (_ROUNDS + 1) / candidates)
+        self.threshold = max(bound, 1.0) / unit  # less than one report is rounding
 
     def best(self, threshold: float) -> Integers:
         """The places of at most so many candidates above the threshold, the most common first."""
@@ -211,7 +217,7 @@ class Level:
     def _meet(self, places: Integers) -> Reals:
         """M of every pair: how far more often than by chance they are in one bucket, weighted as the hashes were drawn."""
         chance = 1 / self._protocol.buckets
-        found = np.stack([(places == other) @ self._by_hash for other in places])
+        found = np.array([(places == other) @ self._by_hash for other in places]).reshape(len(places), len(places))
         return np.asarray((found / self.people - chance) / (1 - chance))
 
     def _take_off(self, counts: Reals, places: Integers, shares: Reals) -> Reals:
@@ -229,7 +235,7 @@ class Level:
 
 
 def bound_sums(rows: Reals, miss: float) -> float:
-    """A number that the sum of one entry of each row, drawn evenly, reaches with a chance of at most ``miss``; or infinity.
+    """A number that the sum of one entry of each row, drawn evenly, exceeds with a chance of at most ``miss``; or infinity.
 
     **Theorem.** Rows have mean 0; X is the sum, K(l) = log E e^(l X), and Y is X under the law tilted by e^(l X), with mean
     c = K'(l), variance s^2, and third absolute moments of its terms which add up to r. Then P(X >= c) is e^(K(l) - l c) times
@@ -241,9 +247,11 @@ def bound_sums(rows: Reals, miss: float) -> float:
     True
     """
     spread = math.sqrt(float((rows**2).mean(axis=1).sum()))
+    if spread == 0.0:
+        return 0.0
     allowed, low, high, found, power = math.log(miss), 0.0, math.inf, math.inf, 2.0  # of a normal law, chances are e^(-c l^2)
-    tilt, before = math.sqrt(-2 * allowed) / spread if spread else math.inf, (1.0, -1.0)
-    for step in range(_TILTS if spread else 0):
+    tilt, before = math.sqrt(-2 * allowed) / spread, (1.0, -1.0)
+    for step in range(_TILTS):
         mean, log_chance = _bound_tail(rows, tilt)
         if log_chance <= allowed:
             high, found = tilt, mean

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from fractions import Fraction
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -104,11 +105,11 @@ class HistogramProtocol(MeanProtocol):
         mean = float(shares @ self.scores)
         return mean, float(shares @ (self.scores - mean) ** 2)
 
-    @property
+    @cached_property
     def jump(self) -> float:
         return float(np.ptp(self.scores))
 
-    @property
+    @cached_property
     def reach(self) -> float:
         return float(np.abs(self.scores).max())
 

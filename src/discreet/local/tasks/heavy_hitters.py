@@ -6,10 +6,11 @@ surveys, whatever words there are and however common.
 *Why.* Let v be a candidate that nobody has. The counts of whole words depend on people's coins and on the buckets of words that
 somebody has; the choice of candidates depends on the counts of other lengths, whose hashes are others. So given all counts, v's
 bucket is a uniform one for every hash, independently, and its support is a sum of one count of each hash, drawn evenly: a law
-that is computed, not modelled (``bound_sums``), with whatever common and uncommon words have left in the counts. The same holds
-for counts from which words that somebody has were taken off. Each of at most ``_ROUNDS + 1`` such tables has a threshold that any
-one of the candidates nobody has passes with a chance of 5 % divided by tables and candidates; unless one passes somewhere, only
-words that somebody has are ever taken off, so the tables are those of this argument.
+that is computed, not modelled (``tails.py``), with whatever common and uncommon words have left in the counts. The same holds
+for counts from which words that somebody has were taken off. In each of four rounds the words above a threshold are taken
+off, which any candidate that nobody has passes with a chance of 0.25 %, and at last those above another one are reported, which
+any passes with a chance of 4 %: each candidate with so much divided by their number. Unless one passes somewhere, only words that
+somebody has are ever taken off, so the counts are those of this argument; and all chances add up to 5 %.
 
 The hashes in use are drawn once, by SHA-256 and SplitMix64, and are linear in a word's key; ``benchmarks/heavy_hitters.py``
 counts false words of theirs, among words that differ in one letter too.
@@ -35,25 +36,24 @@ from discreet.local.domains.spelling import Spelling
 from discreet.local.protocols.hashing import choose_buckets, hash_by_seed
 from discreet.local.protocols.prefixes import Prefixes, hash_prefixes
 from discreet.local.results import Cells, Plan, Result, normal_factor, plot_shares
+from discreet.local.tails import bound_sums
 from discreet.local.task import Task, read_epsilon
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["HeavyHitters", "HeavyHittersEstimate", "bound_sums", "expect_threshold"]
+__all__ = ["HeavyHitters", "HeavyHittersEstimate", "expect_threshold"]
 
 _HASHES = 512  # at most: decoding takes time in them
 _COUNTERS, _ALL_COUNTERS = 2**19, 2**26  # at most, of one length (4 MB) and of all; buckets above 1,024 so leave fewer hashes
 _FEWEST_HASHES = 32
 _LOOKED_AT = 2**22
 _FIRST, _CANDIDATES = 16, 2**15  # bits of the first prefix, and prefixes that are looked at a time
-_MISS = 0.05  # the share of surveys in which any word that nobody has may be reported
+_MISS, _EARLY = 0.04, 0.0025  # chances that any word that nobody has is reported at last, and is taken off in a round: 5 % in all
 _EXPECTED_MISS = 0.02  # the same for plans, which know nothing of rounds and of other words
 _FOLLOWED = 2.0  # standard errors above which a prefix is followed; a wrong one costs time, not truth
 _REACH = 4.0  # standard deviations of what common words bring into the buckets of others
 _ROUNDS = 4
-_TILTS, _CLOSE = 40, 0.05  # steps towards a threshold, and how near the logarithm of its chance comes
-_UNEVEN = 2.0**-31  # buckets are of one size to within 2^-32; as much again for rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,8 +165,8 @@ class Level:
             self._measure(counts.astype(np.float64), keys)
 
     def _measure(self, counts: Reals, keys: Integers) -> None:
-        raw = self._estimate(counts, keys)
-        self._judge(counts, keys.size)
+        raw, left = self._estimate(counts, keys), counts
+        self._judge(left, _EARLY / keys.size)
         # The others are given up: they come out on top in no case that matters.
         near = np.flatnonzero(raw > _FOLLOWED * math.sqrt(self._coins) - _REACH * math.sqrt(self.crowd))
         self.shares[near] = raw[near]
@@ -174,14 +174,15 @@ class Level:
         for _ in range(_ROUNDS):
             again = np.sort(self.best(self.threshold))
             if np.array_equal(again, common):
-                return
+                break
             common = again
             places = np.stack(list(self._buckets(keys[common])), axis=1)
             own: Reals = np.linalg.lstsq(self._meet(places), raw[common], rcond=None)[0].astype(np.float64)
             left = self._take_off(counts, places, own)
-            self._judge(left, keys.size)
+            self._judge(left, _EARLY / keys.size)
             self.shares[near] = self._estimate(left, keys[near])
             self.shares[common] = own
+        self._judge(left, _MISS / keys.size)
 
     @property
     def _coins(self) -> float:
@@ -193,13 +194,12 @@ class Level:
         """What uncommon words add to it."""
         return max(self.variance - self._coins, 0.0)
 
-    def _judge(self, left: Reals, candidates: int) -> None:
+    def _judge(self, left: Reals, miss: float) -> None:
         """Variance and threshold of a word which nobody has, when these counts are left: its buckets are random ones."""
         unit = self.people * self._protocol.rates.gain
         apart = left - left.mean(axis=1, keepdims=True)
         self.variance = float((apart**2).mean(axis=1).sum()) / unit**2
-        bound = bound_sums(apart, _MISS / (_ROUNDS + 1) / candidates)
-        self.threshold = max(bound, 1.0) / unit  # less than one report is rounding
+        self.threshold = max(bound_sums(apart, miss), 1.0) / unit  # less than one report is rounding
 
     def best(self, threshold: float) -> Integers:
         """The places of at most so many candidates above the threshold, the most common first."""
@@ -232,58 +232,6 @@ class Level:
     def _buckets(self, keys: Integers) -> Iterator[Integers]:
         """The buckets of the keys, one hash after the other."""
         return hash_by_seed(np.arange(self._protocol.hashes).astype(np.uint64), keys, self._protocol.buckets)
-
-
-def bound_sums(rows: Reals, miss: float) -> float:
-    """A number that the sum of one entry of each row, drawn evenly, exceeds with a chance of at most ``miss``; or infinity.
-
-    **Theorem.** Rows have mean 0; X is the sum, K(l) = log E e^(l X), and Y is X under the law tilted by e^(l X), with mean
-    c = K'(l), variance s^2, and third absolute moments of its terms which add up to r. Then P(X >= c) is e^(K(l) - l c) times
-    E[e^(-l (Y - c)); Y >= c], the integral of l e^(-l u) P(c <= Y <= c + u): at most 1, and by the theorem of Berry and Esseen
-    (Shevtsova 2010: 0.56 r / s^3 at either end) at most 1 / (l s sqrt(2 pi)) + 1.12 r / s^3. So every l > 0 has a number c and a
-    bound on its chance; the least c that is seldom enough is looked for, and any that is found is right.
-
-    >>> bound_sums(np.array([[-1.0, 1.0]] * 30), 1e-6) <= 30
-    True
-    """
-    spread = math.sqrt(float((rows**2).mean(axis=1).sum()))
-    if spread == 0.0:
-        return 0.0
-    allowed, low, high, found, power = math.log(miss), 0.0, math.inf, math.inf, 2.0  # of a normal law, chances are e^(-c l^2)
-    tilt, before = math.sqrt(-2 * allowed) / spread, (1.0, -1.0)
-    for step in range(_TILTS):
-        mean, log_chance = _bound_tail(rows, tilt)
-        if log_chance <= allowed:
-            high, found = tilt, mean
-            if allowed < log_chance + _CLOSE:
-                break
-        else:
-            low = tilt
-        here = tilt, min(log_chance, allowed / 100)
-        if step:
-            power = math.log(here[1] / before[1]) / math.log(here[0] / before[0])
-        before, tilt = here, tilt * ((allowed - _CLOSE / 2) / here[1]) ** (1 / max(power, 0.5))
-        if high == math.inf:
-            tilt = max(tilt, 1.25 * low)
-        elif not low < tilt < high:
-            tilt = (low + high) / 2
-    return found
-
-
-def _bound_tail(rows: Reals, tilt: float) -> tuple[float, float]:
-    """The mean c of the tilted sum, and a bound on the logarithm of the chance that the sum reaches it."""
-    top = rows.max(axis=1, keepdims=True)
-    weights = np.exp(tilt * (rows - top))
-    totals = weights.sum(axis=1, keepdims=True)
-    weights /= totals
-    means = (weights * rows).sum(axis=1, keepdims=True)
-    apart = np.abs(rows - means)
-    squares = weights * apart * apart
-    variance, third = float(squares.sum()), float((squares * apart).sum())
-    mean = float(means.sum())
-    cumulant = float((tilt * top + np.log(totals / rows.shape[1])).sum())
-    beyond = min(1.0, 1 / (tilt * math.sqrt(2 * math.pi * variance)) + 1.12 * third / variance**1.5) if variance > 1e-200 else 1.0
-    return mean, cumulant - tilt * mean + math.log(beyond) + rows.size * _UNEVEN
 
 
 @called_as("2")

@@ -194,13 +194,11 @@ class RandomizedResponse(Mechanism):
         return Moved(lied * self.privacy if lied else FREE, None, many)
 
 
-def respond(truth: Integers, options: int, chance: Chance) -> Integers:
-    """The truth with this chance, else one of the other options, all alike; values are numbers 0 .. options - 1.
-
-    Both coins are tossed for everybody, so that the work does not tell who lied.
-    """
+def respond(truth: Integers, size: int, chance: Chance) -> Integers:
+    """k-ary randomized response to codes 0 .. size - 1: each itself with this chance, else any other, all alike."""
+    # Both coins are tossed for everybody, so that the work does not tell who lied.
     honest = bernoulli(chance, truth.size)
-    other = uniform(options - 1, truth.size)
+    other = uniform(size - 1, truth.size)
     other += other >= truth
     return np.where(honest, truth, other)
 

@@ -23,7 +23,7 @@ import pytest
 import discreet as dp
 from discreet.curator.answer import Answer
 from discreet.local import Attributes, Bit, Client, Distribution, HeavyHitters, Mean, Repeated
-from discreet.local.protocols.choice import PROTOCOLS, make_protocol
+from discreet.local.protocols import PROTOCOLS, make_protocol
 from discreet.mechanisms.quantile import Quantile
 
 ERROR = 1e-6

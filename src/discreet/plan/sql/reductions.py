@@ -16,12 +16,12 @@ from discreet.plan.expressions import Call, Expression, Literal
 from discreet.plan.expressions.evaluate import infer
 from discreet.plan.expressions.facts import Facts
 from discreet.plan.expressions.values import check_candidate, plain_values
-from discreet.plan.sql.scalars import is_aggregate, scalar
+from discreet.plan.sql.scalars import scalar
 from discreet.plan.sql.scope import Scope
 from discreet.plan.sql.syntax import name_of, only, refusal, written
 from discreet.schema.units import Person
 
-__all__ = ["aggregate", "aggregates_in", "alone", "unanswered"]
+__all__ = ["aggregate", "alone"]
 
 _SHARED = (exp.Quantile, exp.PercentileCont, exp.ApproxQuantile)
 
@@ -200,13 +200,6 @@ def unanswered(node: exp.Expression, scope: Scope) -> ParameterError:
         if name == known or (known.endswith("*") and name.startswith(known[:-1])):
             return refusal(node, f"{shown} {instead}")
     return refusal(node, f"{shown} is not answered, {_LISTED}")
-
-
-def aggregates_in(node: exp.Expression) -> list[exp.Expression]:
-    """The outermost aggregates of an expression; none where a window or another query stands around them."""
-    if isinstance(node, exp.Window) or node.find(exp.Window, exp.Query) is not None:
-        return []
-    return [one for one in node.walk(prune=is_aggregate) if isinstance(one, exp.Expression) and is_aggregate(one)]
 
 
 def alone(aggregates: list[str]) -> ParameterError:

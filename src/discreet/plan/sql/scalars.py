@@ -21,7 +21,7 @@ from discreet.plan.expressions.values import check_words
 from discreet.plan.sql.scope import Scope
 from discreet.plan.sql.syntax import name_of, only, refusal
 
-__all__ = ["FORMS", "KNOWN", "compared", "constant", "day", "is_aggregate", "is_text", "repeated", "scalar"]
+__all__ = ["aggregates_in", "is_aggregate", "scalar"]
 
 KNOWN = f"in an expression there are {', '.join(name for name in OPERATIONS if name not in ('neg', 'is_null'))}"
 
@@ -353,6 +353,13 @@ def is_aggregate(node: object) -> bool:
     if isinstance(node, exp.Anonymous):
         return str(node.this).lower() in (*_STRANGERS, *SQL)
     return isinstance(node, (exp.AggFunc, exp.Filter, exp.WithinGroup, exp.IgnoreNulls))
+
+
+def aggregates_in(node: exp.Expression) -> list[exp.Expression]:
+    """The outermost aggregates of an expression; none where a window or another query stands around them."""
+    if isinstance(node, exp.Window) or node.find(exp.Window, exp.Query) is not None:
+        return []
+    return [one for one in node.walk(prune=is_aggregate) if isinstance(one, exp.Expression) and is_aggregate(one)]
 
 
 def scalar(node: object, scope: Scope, depth: int = 0) -> Expression:

@@ -15,14 +15,14 @@ from discreet.plan.aggregates.base import name_from
 from discreet.plan.expressions import Call, Column, Expression, Literal, Value, columns_of, quoted
 from discreet.plan.expressions.evaluate import infer, listing
 from discreet.plan.query import Key, Order, Output, Query
-from discreet.plan.sql.reductions import aggregate, aggregates_in, alone
-from discreet.plan.sql.scalars import is_aggregate, scalar
+from discreet.plan.sql.reductions import aggregate, alone
+from discreet.plan.sql.scalars import aggregates_in, is_aggregate, scalar
 from discreet.plan.sql.scope import Scope
 from discreet.plan.sql.syntax import name_of, only, refusal
 from discreet.plan.sql.tables import tables
 from discreet.schema.table import Schema
 
-__all__ = ["condition", "limit", "order", "results", "statement"]
+__all__ = ["statement"]
 
 _PARTS = ("expressions", "from_", "joins", "where", "group", "having", "order", "limit")
 

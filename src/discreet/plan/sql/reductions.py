@@ -21,12 +21,12 @@ from discreet.plan.sql.scope import Scope
 from discreet.plan.sql.syntax import name_of, only, refusal, written
 from discreet.schema.units import Person
 
-__all__ = ["aggregate", "alone"]
+__all__ = ["alone", "read_aggregate"]
 
 _SHARED = (exp.Quantile, exp.PercentileCont, exp.ApproxQuantile)
 
 
-def aggregate(node: object, scope: Scope) -> Aggregate:
+def read_aggregate(node: object, scope: Scope) -> Aggregate:
     """The aggregate that a node means, with types and bounds checked."""
     found = _read(node, scope)
     found.check(scope.facts)
@@ -50,7 +50,7 @@ def _read(node: object, scope: Scope) -> Aggregate:
     if name == "choose":
         return _best(node, scope)
     if _name(node) not in SQL:
-        raise unanswered(node, scope)
+        raise _unanswered(node, scope)
     found, spelling = SQL[_name(node)]
     only(node, "this", "expressions" if name else "this")
     arguments = node.args.get("expressions") or [] if name else [node.this]
@@ -186,7 +186,7 @@ _INSTEAD = {
 }
 
 
-def unanswered(node: exp.Expression, scope: Scope) -> ParameterError:
+def _unanswered(node: exp.Expression, scope: Scope) -> ParameterError:
     """The refusal of an aggregate, by the name that was written."""
     name, shown = _name(node), written(node)
     if name in ("min", "max", "count_if", "histogram"):

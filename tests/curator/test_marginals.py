@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pytest
+from support.toy_room import Marginal
 
 import discreet as dp
-from discreet.curator.gate import Price, Reservation
-from discreet.engine.base import groups_of
 from discreet.errors import ParameterError
 from discreet.mechanisms import Gaussian
 from discreet.plan.cost import Cost
@@ -32,43 +26,6 @@ RHO = Fraction(1000)  # so that noise is a row or less
 def plan_of(unit: Unit, *of: str) -> Plan:
     schema = Schema(COLUMNS, unit)
     return price_marginal([parse_expression(text, schema) for text in of], Query(()), schema, Cost("rho", RHO))
-
-
-@dataclass(frozen=True)
-class Marginal:
-    """A request: one statistic, one mechanism, one release."""
-
-    plan: Plan
-    cost: Cost
-    former: tuple[str, ...] = ()
-
-    @property
-    def question(self) -> str:
-        return self.plan.releases[0].label
-
-    @property
-    def digest(self) -> str:
-        return hashlib.sha256(self.question.encode()).hexdigest()
-
-    @property
-    def price(self) -> Price | None:
-        return None if self.plan.privacy is None else Price(self.plan.privacy, self.cost)
-
-    def rehearse(self, engine: Any) -> None:
-        engine.rehearse(self.plan)
-
-    def run(self, engine: Any, reserved: Reservation) -> list[int]:
-        (release,), groups = self.plan.releases, groups_of(self.plan)
-        counts = engine.count(self.plan, groups, reserved.salt)
-        noisy = reserved.release(release, counts[release.statistic, release.bits], groups.size, self.plan.schema.unit)
-        return [int(cell) for cell in np.ravel(noisy)]
-
-    def write(self, result: list[int], remarks: tuple[str, ...]) -> list[str]:
-        return [json.dumps([result, *remarks])]
-
-    def read(self, texts: list[str]) -> list[int]:
-        found: list[int] = json.loads(texts[0])[0]
-        return found
 
 
 @pytest.mark.parametrize("unit", [dp.rows(), dp.person("id", rows=2, groups=1)], ids=["rows", "persons"])

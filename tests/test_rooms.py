@@ -48,7 +48,7 @@ CYCLES = {
     "privacy.account privacy.budget",
     "privacy.explanation privacy.guarantee privacy.plots",
     "privacy.losses.atoms privacy.losses.base",
-    "privacy.losses.boxes privacy.losses.gaussian privacy.losses.laplace privacy.losses.moments",
+    "privacy.losses.gaussian privacy.losses.moments",
 }
 
 PUBLIC = {

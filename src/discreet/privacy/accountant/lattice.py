@@ -174,7 +174,7 @@ def _window(tilted: Sequence[tuple[_Tilted, int, int]], h: float, span: int) -> 
     ends = []
     for side in (-1, 1):
         best = math.inf
-        for power in (2.0, 4.0, 6.5, 9.0, 13.0, 20.0):
+        for power in (1.0, 2.0, 4.0, 6.5, 9.0, 13.0, 20.0):
             p = side * power / spread
             log_moment = sum(count * law.log_tail(h * stride, p) for law, count, stride in tilted)
             best = min(best, (log_moment + 42.0) / abs(p))

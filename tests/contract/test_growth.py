@@ -13,11 +13,13 @@ import pytest
 from contract import losses, test_mechanism_contract
 from contract.members import Member, additive, pure
 from contract.stores import PROMISES
+from curator.hospital import curator, table
 from support.share_true import ShareTrue
 from support.toy_loss import Abstaining
 from support.toy_mechanism import Twice
 
 import discreet as dp
+from discreet.curator.curator import VERBS
 from discreet.ledger.store import STORES
 from discreet.mechanisms.base import recorded
 from discreet.plan import aggregates
@@ -77,6 +79,29 @@ def test_a_mechanism(promise: Callable[[Member], None]) -> None:
     assert moved.cost == dp.pure(2)
     assert moved.far == "moved by 4, declared 2 (L1): [1, 2] and [2, 5]"
     assert Release(Persons(), mechanism, bits=1).description[1] == "Laplace noise, twice, of scale 1"
+
+
+@pytest.mark.parametrize("unit", [dp.rows(), dp.person("patient", rows=3, groups=1)], ids=["rows", "persons"])
+def test_a_room_above_the_curator(unit: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One file, ``support/toy_room.py``, and one line: its verb is a curator's, and what it releases goes through the gate."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("LOCALAPPDATA", str(tmp_path / "state"))
+    hospital = curator(tmp_path, unit=unit, budget=dp.Budget(rho=10**7))
+    with pytest.raises(AttributeError, match="'Curator' object has no attribute 'marginal'"):
+        hospital.marginal  # noqa: B018
+    monkeypatch.setitem(VERBS, "marginal", "support.toy_room")
+    assert "marginal" in dir(hospital)
+    found = hospital.marginal("drug_use", "ward", rho=10**6)
+    assert hospital.budget.spent.rho == 10**6
+    assert [(entry.question, entry.state) for entry in hospital.history()] == [("6 cells of drug_use, ward", "answered")]
+    assert hospital.marginal("drug_use", "ward", rho=10**6) == found
+    assert hospital.budget.spent.rho == 10**6
+    rows = table().select(["drug_use", "ward"]).to_pylist()
+    wanted = [rows.count({"drug_use": a, "ward": b}) for a in ("yes", "no") for b in ("eye", "heart", "bone")]
+    if unit == dp.rows():
+        assert found == [pytest.approx(n, abs=0.5) for n in wanted]  # noise of standard deviation 1/1,414
+    else:  # persons count for three of their rows, and weigh as much as they do
+        assert sum(found) < sum(wanted)
 
 
 def test_an_aggregate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

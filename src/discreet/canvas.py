@@ -46,7 +46,7 @@ def check_installed() -> None:
 def new_axes(ax: Axes | None, *, square: bool = False) -> Axes:
     """The caller's axes, or new ones of a pleasant size."""
     if ax is not None:
-        return _checked(ax)
+        return _check_axes(ax)
     try:
         from matplotlib import pyplot
     except ImportError:
@@ -54,7 +54,7 @@ def new_axes(ax: Axes | None, *, square: bool = False) -> Axes:
     return pyplot.subplots(figsize=(4.8, 4.8) if square else (6.4, 4.2), layout="constrained")[1]
 
 
-def _checked(ax: Axes) -> Axes:
+def _check_axes(ax: Axes) -> Axes:
     if not hasattr(ax, "inset_axes"):
         raise ParameterError(f"ax must be axes of matplotlib, not {type(ax).__name__}; give what a plot returned.")
     return ax
@@ -94,7 +94,7 @@ def check_ending(path: str | Path) -> Path:
 def save(ax: Axes, path: str | Path) -> Path:
     """Write the picture as PNG or SVG, by the file's ending. The same picture gives the same file."""
     file = check_ending(path)
-    _checked(ax)
+    _check_axes(ax)
     import matplotlib as mpl
 
     nothing = ("Creator", "Date", "Format", "Type") if file.suffix.lower() == ".svg" else ("Software",)

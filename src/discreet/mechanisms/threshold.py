@@ -95,7 +95,7 @@ class Threshold(Mechanism):
         keys, numbers = _read(counts)
         noisy = numbers + self._draw(numbers.size)
         shown = [(keys[i], int(noisy[i])) for i in np.flatnonzero(noisy > self.cut)]
-        return dict(sorted(_arranged(shown), key=lambda pair: -pair[1]))
+        return dict(sorted(_arrange(shown), key=lambda pair: -pair[1]))
 
     def select(self, counts: Counts[K]) -> list[K]:
         """The keys that may be shown, without counts: the rule that shows most."""
@@ -103,13 +103,13 @@ class Threshold(Mechanism):
 
     def _selected(self, counts: Counts[K]) -> list[K]:
         if self.noise == "gaussian":
-            return [key for key, _ in _arranged(list(self._noisy(counts).items()))]
+            return [key for key, _ in _arrange(list(self._noisy(counts).items()))]
         keys, numbers = _read(counts)
         shown = np.ones(numbers.size, dtype=np.bool_)
         for number in np.unique(numbers[numbers <= 2 * self.cut + 2]):
             same = np.flatnonzero(numbers == number)
             shown[same] = bernoulli(_best_chance(self.epsilon / self.keys, self.delta / self.keys, int(number)), same.size)
-        return [key for key, _ in _arranged([(keys[i], 0) for i in np.flatnonzero(shown)])]
+        return [key for key, _ in _arrange([(keys[i], 0) for i in np.flatnonzero(shown)])]
 
     def error(self, confidence: Number = 0.95) -> int | float:
         """With at least this probability the noise on one count is no larger (before the cut is applied)."""
@@ -152,7 +152,7 @@ class Threshold(Mechanism):
         return Moved(cost, far, many)
 
 
-def _arranged(shown: list[tuple[K, int]]) -> list[tuple[K, int]]:
+def _arrange(shown: list[tuple[K, int]]) -> list[tuple[K, int]]:
     """In an order that says nothing about the data, whose order a mapping keeps: by key where keys have one, else at random."""
     if all(type(key) is str for key, _ in shown) or all(type(key) is int for key, _ in shown):
         return sorted(shown)

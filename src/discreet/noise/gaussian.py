@@ -98,6 +98,7 @@ def _pairs(variance: Fraction, near: Reals | None, shift: Callable[[int], arb], 
     drawn = words(2 * count)
     first, second = drawn[:count], drawn[count:]
     deviation, double = _floats(variance)
+    # R = sqrt(-2 sigma^2 ln U), U from a point inside the cell of its 63 digits, which is never 0.
     odd = (first >> _1).view(np.int64)
     odd |= np.int64(1)
     radius = odd.astype(np.float64)
@@ -109,12 +110,13 @@ def _pairs(variance: Fraction, near: Reals | None, shift: Callable[[int], arb], 
     both = _cos_sin(second)
     both *= radius
     value = both.reshape(-1)
-    flipped = value.view(np.uint64)
+    flipped = value.view(np.uint64)  # the lowest bit of each word is the sign of its double
     flipped ^= drawn << _63
     value += 0.5 if near is None else near[start:stop]
     whole = np.floor(value)
     value -= whole
     result[start:stop] = whole
+    # ``value`` is now a fraction: near 0 or 1 the floats may have been on the wrong side of an integer.
     zone = margin(deviation)
     small = _SMALL_RADIUS * deviation
     if not _sure(value, radius, odd, zone, small):

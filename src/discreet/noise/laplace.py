@@ -141,8 +141,8 @@ def _top(scale: Fraction) -> float:
 def _short(scale: Fraction, shift: Shift, sign: Sign, start: int, result: Integers) -> None:
     """Fill ``result`` at scales up to 2^26: one word a draw."""
     drawn = words(result.size)
-    digits = (drawn >> np.uint64(1)).view(np.int64)
-    odd = digits | np.int64(1)
+    digits = (drawn >> np.uint64(1)).view(np.int64)  # the lowest bit is the sign
+    odd = digits | np.int64(1)  # inside the cell [k, k + 1], and never 0
     value = odd.astype(np.float64)
     np.log(value, out=value)
     value *= -float(scale)
@@ -150,6 +150,7 @@ def _short(scale: Fraction, shift: Shift, sign: Sign, start: int, result: Intege
     near = shift.chunk(start, start + result.size)
     zone = margin(float(scale), near)
     _floor(value, near, drawn, sign, result)
+    # ``value`` is now a fraction: near 0 or 1 the floats may have been on the wrong side of an integer.
     if value.min() < zone or value.max() > 1 - zone or odd.min() < _FEW_DIGITS:
         for i in np.flatnonzero((value < zone) | (value > 1 - zone) | (odd < _FEW_DIGITS)):
             minus = bool(int(drawn[i]) & 1)
@@ -211,6 +212,7 @@ def _long(scale: Fraction, shift: Shift, sign: Sign, start: int, result: Integer
     value *= -float(scale)
     near = shift.chunk(start, start + result.size)
     _floor(value, near, drawn, sign, result)
+    # -x is (x ^ -1) + 1: the upper part takes the lower one's sign, without a branch.
     minus = -(drawn & np.uint64(1)).view(np.int64) if sign is not Sign.NONE else np.int64(0)
     result += (high ^ minus) - minus
     zone = 2.0**-46 * unit + margin(0.0, near)

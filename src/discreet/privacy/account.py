@@ -71,7 +71,7 @@ class Account:
         ``asked`` is the epsilon its author typed: an approximate budget's refusal says it again.
         """
         if self.fits(privacy):
-            return Account(self.budget, tuple(_paid(each, privacy) for each in self.filters))
+            return Account(self.budget, tuple(_pay(each, privacy) for each in self.filters))
         for each in self.filters:
             share_neighbours(each.neighbours if each is not None else None, privacy.neighbours)
         if self.budget.kind == "approximate":
@@ -256,7 +256,7 @@ class Account:
             facts = json.loads(text)
             opened = Budget.from_json(json.dumps(facts["budget"])).open()
             filters = tuple(None if each is None else Filter.from_json(json.dumps(each)) for each in facts["roads"])
-            same = all(_alike(each, first) for each, first in zip(filters, opened.filters, strict=True))
+            same = all(_matches(each, first) for each, first in zip(filters, opened.filters, strict=True))
             if facts["discreet"] != "account" or facts["version"] != 1 or not same or not any(filters):
                 raise ValueError
         except (KeyError, TypeError, ValueError, AttributeError):
@@ -275,7 +275,7 @@ def _price(privacy: Privacy, price: Callable[[Loss], Price]) -> tuple[Fraction, 
     return first, second
 
 
-def _paid(each: Filter | None, privacy: Privacy) -> Filter | None:
+def _pay(each: Filter | None, privacy: Privacy) -> Filter | None:
     """A sum after a question that another sum may have admitted: closed where it does not fit."""
     return each.spend(privacy) if each is not None and each.fits(privacy) else None
 
@@ -310,7 +310,7 @@ def _pure_within(rho: Fraction) -> Fraction:
     return cut_digits(low, math.floor)
 
 
-def _alike(each: Filter | None, first: Filter | None) -> bool:
+def _matches(each: Filter | None, first: Filter | None) -> bool:
     """Whether a stored sum is one of this budget. A rho that another machine's logarithms converted may differ by a trifle."""
     if each is None or first is None:
         return True

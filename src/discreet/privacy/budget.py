@@ -122,7 +122,7 @@ class Budget:
         return ", ".join(f"{name} {float(amount):.12g}" for name, amount in self._given().items())
 
     def __repr__(self) -> str:
-        return f"Budget({', '.join(f'{name}={_written(amount)}' for name, amount in self._given().items())})"
+        return f"Budget({', '.join(f'{name}={_write_number(amount)}' for name, amount in self._given().items())})"
 
     def _given(self) -> dict[str, Fraction]:
         given = {"epsilon": self.epsilon, "rho": self.rho, "delta": self.delta}
@@ -176,7 +176,7 @@ def _rho_of(epsilon: Fraction, delta: Fraction) -> Fraction:
     return Fraction(0)
 
 
-def _written(amount: Fraction) -> str:
+def _write_number(amount: Fraction) -> str:
     """A number as its author may have written it."""
     if amount.denominator == 1:
         return str(amount)

@@ -69,31 +69,31 @@ def _cost(privacy: Privacy, delta: Fraction, low: float, epsilon: float) -> str:
         return f"At {at} no epsilon holds: the privacy loss has no upper limit. Ask at a small positive delta, such as 1e-6."
     lowest, highest = _down(max(low, 0.0) + 0.0, 6), _up(epsilon, 6)
     proof = "no smaller one holds" if lowest == highest else f"the smallest that holds lies between {lowest} and {highest}"
-    words = f"At {at} the cost is epsilon = {_up(epsilon)} (certified; {proof})."
+    text = f"At {at} the cost is epsilon = {_up(epsilon)} (certified; {proof})."
     most = composition.supremum(privacy.parts)
     if most is not None and delta and not leak:
-        words += f" It is at most {_up(up(most))} even at delta = 0: this is pure differential privacy."
-    return words
+        text += f" It is at most {_up(up(most))} even at delta = 0: this is pure differential privacy."
+    return text
 
 
 def _between(privacy: Privacy) -> str:
     if privacy.neighbours is None:
         return "Its neighbours are not stated: they are those under which the sensitivities hold."
-    words = f"It is for data sets that are neighbours because {MEANINGS[privacy.neighbours]}"
-    return f"{words}, which is assumed of the parts that state nothing." if privacy.assumed else f"{words}."
+    text = f"It is for data sets that are neighbours because {MEANINGS[privacy.neighbours]}"
+    return f"{text}, which is assumed of the parts that state nothing." if privacy.assumed else f"{text}."
 
 
 def _odds(epsilon: float, delta: Fraction) -> str:
-    words = "the release says nothing about any one person"
+    text = "the release says nothing about any one person"
     if epsilon > 0:
-        words = (
+        text = (
             "whatever an attacker sees, their odds between two neighbouring data sets (say, with and without one person) change "
             f"by at most a factor of {_factor(epsilon)}: a suspicion of 50% can grow to {_percent(_posterior(0.5, epsilon))} and "
             f"one of 1% to {_percent(_posterior(0.01, epsilon))}, no further"
         )
     if delta:
-        return f"Apart from an error of {float(delta):g} (delta) in any probability, {words}."
-    return f"{words[0].upper()}{words[1:]}."
+        return f"Apart from an error of {float(delta):g} (delta) in any probability, {text}."
+    return f"{text[0].upper()}{text[1:]}."
 
 
 def _detection(privacy: Privacy) -> str:
@@ -112,17 +112,17 @@ def _disclosure(privacy: Privacy) -> str:
 
 
 def _readings(privacy: Privacy, epsilon: float) -> str:
-    words = "Delta is often read as the chance that the privacy loss exceeds epsilon."
+    text = "Delta is often read as the chance that the privacy loss exceeds epsilon."
     try:
         variable = privacy.loss
     except ParameterError:
         return (
-            f"{words} This guarantee names no loss distribution, so that chance is not known here; the definition, delta = "
+            f"{text} This guarantee names no loss distribution, so that chance is not known here; the definition, delta = "
             "E[(1 - e^(epsilon - loss))+], holds for every mechanism under it."
         )
     tail = max(variable.tail(epsilon), variable.reverse.tail(epsilon))
     return (
-        f"{words} Over the worst pair of neighbours that chance is {tail:.3g}, while delta(epsilon) = "
+        f"{text} Over the worst pair of neighbours that chance is {tail:.3g}, while delta(epsilon) = "
         f"E[(1 - e^(epsilon - loss))+] is {_up(privacy.delta(epsilon))}. The second is the definition; the first is never "
         "smaller, so a bound on it is sufficient, but not necessary."
     )
@@ -132,15 +132,13 @@ def _crowd(delta: Fraction, people: int) -> str:
     if not delta:
         return f"With delta = 0 none of {people:,} people is left to chance."
     exposed = -math.expm1(people * math.log1p(-float(delta)))
-    words = (
+    text = (
         f"Delta alone would allow a release that shows each person's record with a chance of {float(delta):g}. Among {people:,} "
         f"people that exposes somebody with a chance of {_percent(exposed)}."
     )
     if delta * people < 1:
-        return words
-    return (
-        f"WARNING: delta = {float(delta):g} is not below 1/{people:,}. {words} Choose a delta far below {_down(1 / people, 2)}."
-    )
+        return text
+    return f"WARNING: delta = {float(delta):g} is not below 1/{people:,}. {text} Choose a delta far below {_down(1 / people, 2)}."
 
 
 def _leak(privacy: Privacy) -> Fraction:
@@ -164,12 +162,12 @@ def _percent(value: float) -> str:
 
 def _up(value: float, digits: int = 3) -> str:
     """Rounded up to so many digits; an excess in the thirteenth does not count."""
-    return _rounded(value * (1 - 1e-13), digits, ROUND_CEILING)
+    return _round(value * (1 - 1e-13), digits, ROUND_CEILING)
 
 
 def _down(value: float, digits: int = 3) -> str:
-    return _rounded(value * (1 + 1e-13), digits, ROUND_FLOOR)
+    return _round(value * (1 + 1e-13), digits, ROUND_FLOOR)
 
 
-def _rounded(value: float, digits: int, direction: str) -> str:
+def _round(value: float, digits: int, direction: str) -> str:
     return f"{float(Context(prec=digits, rounding=direction).create_decimal(Decimal(value))):.{digits}g}"

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 from discreet.arrays import Reals
 from discreet.errors import ParameterError
 from discreet.privacy.accountant.composition import canonical
-from discreet.privacy.accountant.lattice import convolve
+from discreet.privacy.accountant.lattice import Convolution, convolve
 from discreet.privacy.losses.atoms import Atoms
 from discreet.privacy.losses.base import Parts, title_of
 from discreet.privacy.losses.law import Law, Spread, merge_atoms
@@ -161,11 +161,11 @@ class LossVariable:
         return facts
 
     def __repr__(self) -> str:
-        words = self._facts()
-        said = [words.pop("support"), *(f"{name} {value}" for name, value in words.items() if name != "atoms")]
-        if "atoms" in words:
-            said.insert(3, f"{words['atoms']} atom{'s' if self.law.losses.size > 1 else ''}")
-        return f"LossVariable({title_of(self.parts)}: {', '.join(said)})"
+        facts = self._facts()
+        phrases = [facts.pop("support"), *(f"{name} {value}" for name, value in facts.items() if name != "atoms")]
+        if "atoms" in facts:
+            phrases.insert(3, f"{facts['atoms']} atom{'s' if self.law.losses.size > 1 else ''}")
+        return f"LossVariable({title_of(self.parts)}: {', '.join(phrases)})"
 
     def _repr_html_(self) -> str:
         rows = "".join(f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in self._facts().items())
@@ -264,15 +264,15 @@ class _Lattice:
         )
 
     @cached_property
-    def _laws(self) -> tuple[list[Atoms], list[Atoms]]:
-        """The laws on one lattice, and their atoms alone."""
+    def _laws(self) -> tuple[list[Atoms], list[Atoms], Convolution]:
+        """The laws on one lattice, their atoms alone, and the law of their sum."""
         count = sum(self._counts)
         longest = max((law.spread.high - law.spread.low for law, _ in self.uses if law.spread), default=0.0)
         step = Fraction(max(math.sqrt(self.variance) * min(1 / 2048, 1 / (32 * math.sqrt(count))), longest / 2**15))
         for _ in range(40):
             whole = [_on_lattice(law, step, dense=True) for law, _ in self.uses]
-            if convolve(list(zip(whole, self._counts, strict=True)), 0.0):
-                return whole, [_on_lattice(law, step, dense=False) for law, _ in self.uses]
+            if total := convolve(list(zip(whole, self._counts, strict=True)), 0.0):
+                return whole, [_on_lattice(law, step, dense=False) for law, _ in self.uses], total
             step *= 4  # so many uses are drawn more coarsely
         raise ParameterError(_UNDRAWN)
 
@@ -282,8 +282,8 @@ class _Lattice:
 
     def _tilted(self, tilt: float) -> tuple[Reals, Reals]:
         """Losses and masses, good to about 12 digits of the law tilted by e^(tilt L)."""
-        whole, atoms = self._laws
-        losses, mass = _convolve(whole, self._counts, tilt)
+        whole, atoms, total = self._laws
+        losses, mass = _convolve(whole, self._counts, tilt) if tilt else (total.losses, total.law * math.exp(total.log_scale))
         weight = math.fsum(k * math.log(max(float(a.mass.sum()), 1e-300)) for a, k in zip(atoms, self._counts, strict=True))
         if self.listed and weight > -32:
             known_losses, known = _convolve(atoms, self._counts, tilt)

@@ -26,10 +26,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 
-from discreet.arrays import Reals
+from discreet.arrays import Integers, Reals
 from discreet.privacy.losses.atoms import Atoms
 from discreet.privacy.losses.base import UNIT
 
@@ -88,6 +89,7 @@ def convolve(parts: Sequence[tuple[Atoms, int]], tilt: float) -> Convolution | N
     if not 0 < h < math.inf or not all(math.isfinite(law.log_scale) and law.error < 1 for law, _, _ in tilted):
         return None
     low, high = _window(tilted, h, span)
+    # The circle holds the window; a circle longer than the whole support wraps nothing.
     size = 1 << max(3, (high - low).bit_length())
     if size * len(parts) > _MOST_POINTS:
         return None
@@ -98,15 +100,16 @@ def convolve(parts: Sequence[tuple[Atoms, int]], tilt: float) -> Convolution | N
     scale = scale_error = 0.0
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         for law, count, stride in tilted:
-            folded = np.zeros(size)
+            folded = np.zeros(size)  # each law wound around the circle, from its own first point
             np.add.at(folded, (np.arange(law.weights.size) * (stride % size)) % size, law.weights)
             spectrum = np.fft.rfft(folded)
+            # Powers as logarithms; beside each |F| what it may be at most, for the error of the product.
             log_law += float(count) * np.log(spectrum)
             log_bound += float(count) * np.log(np.abs(spectrum) + level + law.error)
             scale += count * law.log_scale
             scale_error += count * law.error
         product = np.exp(log_law)
-        product[~np.isfinite(product)] = 0.0
+        product[~np.isfinite(product)] = 0.0  # a factor of 0
         bound = np.exp(np.minimum(log_bound, 50.0))
     units = (16 + 4 * len(parts)) * (float(sum(count for _, count, _ in tilted)) + 4) * UNIT
     noise = np.minimum(np.maximum(bound - np.abs(product), 0.0) + units * bound, 1 + np.abs(product))
@@ -115,6 +118,7 @@ def convolve(parts: Sequence[tuple[Atoms, int]], tilt: float) -> Convolution | N
     error = float(both @ (noise + level * np.minimum(bound, 1 + np.abs(product)))) / size
     start = float(first + low * step)
     blur = sum(count * atoms.blur for atoms, count in parts) + 4 * UNIT * (abs(start) + h * size)
+    # Back from the circle to the line: the window starts at its point ``low``.
     circle = np.fft.irfft(product, size)
     losses: Reals = start + h * np.arange(size, dtype=np.float64)
     law_out = np.maximum(circle[(low % size + np.arange(size)) % size], 0.0)
@@ -145,16 +149,22 @@ class _Tilted:
         rounding = (weights.size + 64 + 8 * tilt * float(np.abs(atoms.losses).max()) + 8 * abs(top)) * UNIT
         return cls(weights, top + math.log(total), atoms.doubt(weights) + rounding, mean, spread)
 
+    @cached_property
+    def _held(self) -> tuple[Integers, Reals]:
+        """Positions that hold mass, and its logarithms."""
+        held = np.flatnonzero(self.weights)
+        return held, np.log(self.weights[held])
+
     def log_tail(self, step: float, power: float) -> float:
         """ln E[e^(power * (position - mean))] of one draw, position counted from the first atom, from above."""
-        held = self.weights > 0
-        logs, place = np.log(self.weights[held]), np.flatnonzero(held) * step
+        held, logs = self._held
+        place = held * step
         exponents = power * (place - self.mean) + logs
         top = float(exponents.max())
         terms = np.exp(exponents - top)
         total = float(terms.sum())
         lengths = float(terms @ (8 * abs(power) * (place + self.mean) - 4 * logs)) / total
-        return top + math.log(total) + self.error + (held.size + 64 + lengths + 4 * abs(top)) * UNIT
+        return top + math.log(total) + self.error + (self.weights.size + 64 + lengths + 4 * abs(top)) * UNIT
 
 
 def _window(tilted: Sequence[tuple[_Tilted, int, int]], h: float, span: int) -> tuple[int, int]:
@@ -164,7 +174,7 @@ def _window(tilted: Sequence[tuple[_Tilted, int, int]], h: float, span: int) -> 
     ends = []
     for side in (-1, 1):
         best = math.inf
-        for power in (2.0, 4.0, 6.5, 9.0, 13.0, 20.0):
+        for power in (1.0, 2.0, 4.0, 6.5, 9.0, 13.0, 20.0):
             p = side * power / spread
             log_moment = sum(count * law.log_tail(h * stride, p) for law, count, stride in tilted)
             best = min(best, (log_moment + 42.0) / abs(p))

@@ -17,7 +17,6 @@ from discreet.privacy.losses.law import Law, Spread, list_law
 
 __all__ = ["DiscreteGaussian", "Gaussian", "normal_cdf"]
 
-_normal_tail = np.vectorize(lambda x: math.erfc(x / math.sqrt(2)) / 2, otypes=[np.float64])
 _FAR = 12.0  # standard deviations: beyond, there is less than 1e-32
 
 
@@ -131,3 +130,9 @@ class DiscreteGaussian(Atomic):
 def normal_cdf(x: arb) -> arb:
     """The standard normal distribution function."""
     return (-x / arb(2).sqrt()).erfc() / 2
+
+
+def _normal_tail(x: Reals) -> Reals:
+    """1 minus the same, in floats."""
+    scaled = x / math.sqrt(2)
+    return np.fromiter(map(math.erfc, scaled.ravel().tolist()), np.float64, scaled.size).reshape(scaled.shape) / 2

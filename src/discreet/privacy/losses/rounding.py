@@ -59,10 +59,12 @@ def round_cells(
     masses = np.zeros(p.size + 2)  # points first - 1, first, ...
     slack = slack + 16 * UNIT * (surplus + deficit)
     if up:
+        # p_right of every cell goes to its right end, the rest to its left end; more to the right is always safe.
         right = np.clip((surplus + slack) / gain, 0.0, p)
         masses[2:] += right
         masses[1:-1] += p - right
     else:
+        # At each right end: as much of the half cells on both sides as balances is merged there, all else moves down.
         above = np.append(np.maximum(surplus[1:] - slack[1:], 0.0), 0.0)  # of the cell above each right end
         below = deficit + slack
         matched = np.minimum(1.0, np.divide(above, below, out=np.zeros_like(above), where=below > 0)) * (1 - 16 * UNIT)

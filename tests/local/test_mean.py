@@ -57,7 +57,7 @@ PEOPLE = {"at the lower bound": (0.0, 0.0), "at the upper bound": (1.0, 1.0), "b
 def test_intervals_cover_wherever_people_are(name: str, people: str) -> None:
     """However few report and however alike their reports are. Where 95 % are covered, a single one of the 108 cases falls below
     its line with a chance of 6e-9: the tails of the binomial at 120, 100 and 40 repetitions."""
-    for epsilon in (0.5, 4, 20):
+    for epsilon in (0.5, 4, 10):
         task = Mean(0, 1, epsilon, protocol=name)
         conclude = task.collector().conclude
         for count, times, least in ((1, 120, 97), (40, 100, 79), (1000, 40, 27)):

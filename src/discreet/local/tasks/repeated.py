@@ -1,6 +1,6 @@
 """A repeated question: the same one again and again, to the same people, without spending a whole epsilon every time.
 
-What all reports tell about a person is stated, and proved, in ``memoised.py``.
+What all reports tell about a person is stated, and proved, in ``protocols/memoised.py``.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Repeated(Task):
 
     Pure local privacy. One report costs ``epsilon``. All reports of a person together, however many, cost at most ``values``
     times ``permanent`` between histories of the same pattern (one is the other with its values renamed); when values change and
-    come back is not hidden at that price, see ``memoised.py``.
+    come back is not hidden at that price, see ``protocols/memoised.py``.
 
     At most ``values`` different values of one person are answered for. Who has more is answered for with one of the first
     ``values``, so shares are biased as far as there are such people: choose ``values`` for what people have in the task's time.

@@ -21,6 +21,7 @@ PEERS = {
     "audit_board_smartnoise": ["smartnoise-sql==1.0.10", "opendp==0.14.2", "pandas==2.3.3"],
     "audit_detection": [],
     "audit_calibration": [],
+    "heavy_hitters": [],
     # What the peers need but do not declare, and the newest versions under which they still run.
     "local": ["pure-ldp==1.2.0", "multi-freq-ldpy==0.2.5", "numpy<2.3", "xxhash<4", "scikit-learn", "statsmodels"],
 }

@@ -5,7 +5,7 @@ several repeats. Errors are sums of squares over all values, averaged over so ma
 (0.3 % for the protocol that is chosen for 10,000 values). The peers have no batches and no secure randomness: some of their calls
 are timed, and a million is said to take so many times longer (their servers' cost is linear in the reports, plus a fixed part).
 The targets at the end are checked: exit code 1 on a miss. Among them are promises that need large simulations, or exact sums over
-thousands of settings: what heavy hitters report that nobody has, how often intervals cover, how near the choice is to the best.
+thousands of settings: how often intervals cover, how near the choice is to the best.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from scipy.stats import binom
 from timing import seconds
 
 import discreet as dp
-from discreet.local.protocols.choice import PROTOCOLS, choose_protocol, make_protocol
+from discreet.local.protocols import PROTOCOLS, choose_protocol, make_protocol
 
 N = 1_000_000
 EPSILON = 1.0
@@ -116,26 +116,6 @@ def timed(peer: Peer, size: int) -> tuple[float, float]:
     return each * 1e9, fixed + max(took - fixed, 0.0) / len(many) * N
 
 
-def false_words(people: int, length: int, epsilon: float, surveys: int) -> tuple[int, float, float]:
-    """How many of so many surveys among 60 words report one that nobody has; the words found; seconds a survey.
-
-    Words have equal shares in every other survey, and shares like 1, 1/2, 1/3, ... in the rest.
-    """
-    rng, task = np.random.default_rng([people, length]), dp.local.HeavyHitters(epsilon, length=length)
-    letters, wrong, found, start = list("abcdefghijklmnopqrstuvwxyz"), 0, 0, time.process_time()
-    for survey in range(surveys):
-        words = sorted({"".join(rng.choice(letters, rng.integers(2, length + 1))) for _ in range(60)})
-        shares = 1 / np.arange(1, len(words) + 1) if survey % 2 else np.ones(len(words))
-        counts = rng.multinomial(people, shares / shares.sum())
-        rows = task.protocol.randomize(np.repeat(task.codes(words), counts, axis=0))
-        collector = task.collector()
-        collector.add(dp.local.Batch(task.hash, rows, _protocol=task.protocol))
-        reported = set(collector.estimate().items)
-        wrong += not reported <= {word for word, count in zip(words, counts, strict=True) if count}
-        found += len(reported)
-    return wrong, found / surveys, (time.process_time() - start) / surveys
-
-
 def least_coverage() -> tuple[int, float]:
     """Settings of protocol, values, epsilon, people and share; and the least exact coverage of a 95 % interval among them."""
     settings, least = 0, 1.0
@@ -183,14 +163,8 @@ def spikes(people: int, surveys: int) -> tuple[int, int]:
     return covered, asked
 
 
-def promises(target: Callable[[str, bool], None], surveys: int = 40) -> None:
+def promises(target: Callable[[str, bool], None]) -> None:
     """What needs more work than a test suite may do."""
-    for people in (100_000, 1_000_000):
-        for length in (4, 8):
-            wrong, found, took = false_words(people, length, 4.0, surveys)
-            text = f"heavy hitters, {people:,} people, length {length}: {found:.0f} of 60 words found, {took:.1f} s a survey; "
-            most = int(binom.isf(1e-3, surveys, 0.05))  # more would refute a rate of 5 %
-            target(f"{text}{wrong} of {surveys} surveys report a word that nobody has, at most {most}", wrong <= most)
     number, least = least_coverage()
     target(f"95 % intervals of shares: exact coverage at least {least:.4f} over {number:,} settings, 0.94 or more", least >= 0.94)
     ratio, size, epsilon = worst_choice()

@@ -11,6 +11,7 @@ import discreet as dp
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted((ROOT / "docs").glob("*.md"))
+PLACES = [ROOT / "src" / "discreet", *(ROOT / "src" / "discreet").glob("*/")]
 TEXT = "\n".join(page.read_text() for page in PAGES)
 ROOMS = ("calibrate", "errors", "filters", "formulas", "local", "plots", "sensitivity")
 NAMES = [f"dp.{name}" for name in dir(dp)] + [f"dp.{room}.{name}" for room in ROOMS for name in getattr(dp, room).__all__]
@@ -46,3 +47,9 @@ def test_every_command_stands_on_a_page() -> None:
     text = TEXT + (ROOT / "README.md").read_text()
     for name in commands:
         assert re.search(rf"discreet {name}\b", text), f"discreet {name} is on no page"
+
+
+@pytest.mark.parametrize("page", [ROOT / "CONTRIBUTING.md", ROOT / "docs" / "architecture.md"], ids=lambda page: page.name)
+def test_the_map_names_files_that_there_are(page: Path) -> None:
+    for name in re.findall(r"`([\w./-]+(?:/|\.py|\.js))`", page.read_text()):
+        assert any((place / name).exists() for place in (ROOT, ROOT / "src", *PLACES)), name

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
@@ -77,6 +77,14 @@ def test_descriptors_come_back_whoever_leaves_last(capfd: pytest.CaptureFixture[
     assert capfd.readouterr().out == "heard"
 
 
+@pytest.fixture
+def keyboard() -> Iterator[None]:
+    """Ctrl-C arrives, also where tests run in the background and the shell had it ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def pressed(after: int) -> Callable[[list[int]], object]:
     runs = itertools.count()
 
@@ -88,7 +96,8 @@ def pressed(after: int) -> Callable[[list[int]], object]:
     return answer
 
 
-def test_a_hand_stops_an_audit_and_what_is_known_is_returned() -> None:
+@pytest.mark.usefixtures("keyboard")
+def test_ctrl_c_stops_an_audit_and_what_is_known_is_returned() -> None:
     before = signal.getsignal(signal.SIGINT)
     finding = dp.audit(pressed(700), [1, 2], [1], epsilon=1, error=1e-6)
     assert finding.stopped
@@ -98,8 +107,9 @@ def test_a_hand_stops_an_audit_and_what_is_known_is_returned() -> None:
     assert signal.getsignal(signal.SIGINT) == before
 
 
+@pytest.mark.usefixtures("keyboard")
 @pytest.mark.parametrize("after", [1, 100])
-def test_a_hand_stops_replays_and_samples(after: int) -> None:
+def test_ctrl_c_stops_replays_and_samples(after: int) -> None:
     report = examine(pressed(after), read_pairs([([1, 2], [1]), ([1], [])]), epsilon=1, error=1e-6)
     assert (report.outcome, report.stopped) == ("stopped", True)
     assert report.draws <= after

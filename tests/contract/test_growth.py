@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -14,13 +15,20 @@ from contract import losses, test_mechanism_contract
 from contract.members import Member, additive, pure
 from contract.stores import PROMISES
 from curator.hospital import curator, table
+from local import protocols, tasks
 from support.share_true import ShareTrue
 from support.toy_loss import Abstaining
 from support.toy_mechanism import Twice
+from support.toy_protocol import Backwards
+from support.toy_task import Grades
 
 import discreet as dp
+from discreet.cli import main
 from discreet.curator.curator import VERBS
 from discreet.ledger.store import STORES
+from discreet.local import task as local_tasks
+from discreet.local.protocols import PROTOCOLS
+from discreet.local.protocols.base import FrequencyProtocol
 from discreet.mechanisms.base import recorded
 from discreet.plan import aggregates
 from discreet.plan.aggregates import Asked
@@ -29,6 +37,41 @@ from discreet.plan.statistics import Persons
 from discreet.privacy import Privacy
 from discreet.privacy.losses import Response
 from discreet.privacy.losses.base import KINDS, Loss, register
+
+
+@pytest.mark.parametrize("promise", protocols.PROMISES, ids=lambda promise: promise.__name__)
+def test_a_local_protocol(promise: Callable[[FrequencyProtocol], None], monkeypatch: pytest.MonkeyPatch) -> None:
+    """One file, ``support/toy_protocol.py``, and one line; then tasks name it, and their collectors estimate from its reports."""
+    promise(Backwards(Fraction(1), 5))
+    monkeypatch.setitem(PROTOCOLS, "backwards", Backwards)
+    task = dp.local.Frequencies(range(5), 20, protocol="backwards")
+    collector = dp.local.read_task(task.to_json()).collector()
+    collector.add(task.randomize([3] * 50))
+    assert collector.estimate()[3] > 0.9  # type: ignore[index]
+
+
+@pytest.mark.parametrize("promise", tasks.PROMISES, ids=lambda promise: promise.__name__)
+def test_a_local_task(promise: Callable[[local_tasks.Task, object], None], monkeypatch: pytest.MonkeyPatch) -> None:
+    """One file, ``support/toy_task.py``, and one line."""
+    monkeypatch.setitem(local_tasks.KINDS, "grades", Grades)
+    promise(Grades(1, question="How was it?"), [1, 2, 6] * 10)
+
+
+def test_the_command_line_knows_a_new_local_task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(local_tasks.KINDS, "grades", Grades)
+    monkeypatch.chdir(tmp_path)
+    Path("grades.task.json").write_text(Grades(20).to_json())
+    Path("answers.txt").write_text("1\n2\n2\n")
+    for command in (
+        ["randomize", "grades.task.json", "answers.txt", "-o", "reports.jsonl"],
+        ["collect", "grades.task.json", "reports.jsonl", "-o", "state.json"],
+        ["estimate", "state.json", "-o", "grades.csv"],
+    ):
+        monkeypatch.setattr(sys, "argv", ["discreet", "local", *command])
+        with pytest.raises(SystemExit) as end:
+            main()
+        assert not end.value.code
+    assert Path("grades.csv").read_text().splitlines()[2].startswith("2,0.66")
 
 
 @pytest.mark.parametrize("promise", PROMISES, ids=lambda promise: promise.__name__)

@@ -59,6 +59,7 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     "no name": (lambda: QUESTION.agg(count()), "write agg(n=count(), "),
     "a dict": (lambda: QUESTION.agg({"n": count()}), "write agg(n=count(), "),
     "no call": (lambda: QUESTION.agg(n=count), "such as count()"),  # type: ignore[arg-type]
+    "nothing to sum": (lambda: QUESTION.agg(s=total(None)), "sum takes one expression; write sum(x)"),  # type: ignore[arg-type]
     "a star": (lambda: QUESTION.agg(n=count("*")), "write count()"),
     "a mean of words": (lambda: QUESTION.agg(m=mean("sex")), "avg(sex) needs numbers, and sex is a text; write mode(sex)"),
     "a median of days": (lambda: QUESTION.agg(m=median("seen")), "write median(days(seen, DATE '2020-01-01'))"),

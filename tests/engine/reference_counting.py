@@ -19,7 +19,7 @@ from engine.reference import reference_clean, reference_id
 
 from discreet.plan.expressions import Column, Expression
 from discreet.plan.expressions.evaluate import evaluate, infer
-from discreet.plan.plan import Plan, facts_of
+from discreet.plan.plan import Plan
 from discreet.plan.statistics import Axis, Histogram, Measure
 from discreet.schema.columns import Number
 from discreet.schema.units import Person
@@ -78,7 +78,7 @@ def _joined(plan: Plan, row: dict[str, Any], public: Mapping[str, Sequence[Row]]
 def _snapped(plan: Plan, of: Expression, row: Row) -> Any:
     """A number that was calculated lies on its grid, rounding errors aside."""
     value = evaluate(of, row)
-    step = infer(of, facts_of(plan.schema)).step
+    step = infer(of, plan.facts).step
     if isinstance(value, float) and step is not None:
         return float(round(Fraction(value) / step) * step)
     return value

@@ -20,6 +20,7 @@ from local.tasks import LABELS, TASKS
 from plan.test_sql_refusals import SCHEMA, STATEMENTS
 
 import discreet as dp
+from discreet.engine.sources import source
 from discreet.ledger import adopt
 
 F = Fraction
@@ -151,6 +152,7 @@ def statements(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     said: list[object] = []
     connect = duckdb.connect
     monkeypatch.setattr(duckdb, "connect", lambda *a, **k: _Recording(connect(*a, **k), said))
+    monkeypatch.setattr(source, "_describers", lambda _: duckdb.connect())  # a database of an earlier test records nothing
     return said
 
 
@@ -170,10 +172,10 @@ def test_statements_for_the_engine(world: str, folder: Path, statements: list[ob
 
 def test_refusals() -> None:
     columns, unit = SCHEMA.columns, SCHEMA.unit
-    source = __import__("pyarrow").table({name: [] for name in ("id", *columns)})
+    held = __import__("pyarrow").table({name: [] for name in ("id", *columns)})
     found = {}
     budget = dp.Budget(epsilon=1, delta=1e-6)
-    with dp.Curator(source, unit=unit, columns=columns, budget=budget, ledger="none.ledger") as hospital:
+    with dp.Curator(held, unit=unit, columns=columns, budget=budget, ledger="none.ledger") as hospital:
         for text, _ in STATEMENTS:
             with pytest.raises(dp.errors.DiscreetError) as refused:
                 hospital.preview(text, epsilon=0.5)

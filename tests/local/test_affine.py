@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from discreet.errors import ParameterError
 from discreet.local.domains.categorical import MOST_VALUES
+from discreet.local.protocols import PROTOCOLS, choose_protocol
 from discreet.local.protocols.affine import MOST_POINTS, MOST_WEIGHT, Affine
-from discreet.local.protocols.choice import PROTOCOLS, choose_protocol
 
 SHAPES = [(2, 1, 1), (11, 1, 4), (2, 4, 1), (3, 2, 1), (3, 3, 2), (5, 2, 1), (5, 3, 2), (13, 2, 5)]
 

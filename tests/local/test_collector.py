@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import base64
 import json
-import zlib
 from pathlib import Path
 
 import numpy as np
@@ -15,13 +13,11 @@ from hypothesis import strategies as st
 from local.tasks import FIRST, LABELS, TASKS, counted, some
 
 import discreet as dp
-from discreet.arrays import Integers
 from discreet.errors import ParameterError, ValueRefused
 from discreet.local import Batch, Collector, Estimate, Frequencies, Report, read_collector
 from discreet.local import collector as collecting
 from discreet.local.collector import read_stored
 from discreet.local.protocols.base import Rows
-from discreet.local.task import Task
 
 
 @pytest.mark.parametrize("task", TASKS, ids=LABELS)
@@ -245,44 +241,6 @@ def test_strange_objects_never_fail() -> None:
     assert read_collector(collector.to_json()).count == 1
 
 
-ALL_KINDS = [
-    *TASKS,
-    *(dp.local.Mean(0, 15, 1, step=1, protocol=name) for name in ("duchi", "hybrid", "laplace")),
-    dp.local.Distribution(0, 1, 1, bins=8),
-    dp.local.HeavyHitters(1, length=2),
-    dp.local.Repeated(range(4), 1, permanent=2, values=1),
-    dp.local.Attributes({"a": dp.local.Bit(1), "b": dp.local.Mean(0, 15, 1, step=1, protocol="laplace")}),
-]
-
-
-def packed(tally: list[int] | Integers) -> str:
-    return base64.b64encode(zlib.compress(np.asarray(tally, dtype="<i8").tobytes())).decode()
-
-
-@pytest.mark.parametrize("task", ALL_KINDS, ids=lambda task: f"{task.kind} {task.protocol.name}")
-def test_states_that_no_reports_can_have_left_are_refused(task: Task) -> None:
-    collector = task.collector()
-    answers: dict[str, object] = {"heavy hitters": ["ab"] * 30, "attributes": {"a": [True] * 30, "b": [3] * 30}}
-    value = True if task.protocol.name == "randomized response" else 1
-    collector.add(task.randomize(answers.get(task.kind, [value] * 30)))
-    assert collector.count == 30
-    facts = json.loads(collector.to_json())
-    tally = np.frombuffer(zlib.decompress(base64.b64decode(facts["tally"])), dtype="<i8")
-    assert read_collector(json.dumps(facts)).count == 30
-    negative, huge = tally.copy(), tally.copy()
-    negative[0], huge[0] = -1, 2**62
-    strange: list[dict[str, object]] = [{"count": count} for count in (0, 10**400, 2**32 + 1, True, 30.0, -1, "30", None)]
-    strange += [
-        {"tally": packed(wrong)} for wrong in (negative, huge, tally[:-1], [*tally, 0], [2**62] * tally.size, tally + 2**40)
-    ]
-    strange += [{"tally": base64.b64encode(zlib.compress(bytes(10**7))).decode()}, {"tally": "AAAA"}, {"tally": 5}]
-    if task.protocol.name not in ("hashing", "unary", "laplace"):  # whose reports add as much as chance has it
-        strange += [{"count": 29}, {"count": 31}, {"tally": packed(np.zeros_like(tally))}]
-    for change in strange:
-        with pytest.raises(ParameterError, match="not the state"):
-            read_collector(json.dumps({**facts, **change}))
-
-
 MARK = "0" * 32
 
 
@@ -321,7 +279,7 @@ JSON = st.recursive(
 )
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=100)
 @given(st.sampled_from(TASKS), st.lists(JSON, max_size=5), JSON, JSON)
 def test_hostile_json_never_fails(task: Frequencies, many: list[object], r: object, nonce: object) -> None:
     collector = task.collector()

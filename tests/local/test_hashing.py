@@ -13,7 +13,7 @@ from reference import statistics
 
 from discreet.errors import ParameterError
 from discreet.local.domains.categorical import hash_text
-from discreet.local.protocols.hashing import Hashing, choose_buckets, hash_to_bucket
+from discreet.local.protocols.hashing import Hashing, choose_buckets, hash_by_seed, hash_to_bucket
 from discreet.noise.bits import words
 
 KEYS = [0, 1, 2, 63, 2**32, -1, -(2**63), hash_text("dark"), hash_text("blond")]
@@ -79,3 +79,9 @@ def test_buckets() -> None:
 )
 def test_what_is_no_report(plain: object) -> None:
     assert Hashing(Fraction(1), 10, 4).row(plain) is None
+
+
+def test_hashes_are_the_same_seed_by_seed() -> None:
+    seeds, keys = words(20), words(30).view(np.int64)
+    for seed, found in zip(seeds, hash_by_seed(seeds, keys, 56), strict=True):
+        assert found.tolist() == hash_to_bucket(np.full(30, seed), keys, 56).tolist()

@@ -35,7 +35,7 @@ from discreet.local.task import Task, canonical
 
 CLIENT = Path(str(resources.files("discreet.local") / "discreet-client.js"))
 HERE = Path(__file__).parent
-DRAWS = 20_000
+DRAWS = 6_000
 ONES = "0xffffffffffffffff"
 
 
@@ -245,7 +245,7 @@ def _cut(scale: float, unit: int, bins: int) -> np.ndarray:
 
 def test_first_reports_of_many_clients_have_the_law_that_python_states() -> None:
     """Each with a secret of its own. One comparison, with a false alarm in less than one of 1e7 runs."""
-    task, people = dp.local.Repeated(range(4), epsilon=1, permanent=1.5, values=1), 4000
+    task, people = dp.local.Repeated(range(4), epsilon=1, permanent=1.5, values=1), 1500
     ((said, _),) = lived([{"epsilon": 2, "steps": [step(task, 2)], "lives": people}])
     seen = np.bincount([json.loads(report)["r"] for report in said], minlength=4)
     truth, lie = task.protocol.rates.truth, task.protocol.rates.lie

@@ -202,13 +202,13 @@ def test_when_a_value_changes_is_not_hidden_by_memory() -> None:
 
 @pytest.mark.parametrize("protocol", PROTOCOLS, ids=label)
 def test_permanent_codes_are_fixed_and_have_their_law(protocol: Memoised) -> None:
-    """20,000 secrets; each chi-square has a false-alarm rate below 1e-7."""
-    secrets = [number.to_bytes(32, "big") for number in range(20_000)]
+    """6,000 secrets; each chi-square has a false-alarm rate below 1e-7."""
+    secrets = [number.to_bytes(32, "big") for number in range(6_000)]
     drawn = [protocol.respond_permanently(secret, "task", 1) for secret in secrets]
     assert drawn[:50] == [protocol.respond_permanently(secret, "task", 1) for secret in secrets[:50]]
     assert drawn[:200] != [protocol.respond_permanently(secret, "another", 1) for secret in secrets[:200]]
     kept = float(protocol.keep_chance())
-    law = [20_000 * (kept if code == 1 else (1 - kept) / (protocol.size - 1)) for code in range(protocol.size)]
+    law = [6_000 * (kept if code == 1 else (1 - kept) / (protocol.size - 1)) for code in range(protocol.size)]
     assert statistics.chi_square(np.bincount(drawn, minlength=protocol.size), law) > statistics.ALARM
 
 

@@ -150,9 +150,9 @@ def test_the_number_of_clones_has_its_law() -> None:
 
 
 def test_more_people_and_larger_deltas_cost_less() -> None:
-    by_people = [amplified(2, n, 1e-6, trusted_shuffler=True).upper for n in (1, 10, 1000, 10**5, 10**8)]
+    by_people = [amplified(2, n, 1e-6, trusted_shuffler=True).upper for n in (1, 100, 10**4, 10**8)]
     assert by_people == sorted(by_people, reverse=True)
-    by_delta = [amplified(2, 1000, delta, trusted_shuffler=True).upper for delta in (1e-12, 1e-6, 1e-3, 0.5)]
+    by_delta = [amplified(2, 1000, delta, trusted_shuffler=True).upper for delta in (1e-12, 1e-3, 0.5)]
     assert by_delta == sorted(by_delta, reverse=True)
     assert by_people[0] <= 2
     assert by_delta[-1] < 1e-3

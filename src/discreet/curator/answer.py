@@ -123,13 +123,49 @@ class Answer:
         return exports.to_polars(self)
 
     def to_json(self) -> str:
-        """A text that means the same answer for ever."""
-        return to_json(self)
+        """A text that means the same answer for ever: what a ledger keeps, and what a repeat gives back.
+
+        Numbers, texts, truth values and null are JSON's own; whatever JSON has no word for is an object with its type's name.
+        """
+        outputs = {
+            name: {
+                "values": [_written(value) for value in column.values],
+                "mechanism": column.mechanism,
+                **{
+                    part: [_written(number) for number in numbers]
+                    for part, numbers in (("errors", column.errors), ("lower", column.lower), ("upper", column.upper))
+                    if numbers is not None
+                },
+            }
+            for name, column in self.outputs.items()
+        }
+        facts = {
+            "discreet": "answer",
+            "version": 1,
+            "question": self.question,
+            "keys": {name: [_written(value) for value in values] for name, values in self.keys.items()},
+            "outputs": outputs,
+            "parts": [list(part) for part in self.parts],
+            "cost": self.cost,
+            "left": rendering.left_of(self),
+            "repeated": self.repeated,
+            "remarks": list(self.remarks),
+            "kinds": dict(self.kinds),
+        }
+        return json.dumps(facts, allow_nan=False)
 
     @classmethod
     def from_json(cls, text: str) -> Answer:
         """The answer that ``to_json`` wrote."""
-        return from_json(text)
+        try:
+            facts = json.loads(text)
+            if facts.pop("discreet") != "answer" or facts.pop("version") != 1:
+                raise ValueError
+            facts["keys"] = {name: tuple(map(_read, values)) for name, values in facts["keys"].items()}
+            facts["outputs"] = {name: Column(**_lists_read(column)) for name, column in facts["outputs"].items()}
+            return cls(**facts)
+        except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError):
+            raise ParameterError("This text is no answer known here; give what to_json() wrote, or update discreet.") from None
 
     def plot(self, output: str | None = None, ax: Axes | None = None, *, title: str | None = None) -> Axes:
         """Bars with 95 % intervals, a panel for every output or the one that is named; needs matplotlib."""
@@ -159,52 +195,6 @@ class Answer:
 
 
 _Written = None | bool | int | float | str | dict[str, str]
-
-
-def to_json(answer: Answer) -> str:
-    """A text that means the same answer for ever: what a ledger keeps, and what a repeat gives back.
-
-    Numbers, texts, truth values and null are JSON's own; whatever JSON has no word for is an object with its type's name.
-    """
-    outputs = {
-        name: {
-            "values": [_written(value) for value in column.values],
-            "mechanism": column.mechanism,
-            **{
-                part: [_written(number) for number in numbers]
-                for part, numbers in (("errors", column.errors), ("lower", column.lower), ("upper", column.upper))
-                if numbers is not None
-            },
-        }
-        for name, column in answer.outputs.items()
-    }
-    facts = {
-        "discreet": "answer",
-        "version": 1,
-        "question": answer.question,
-        "keys": {name: [_written(value) for value in values] for name, values in answer.keys.items()},
-        "outputs": outputs,
-        "parts": [list(part) for part in answer.parts],
-        "cost": answer.cost,
-        "left": rendering.left_of(answer),
-        "repeated": answer.repeated,
-        "remarks": list(answer.remarks),
-        "kinds": dict(answer.kinds),
-    }
-    return json.dumps(facts, allow_nan=False)
-
-
-def from_json(text: str) -> Answer:
-    """The answer that ``to_json`` wrote."""
-    try:
-        facts = json.loads(text)
-        if facts.pop("discreet") != "answer" or facts.pop("version") != 1:
-            raise ValueError
-        facts["keys"] = {name: tuple(map(_read, values)) for name, values in facts["keys"].items()}
-        facts["outputs"] = {name: Column(**_lists_read(column)) for name, column in facts["outputs"].items()}
-        return Answer(**facts)
-    except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError):
-        raise ParameterError("This text is no answer known here; give what to_json() wrote, or update discreet.") from None
 
 
 def _written(value: Value) -> _Written:

@@ -101,7 +101,7 @@ class Task(ABC):
 
         Each call costs the person another epsilon. ``nonce=True`` adds a random mark by which a collector finds duplicates.
         """
-        many = _many(value)
+        many = _read_column(value)
         rows = self.protocol.randomize(self.codes([value] if many is None else many))
         nonces = new_nonces(len(rows)) if nonce else None
         batch = Batch(self.hash, rows, nonces, _protocol=self.protocol)
@@ -170,7 +170,7 @@ def read_text(name: str, value: object) -> str:
     return value
 
 
-def _many(value: object) -> Sequence[object] | np.ndarray | None:
+def _read_column(value: object) -> Sequence[object] | np.ndarray | None:
     """The values of many people, or None for a single value."""
     if isinstance(value, (list, tuple)):
         return value

@@ -3,7 +3,7 @@
 Each gets ten times the draws within which the median of five runs must find it (``benchmarks/audit_detection.py`` prints
 these; they are far below), and never fewer than 10,000. Log-wealth grows in proportion to the draws, with a standard
 deviation of about the root of twice its mean; at these limits its mean is at least 60 for every case, where 3.1 suffices: a
-test fails by chance with probability below 1e-6.
+test fails by chance with probability below 1e-6. Those that take more than 30,000 draws are left to the benchmark.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import discreet as dp
 _random = np.random.default_rng()
 
 
-@pytest.mark.parametrize("name", BROKEN)
+@pytest.mark.parametrize("name", [name for name, case in BROKEN.items() if case.draws <= 30_000])
 def test_a_broken_mechanism_is_found_out(name: str) -> None:
     case = BROKEN[name]
     finding = dp.audit(case.function, case.a, case.b, epsilon=1, delta=case.delta, draws=max(10_000, 10 * case.draws))

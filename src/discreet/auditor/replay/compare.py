@@ -27,10 +27,10 @@ from typing import Literal, TypeVar
 
 import numpy as np
 
-from discreet.auditor.replay.distance import Move, Streams, move
 from discreet.auditor.replay.trace import Committed, Released, Reserved, Step, Trace, watch
 from discreet.auditor.sampling.containers import read_attributes
 from discreet.display import clean
+from discreet.mechanisms.base import Moved
 from discreet.privacy import Privacy
 from discreet.privacy.filters import Price, as_approximate, as_concentrated
 from discreet.privacy.losses import Loss
@@ -99,7 +99,7 @@ def _compare(first: Trace, second: Trace) -> tuple[list[Difference], Privacy]:
     found: list[Difference] = []
     paid: Privacy | None = None
     spent = total = Privacy()
-    streams, number = Streams(), 0
+    streams, number = _Streams(), 0
     for one, other in zip(first.steps, second.steps, strict=False):
         number += isinstance(one, Released)
         apart = _compare_steps(one, other, number)
@@ -112,7 +112,7 @@ def _compare(first: Trace, second: Trace) -> tuple[list[Difference], Privacy]:
             found += _check_payment(spent, paid)
             paid = None
         elif isinstance(one, Released) and isinstance(other, Released) and not one.refused:
-            here = streams.together(one.release, other.release, move(one.release, other.release))
+            here = streams.join(one.release.mechanism.moved(one.release, other.release))
             found += _check_distance(one, here, number, covered=paid is not None)
             spent, total = spent + here.cost, total + here.cost
     if len(first.steps) != len(second.steps):
@@ -120,6 +120,22 @@ def _compare(first: Trace, second: Trace) -> tuple[list[Difference], Privacy]:
     if paid is not None:  # and the answer never came
         found += _check_payment(spent, paid)
     return found or list(_compare_ends(first, second)), total
+
+
+class _Streams:
+    """Comparisons of one stream belong together: it is paid for once, and if it was declared monotonic, all move the same way."""
+
+    def __init__(self) -> None:
+        self._ways: dict[int, frozenset[bool]] = {}
+
+    def join(self, here: Moved) -> Moved:
+        """A move, seen with what its stream has done before."""
+        if here.stream is None:
+            return here
+        before = self._ways.get(id(here.stream), frozenset())
+        self._ways[id(here.stream)] = now = before | here.ways
+        both = "moved both ways, declared monotonic" if here.monotonic and len(before) < len(now) == 2 else None
+        return dataclasses.replace(here, cost=Privacy() if before else here.cost, far=here.far or both)
 
 
 def _compare_lengths(first: Trace, second: Trace, number: int) -> Difference:
@@ -164,7 +180,7 @@ def _compare_releases(one: Released, other: Released, name: str) -> Iterator[Dif
         yield Difference("raised", f"{name} is refused on one side only")
 
 
-def _check_distance(one: Released, here: Move, number: int, *, covered: bool) -> list[Difference]:
+def _check_distance(one: Released, here: Moved, number: int, *, covered: bool) -> list[Difference]:
     words = [here.far] if here.far else [] if covered or not here.many else [here.many]
     return [Difference("moved", f"release {number} ({one.name}) {text}") for text in words]
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from discreet.cli.files import checked_place, replaced
-from discreet.cli.local.files import TaskFile, listed, read_state, read_task_file
+from discreet.cli.local.files import TaskFile, read_list, read_state, read_task_file
 from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def _alone(output: Path) -> AbstractContextManager[None]:
 
 
 def _collector(task: Task, output: Path, candidates: str | None) -> Collector[object]:
-    texts = None if candidates is None else listed(candidates)
+    texts = None if candidates is None else read_list(candidates)
     if not output.exists():
         return task.collector(texts)
     found = read_state(output)

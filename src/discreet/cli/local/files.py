@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from discreet.local import Collector
     from discreet.local.task import Task
 
-__all__ = ["TaskFile", "listed", "read_state", "read_task_file"]
+__all__ = ["TaskFile", "read_list", "read_state", "read_task_file"]
 
 TaskFile = Annotated[Path, typer.Argument(help="The task, such as hair.task.json.", show_default=False)]
 
@@ -41,7 +41,7 @@ def read_state(file: Path) -> Collector[object]:
         raise ParameterError(f"{file}: {refusal}") from None
 
 
-def listed(text: str) -> list[str]:
+def read_list(text: str) -> list[str]:
     """Words between commas, or the lines of the file after an @."""
     if text.startswith("@"):
         return [line.strip() for line in read_text(Path(text[1:])).splitlines() if line.strip()]

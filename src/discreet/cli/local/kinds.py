@@ -8,7 +8,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet.cli.local.files import listed, read_task_file
+from discreet.cli.local.files import read_list, read_task_file
 from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def _domain(text: str) -> list[str] | list[int] | range:
     between = _RANGE.fullmatch(text.strip())
     if between:
         return range(int(between[1]), int(between[2]) + 1)
-    words = listed(text)
+    words = read_list(text)
     if not words:
         raise ParameterError("There are no answers in --domain; write --domain dark,blond,brown,red.")
     return [int(word) for word in words] if all(_WHOLE.fullmatch(word) for word in words) else words

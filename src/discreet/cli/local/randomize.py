@@ -73,9 +73,9 @@ def _batches(task: Task, answers: Path, column: str | None, nonce: bool) -> Iter
 
 
 def _values(task: Task, answers: Path, column: str | None) -> Iterator[list[object]]:
-    from discreet.cli.local.values import read_values, spelled
+    from discreet.cli.local.values import read_meaning, read_values
 
-    meaning = spelled(task)
+    meaning = read_meaning(task)
     for piece in chain([[]], read_values(answers, column)):
         yield [meaning(entry) for entry in piece]
 

@@ -15,7 +15,7 @@ from discreet.errors import ParameterError
 if TYPE_CHECKING:
     from discreet.local.task import Task
 
-__all__ = ["TRUTHS", "read_values", "spelled"]
+__all__ = ["TRUTHS", "read_meaning", "read_values"]
 
 TRUTHS: dict[str, bool | str] = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
@@ -23,16 +23,11 @@ _AT_ONCE = 2**16
 _WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
 
 
-def spelled(task: Task) -> Callable[[object], object]:
+def read_meaning(task: Task) -> Callable[[object], object]:
     """What an entry of a file means to a task; None where it means none of its answers."""
-    from discreet.local.tasks.distribution import Distribution
-    from discreet.local.tasks.frequencies import Frequencies
-    from discreet.local.tasks.mean import Mean
-    from discreet.local.tasks.repeated import Repeated
-
-    if isinstance(task, (Mean, Distribution)):
+    if getattr(task, "scale", None) is not None:
         return _number
-    items = task.domain.items if isinstance(task, (Frequencies, Repeated)) else None
+    items = getattr(getattr(task, "domain", None), "items", None)
     if items is None:
         return lambda entry: entry
     if isinstance(items, range):

@@ -13,7 +13,7 @@ from fractions import Fraction
 from math import ceil, floor
 from typing import TYPE_CHECKING, Any
 
-from discreet.engine.sources.source import LocalSource, open_source
+from discreet.engine.sources.source import LocalSource, describer, open_source
 from discreet.engine.sql.dialect import quoted
 from discreet.errors import ParameterError
 from discreet.schema.columns import Boolean, Category, Column, Date, Integer, Kind, Number, Text
@@ -125,7 +125,8 @@ def _ask(source: LocalSource, sql: str) -> list[tuple[Any, ...]]:
 def _database(source: LocalSource) -> Iterator[duckdb.DuckDBPyConnection]:
     import duckdb
 
-    with duckdb.connect(config={"autoload_known_extensions": "false", "autoinstall_known_extensions": "false"}) as database:
+    alone = {"autoload_known_extensions": "false", "autoinstall_known_extensions": "false"}
+    with describer() if source.held is not None else duckdb.connect(config={**alone}) as database:
         if source.held is not None:
             database.register("given", source.held)
         for statement in source.statements("given"):

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from discreet.engine.sources.frames import Batches
 
-__all__ = ["LocalSource", "open_source"]
+__all__ = ["LocalSource", "describer", "open_source"]
 
 
 _TAKEN = "a path to .parquet, .csv, .tsv or .duckdb files, an Arrow table, or a pandas or polars frame"
@@ -234,9 +234,13 @@ def _kind(file: Path) -> str | None:
     return kinds.get(Path(name).suffix)
 
 
+def describer() -> duckdb.DuckDBPyConnection:
+    """A cursor of a database that holds nothing, for looking at what is given: to start one takes much longer than to ask it."""
+    return _describers(os.getpid()).cursor()
+
+
 @cache
-def _describer(process: int) -> duckdb.DuckDBPyConnection:  # noqa: ARG001 (a forked process must not use its parent's)
-    """A database that holds nothing and describes schemas: to start one takes much longer than to ask it."""
+def _describers(process: int) -> duckdb.DuckDBPyConnection:  # noqa: ARG001 (a forked process must not use its parent's)
     import duckdb
 
     settings = {"autoload_known_extensions": "false", "autoinstall_known_extensions": "false", "threads": "1"}
@@ -248,7 +252,7 @@ def _types(queries: Iterable[str], given: object | None = None) -> list[dict[str
     import duckdb
 
     try:
-        with _describer(os.getpid()).cursor() as database:
+        with describer() as database:
             if given is not None:
                 database.register("given", given)
             return [{row[0]: row[1] for row in database.execute(f"DESCRIBE {query}").fetchall()} for query in queries]

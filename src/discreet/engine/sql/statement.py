@@ -21,11 +21,9 @@ from discreet.engine.sql.dialect import Dialect
 from discreet.engine.sql.expressions import write
 from discreet.plan.expressions import Column, Expression, Value, columns_of
 from discreet.plan.expressions.evaluate import infer
-from discreet.plan.plan import facts_of
-from discreet.plan.query import Query
+from discreet.plan.plan import Plan
 from discreet.plan.statistics import Measure
 from discreet.schema.columns import Category, Kind, Number
-from discreet.schema.table import Schema
 from discreet.schema.units import Person
 
 __all__ = ["Raw", "Statement"]
@@ -46,8 +44,7 @@ class Raw:
 class Statement:
     """Collects the pieces of one statement over the rows that a question is about."""
 
-    query: Query
-    schema: Schema
+    plan: Plan
     raw: Raw
     dialect: Dialect
     text: str = ""
@@ -74,8 +71,8 @@ class Statement:
         return self._once.setdefault(self.value(expression), self.dialect.quote(f"{_ONCE}{len(self._once)}"))
 
     def _column(self, name: str) -> str:
-        column = self.schema.column(name)
-        if name in self.schema.columns:
+        column = self.plan.schema.column(name)
+        if name in self.plan.schema.columns:
             value = self._alias(name)
         else:
             table, public = name.split(".", 1)
@@ -84,14 +81,14 @@ class Statement:
                 value = f"CAST({value} AS {self._type('text')})"
         if column.kind != "number":
             return value
-        step = column.step if isinstance(column, Number) and name in self.schema.columns else Fraction(1)
+        step = column.step if isinstance(column, Number) and name in self.plan.schema.columns else Fraction(1)
         return self.dialect.scaled(f"CAST({value} AS {self._type('number')})", step)
 
     def _alias(self, name: str, *, listed: bool = True, doubles: bool = False) -> str:
         """The alias of a cleaned column; ``listed``: a category outside its list is missing; ``doubles``: units as doubles."""
-        alias = f"{'d' if doubles else 'c' if listed else 'r'}{list(self.schema.columns).index(name)}"
+        alias = f"{'d' if doubles else 'c' if listed else 'r'}{list(self.plan.schema.columns).index(name)}"
         source, kind = self.raw.columns[name]
-        column = self.schema.columns[name]
+        column = self.plan.schema.columns[name]
         cell = self.dialect.quote(source)
         self._cleaned[alias] = (
             self.dialect.clean(column, cell, kind, doubles=doubles) if listed else self.dialect.clean_key(column, cell, kind)
@@ -111,12 +108,12 @@ class Statement:
         A category by itself is not compared with its own list where the join does that. Numbers that were calculated are rounded
         to their grid, as those of the list are: 3 * 0.1 is the key 0.3.
         """
-        if isinstance(expression, Column) and expression.name in self.schema.columns:
-            column = self.schema.columns[expression.name]
+        if isinstance(expression, Column) and expression.name in self.plan.schema.columns:
+            column = self.plan.schema.columns[expression.name]
             if isinstance(column, Category) and column.kind == "text" and column.missing is None:
                 return self._alias(expression.name, listed=listed is None or not {*listed} <= {*column.values})
             return self.value(expression)
-        facts = infer(expression, facts_of(self.schema))
+        facts = infer(expression, self.plan.facts)
         if facts.kind != "number":
             return self.value(expression)
         value = self.once(expression)
@@ -130,7 +127,7 @@ class Statement:
         of = measure.of
         if (
             isinstance(of, Column)
-            and isinstance(column := self.schema.columns.get(of.name), Number)
+            and isinstance(column := self.plan.schema.columns.get(of.name), Number)
             and column.step == measure.step
         ):
             units = self._alias(of.name, doubles=True)
@@ -154,19 +151,19 @@ class Statement:
         """A value in units of a measure's step, a whole number from ``low`` to ``high``."""
         of = measure.of
         assert of is not None
-        if isinstance(of, Column) and of.name in self.schema.columns:
-            column = self.schema.columns[of.name]
+        if isinstance(of, Column) and of.name in self.plan.schema.columns:
+            column = self.plan.schema.columns[of.name]
             if (column.step if isinstance(column, Number) else 1) == measure.step:
                 return self._alias(of.name)
         return self.dialect.rounded(self.dialect.scaled(self.once(of), 1 / measure.step), low, high)
 
     def lines(self, columns: Mapping[str, str]) -> str:
         """``WITH cleaned ..., lines ...``: the rows that a question is about, with these columns; no person, no row."""
-        tests = [] if self.query.where is None else [f"({self.value(self.query.where)})"]
-        joins = "".join(self._join(i) for i in range(len(self.query.joins)))
+        tests = [] if self.plan.query.where is None else [f"({self.value(self.plan.query.where)})"]
+        joins = "".join(self._join(i) for i in range(len(self.plan.query.joins)))
         wanted = dict(columns)
-        if isinstance(self.schema.unit, Person):
-            source, kind = self.raw.columns[self.schema.unit.id]
+        if isinstance(self.plan.schema.unit, Person):
+            source, kind = self.raw.columns[self.plan.schema.unit.id]
             self._cleaned["person"] = self.dialect.clean_id(self.dialect.quote(source), kind)
             wanted = {"person": f"{self._cleaned_rows}.person", **wanted}
             tests.append(f"{self._cleaned_rows}.person IS NOT NULL")
@@ -183,7 +180,7 @@ class Statement:
         return f"{text}lines AS (SELECT {outer} FROM (SELECT {inner} FROM {cleaned}{joins}{where}))"
 
     def _join(self, i: int) -> str:
-        join = self.query.joins[i]
+        join = self.plan.query.joins[i]
         name = self.dialect.quote(join.table)
         on = " AND ".join(f"{self.value(mine)} = {self.value(Column(f'{join.table}.{theirs}'))}" for mine, theirs in join.on)
         return f" {'LEFT ' if join.keep else ''}JOIN {name} ON {on}"

@@ -1,4 +1,4 @@
-"""What a person may answer, and what becomes of any other answer before it is randomised.
+"""A categorical domain: what a person may answer, and what becomes of any other answer before it is randomised.
 
 A closed domain is a public list of words, whole numbers or truth values, or a range of whole numbers; an open one is any text.
 Values are coded as whole numbers: a place in the list, or the first 64 bits of a text's SHA-256.

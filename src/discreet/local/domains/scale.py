@@ -1,4 +1,4 @@
-"""Numbers between two public bounds, and what becomes of everything else before it is randomised.
+"""A scale: numbers between two public bounds, and what becomes of everything else before it is randomised.
 
 A number outside the bounds is clamped to the nearer one, infinity included. What is no number (NaN, a missing value, a word) is
 refused on the client (``missing="refuse"``: nothing is drawn, nothing may be sent), becomes a uniformly drawn place between the
@@ -74,7 +74,7 @@ class Scale:
             numbers = values.astype(np.float64)
         else:
             plain = values.tolist() if isinstance(values, np.ndarray) else values
-            numbers = np.array([_number(value) for value in plain], dtype=np.float64)
+            numbers = np.array([_read_number(value) for value in plain], dtype=np.float64)
         outside = np.isnan(numbers)
         if self.missing == "refuse" and outside.any():
             raise ValueRefused(_FOREIGN)
@@ -108,7 +108,7 @@ def read_scale(lower: object, upper: object, missing: object) -> Scale:
     return Scale(low, high, rational("missing", missing, "'refuse', 'random' or a number within the bounds"))
 
 
-def _number(value: object) -> float:
+def _read_number(value: object) -> float:
     """The value as a float, NaN where it is no number."""
     if not isinstance(value, (Real, np.floating, np.integer)) and not hasattr(value, "as_integer_ratio"):
         return math.nan

@@ -1,4 +1,4 @@
-"""Words as rows of symbols of a fixed length: bytes of UTF-8, or places in a public alphabet; 0 fills up behind the end.
+"""A spelling: words as rows of so many symbols: bytes of UTF-8, or places in a public alphabet; 0 fills up behind the end.
 
 A word that is longer is cut. What cannot be spelled is no word, and gets the fate that the task declares.
 """
@@ -26,7 +26,7 @@ _FATES = ("refuse", "random")
 
 @dataclass(frozen=True)
 class Spelling:
-    """``length`` symbols a word; ``alphabet`` lists its characters, None means any text by its bytes.
+    """How words are spelled: ``length`` symbols a word; ``alphabet`` lists its characters, None means any text by its bytes.
 
     >>> Spelling(4, "abc").symbols(["ab", "cabba"]).tolist()
     [[1, 2, 0, 0], [3, 1, 2, 2]]

@@ -35,6 +35,7 @@ from discreet.balls import arb, ball
 from discreet.errors import ParameterError
 from discreet.local.protocols.base import NUMBER, Form, FrequencyProtocol, Rows, chance_inside, counts_within
 from discreet.local.protocols.geometry import Geometry, is_prime
+from discreet.mechanisms.randomized_response import respond
 from discreet.noise.coins import Chance, bernoulli, uniform
 
 __all__ = ["MOST_POINTS", "MOST_WEIGHT", "Affine"]
@@ -49,7 +50,7 @@ _ENOUGH = 0.8  # a field of so many times e^epsilon elements has 1.3 % more vari
 
 @dataclass(frozen=True)
 class Affine(FrequencyProtocol):
-    """The report is (direction * (q - 1) + c - 1) * q + s, or direction * q + s where m = 1.
+    """Affine response. The report is (direction * (q - 1) + c - 1) * q + s, or direction * q + s where m = 1.
 
     >>> Affine(Fraction(8), 1_000_000, 2389, 2, 1).bits < 23
     True
@@ -128,11 +129,10 @@ class Affine(FrequencyProtocol):
         count, prime = codes.size, self.prime
         directions = uniform(self.directions, count)
         own = self._lines(directions, codes)
-        inside = bernoulli(Chance(chance_inside(self.weight, prime - self.weight, self.epsilon)), count)
+        chance = Chance(chance_inside(self.weight, prime - self.weight, self.epsilon))
         if self.weight == 1:
-            other = uniform(prime - 1, count)
-            other += other >= own
-            return directions * prime + np.where(inside, own, other)
+            return directions * prime + respond(own, prime, chance)
+        inside = bernoulli(chance, count)
         scale = uniform(prime - 1, count) + 1
         near, away = uniform(self.weight, count), uniform(prime - self.weight, count) + self.weight
         start = (own - scale * np.where(inside, near, away)) % prime

@@ -1,4 +1,4 @@
-"""What every protocol of local privacy can do: randomise on the client, and check and tally reports on the server.
+"""A protocol of local privacy: randomise on the client, and check and tally reports on the server.
 
 A report is one row of a *fixed form*: a whole number, or so many bytes. A protocol is a frozen value with exact parameters; it
 says with which probability each report is drawn (``likelihood``), so that its guarantee can be checked rather than believed.
@@ -54,7 +54,7 @@ NUMBER = Form("<i8")
 
 
 class Protocol(ABC):
-    """The face that clients and collectors see. Values are coded as whole numbers before they come here."""
+    """One way to make, check and tally private reports. Values are coded as whole numbers before they come here."""
 
     name: ClassVar[str]
     epsilon: Fraction

@@ -1,4 +1,4 @@
-"""Points of the projective geometry over a prime field, numbered, and how often reports fall on their hyperplanes.
+"""A projective geometry over a prime field: its points, numbered, and how often reports fall on their hyperplanes.
 
 A point of PG(t - 1, q) is a line through the origin of Z_q^t. It is written as the vector on it whose highest nonzero coordinate
 is 1, and as the whole number V with those coordinates as digits to base q, V in [q^m, 2 q^m) where m is the highest place. The
@@ -70,7 +70,7 @@ class Geometry:
     @cached_property
     def digits(self) -> Integers:
         """The coordinates of the points in use: one row a place, the lowest first."""
-        return _digits(self.written(self.size), self.prime, self.dimension)
+        return _split_digits(self.written(self.size), self.prime, self.dimension)
 
     @cached_property
     def places(self) -> Integers:
@@ -101,7 +101,7 @@ class Geometry:
     def number(self, vectors: Integers) -> Integers:
         """The numbers of the points on which these nonzero vectors lie."""
         prime = self.prime
-        found = _digits(vectors, prime, self.dimension)
+        found = _split_digits(vectors, prime, self.dimension)
         lead, unit = np.zeros_like(vectors), np.zeros_like(vectors)
         for place, digit in enumerate(found):
             lead = np.where(digit > 0, digit, lead)
@@ -165,7 +165,7 @@ def is_prime(number: int) -> bool:
     return number > 1 and all(number % divisor for divisor in range(2, math.isqrt(number) + 1))
 
 
-def _digits(numbers: Integers, prime: int, count: int) -> Integers:
+def _split_digits(numbers: Integers, prime: int, count: int) -> Integers:
     found = np.empty((count, numbers.size), dtype=np.int64)
     left = numbers
     for place in range(count):

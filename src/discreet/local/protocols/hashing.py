@@ -12,6 +12,7 @@ of equal size to within 2^-32. The words come from the seed by the SplitMix64 se
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import ClassVar
@@ -22,10 +23,11 @@ from discreet.arrays import Booleans, Integers
 from discreet.balls import arb
 from discreet.errors import ParameterError
 from discreet.local.protocols.base import Form, FrequencyProtocol, Plain, Rows, chance_inside, counts_within
+from discreet.mechanisms.randomized_response import respond
 from discreet.noise.bits import CHUNK, Words, words
-from discreet.noise.coins import Chance, bernoulli, uniform
+from discreet.noise.coins import Chance
 
-__all__ = ["Hashing", "choose_buckets", "hash_to_bucket"]
+__all__ = ["Hashing", "choose_buckets", "hash_by_seed", "hash_to_bucket"]
 
 _HALF = np.uint64(32)
 _LOW = np.uint64(2**32 - 1)
@@ -33,7 +35,7 @@ _LOW = np.uint64(2**32 - 1)
 
 @dataclass(frozen=True)
 class Hashing(FrequencyProtocol):
-    """The report is a seed and a bucket; in JSON, ``["<seed, 16 hexadecimal digits>", bucket]``."""
+    """Optimal local hashing. The report is a seed and a bucket; in JSON, ``["<seed, 16 hexadecimal digits>", bucket]``."""
 
     epsilon: Fraction
     size: int  # how many candidates the collector has; 0 on a client of an open domain
@@ -68,10 +70,8 @@ class Hashing(FrequencyProtocol):
     def _draw(self, codes: Integers) -> Words:
         seeds = words(codes.size)
         own = hash_to_bucket(seeds, codes, self.buckets)
-        honest = bernoulli(Chance(chance_inside(1, self.buckets - 1, self.epsilon)), codes.size)
-        other = uniform(self.buckets - 1, codes.size)
-        other += other >= own
-        return np.stack([seeds, np.where(honest, own, other).view(np.uint64)], axis=1)
+        told = respond(own, self.buckets, Chance(chance_inside(1, self.buckets - 1, self.epsilon)))
+        return np.stack([seeds, told.view(np.uint64)], axis=1)
 
     def likelihood(self, row: Rows, code: int) -> arb:
         """Of the bucket given the seed, which has a chance of 2^-64 whatever the value."""
@@ -142,6 +142,20 @@ def choose_buckets(epsilon: Fraction) -> int:
 def hash_to_bucket(seeds: Words, keys: Integers, buckets: int) -> Integers:
     """The bucket of each key under the seed beside it."""
     return _hash_to_bucket(_multipliers(seeds), keys.astype(np.int64).view(np.uint64), buckets)
+
+
+def hash_by_seed(seeds: Words, keys: Integers, buckets: int) -> Iterator[Integers]:
+    """The buckets of all keys under one seed after the other."""
+    words = keys.astype(np.int64).view(np.uint64)
+    high, low = words >> _HALF, words & _LOW
+    for first, second, shift in zip(*_multipliers(seeds), strict=True):
+        mixed = high * first  # the same as below, in place
+        mixed += low * second
+        mixed += shift
+        mixed >>= _HALF
+        mixed *= np.uint64(buckets)
+        mixed >>= _HALF
+        yield mixed.view(np.int64)
 
 
 def _hash_to_bucket(multipliers: tuple[Words, Words, Words], keys: Words | np.uint64, buckets: int) -> Integers:

@@ -26,7 +26,7 @@ __all__ = ["KAry", "RandomizedResponse"]
 
 @dataclass(frozen=True)
 class KAry(FrequencyProtocol):
-    """The report is a value's number, 0 .. size - 1.
+    """k-ary randomized response. The report is a value's number, 0 .. size - 1.
 
     >>> import math
     >>> KAry(Fraction(1), 4).rates.truth == math.e / (math.e + 3)

@@ -29,15 +29,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-import numpy as np
-
 from discreet.arrays import Integers
 from discreet.balls import arb, ball, upper
 from discreet.errors import LedgerRefused, ParameterError
 from discreet.exact import whole
 from discreet.local.protocols.base import chance_inside, float_precision
 from discreet.local.protocols.k_ary import KAry
-from discreet.noise.coins import Chance, bernoulli, uniform
+from discreet.mechanisms.randomized_response import respond
+from discreet.noise.coins import Chance
 
 __all__ = ["Memoised"]
 
@@ -47,7 +46,7 @@ _MOST_VALUES = 2**16
 
 @dataclass(frozen=True)
 class Memoised(KAry):
-    """The report is a value's number, 0 .. size - 1.
+    """Memoised randomized response. The report is a value's number, 0 .. size - 1.
 
     >>> twice = Memoised(Fraction(1), 4, Fraction(2), values=3)
     >>> twice.respond_permanently(b"a secret of the client", "a task", 3) in range(4)
@@ -133,16 +132,10 @@ class Memoised(KAry):
 
     def respond_again(self, permanent: Integers) -> Integers:
         """One fresh report about every permanent response."""
-        return self._respond(permanent, Chance(self.fresh_chance))
+        return respond(permanent, self.size, Chance(self.fresh_chance))
 
     def _draw(self, codes: Integers) -> Integers:
-        return self.respond_again(self._respond(codes, Chance(self.keep_chance)))
-
-    def _respond(self, codes: Integers, chance: Chance) -> Integers:
-        honest = bernoulli(chance, codes.size)
-        other = uniform(self.size - 1, codes.size)
-        other += other >= codes
-        return np.where(honest, codes, other)
+        return self.respond_again(respond(codes, self.size, Chance(self.keep_chance)))
 
     def history_likelihood(self, reports: Sequence[int], code: int) -> arb:
         """Of these reports, one after the other, about one permanent response to this value."""

@@ -28,7 +28,7 @@ _HEAD = 2  # bytes
 
 @dataclass(frozen=True)
 class OneOf(Protocol):
-    """In JSON, ``[number of the protocol, its report]``."""
+    """A mixture of protocols, each as likely. In JSON, ``[number of the protocol, its report]``."""
 
     members: tuple[Protocol, ...]
     name: ClassVar[str] = "one of"

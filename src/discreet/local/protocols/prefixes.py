@@ -39,7 +39,7 @@ __all__ = ["Prefixes", "hash_prefixes"]
 
 @dataclass(frozen=True)
 class Prefixes(Protocol):
-    """The report is (length * hashes + hash) * buckets + bucket, one number. Values come as one key for every length."""
+    """Hashed prefixes. The report is (length * hashes + hash) * buckets + bucket; values come as one key for every length."""
 
     epsilon: Fraction
     levels: int

@@ -32,7 +32,7 @@ MOST_CELLS = 2**24
 
 @dataclass(frozen=True)
 class Projective(FrequencyProtocol):
-    """The report is a point's number, 0 .. K - 1.
+    """Projective geometry response. The report is a point's number, 0 .. K - 1.
 
     >>> Projective(Fraction(1), 10_000, 3, 10).cells
     29524

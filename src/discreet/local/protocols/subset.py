@@ -28,7 +28,7 @@ __all__ = ["Subset", "count_bits", "decode_bits", "encode_bits", "has_clear_padd
 
 @dataclass(frozen=True)
 class Subset(FrequencyProtocol):
-    """The report is w rising numbers of values, or one bit for every value where that is shorter.
+    """Subset selection. The report is w rising numbers of values, or one bit for every value where that is shorter.
 
     >>> Subset(Fraction(1), 4, 1).rates.truth == Subset(Fraction(1), 4, 1).rates.lie + Subset(Fraction(1), 4, 1).rates.gain
     True

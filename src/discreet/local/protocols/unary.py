@@ -31,7 +31,7 @@ _NEVER = 1e-12  # honest reports with so many bits are as rare as this; a hostil
 
 @dataclass(frozen=True)
 class Unary(FrequencyProtocol):
-    """The report is the bits, eight to a byte, the first value in the lowest bit.
+    """Optimised unary encoding. The report is the bits, eight to a byte, the first value in the lowest bit.
 
     >>> Unary(Fraction(1), 100).rates.truth
     0.5
@@ -61,7 +61,7 @@ class Unary(FrequencyProtocol):
         return 1 / (1 + ball(self.epsilon).exp())
 
     def _draw(self, codes: Integers) -> Rows:
-        bits = _coins(self._lie, codes.size * self.size).reshape(codes.size, self.size)
+        bits = _toss_coins(self._lie, codes.size * self.size).reshape(codes.size, self.size)
         bits[np.arange(codes.size), codes] = bernoulli(Chance(Fraction(1, 2)), codes.size)
         return np.packbits(bits, axis=1, bitorder="little")
 
@@ -116,7 +116,7 @@ class Unary(FrequencyProtocol):
         return decode_bits(plain, self.form.width)
 
 
-def _coins(law: Callable[[], arb], size: int) -> Booleans:
+def _toss_coins(law: Callable[[], arb], size: int) -> Booleans:
     """Exact coins that spend a byte each: its eight digits decide all but one in 256, and further words decide those."""
     top, _ = Chance(law).digits(8)
     drawn = words(-(-size // 8)).view(np.uint8)[:size]

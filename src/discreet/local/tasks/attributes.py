@@ -1,4 +1,4 @@
-"""Several questions to the same people: each answers one of them, chosen by a coin, at full epsilon.
+"""Attributes: several questions to the same people, each of whom answers one of them, chosen by a coin, at full epsilon.
 
 Answering all of k questions would cost k times epsilon, or leave each of them an epsilon k times smaller; answering one of them
 costs epsilon and has about k times less variance than splitting (Nguyen et al. 2016; Wang et al. 2019).

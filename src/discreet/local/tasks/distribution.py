@@ -37,7 +37,7 @@ _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 @dataclass(frozen=True, eq=False)
 class DistributionEstimate(Result):
-    """``values`` are the shares of the bins between ``edges``; they are at least 0 and add up to 1."""
+    """An estimated distribution. ``values`` are the shares of the bins between ``edges``; they are at least 0 and add up to 1."""
 
     edges: Reals
     values: Reals

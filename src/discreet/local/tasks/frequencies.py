@@ -20,8 +20,8 @@ from discreet.errors import ParameterError
 from discreet.exact import probability, whole
 from discreet.local.collector import Collector
 from discreet.local.domains.categorical import Domain, Item, read_domain
+from discreet.local.protocols import choose_protocol, make_protocol, rebuild_protocol
 from discreet.local.protocols.base import FrequencyProtocol, Rates
-from discreet.local.protocols.choice import choose_protocol, make_protocol, rebuild_protocol
 from discreet.local.protocols.hashing import Hashing
 from discreet.local.results import Cells, Plan, Result, normal_factor, plot_shares
 from discreet.local.task import Task, read_epsilon
@@ -37,7 +37,7 @@ _LATTICE = 1 / 32  # of a squared report: counts are whole, and a variance far b
 
 @dataclass(frozen=True, eq=False)
 class Estimate(Result):
-    """One share a value, in the order of the domain (or of the candidates).
+    """Estimated shares, one a value, in the order of the domain (or of the candidates).
 
     ``values``, ``standard_error`` and ``interval`` are about the people whose reports were counted.
     """
@@ -225,7 +225,7 @@ class Frequencies(Task):
     ) -> None:
         values = read_domain(domain, missing)
         price = read_epsilon(epsilon)
-        chosen, reason = _chosen(values, price, protocol, whole("max_bits", max_bits))
+        chosen, reason = _choose(values, price, protocol, whole("max_bits", max_bits))
         self._fill(question, period, domain=values, protocol=chosen, reason=reason)
 
     @property
@@ -270,7 +270,7 @@ class Frequencies(Task):
         return plan_frequencies(self.protocol, whole("n", n), self.reason)
 
 
-def _chosen(domain: Domain, epsilon: Fraction, name: str | None, max_bits: int) -> tuple[FrequencyProtocol, str]:
+def _choose(domain: Domain, epsilon: Fraction, name: str | None, max_bits: int) -> tuple[FrequencyProtocol, str]:
     if domain.size is None:
         if name not in (None, "hashing"):
             raise ParameterError("Any text can be asked for by the protocol 'hashing' alone; leave out protocol=.")

@@ -1,9 +1,25 @@
-"""Heavy hitters: the most common words of an unknown vocabulary, found by their prefixes and measured by whole words."""
+"""Heavy hitters: the most common words of an unknown vocabulary, found by their prefixes and measured by whole words.
+
+**Theorem.** Where the public hashes are independent uniform functions, a word that nobody has is reported in at most 5 % of all
+surveys, whatever words there are and however common.
+
+*Why.* Let v be a candidate that nobody has. The counts of whole words depend on people's coins and on the buckets of words that
+somebody has; the choice of candidates depends on the counts of other lengths, whose hashes are others. So given all counts, v's
+bucket is a uniform one for every hash, independently, and its support is a sum of one count of each hash, drawn evenly: a law
+that is computed, not modelled (``tails.py``), with whatever common and uncommon words have left in the counts. The same holds
+for counts from which words that somebody has were taken off. In each of four rounds the words above a threshold are taken
+off, which any candidate that nobody has passes with a chance of 0.25 %, and at last those above another one are reported, which
+any passes with a chance of 4 %: each candidate with so much divided by their number. Unless one passes somewhere, only words that
+somebody has are ever taken off, so the counts are those of this argument; and all chances add up to 5 %.
+
+The hashes in use are drawn once, by SHA-256 and SplitMix64, and are linear in a word's key; ``benchmarks/heavy_hitters.py``
+counts false words of theirs, among words that differ in one letter too.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -17,24 +33,31 @@ from discreet.errors import ParameterError
 from discreet.exact import whole
 from discreet.local.collector import Collector
 from discreet.local.domains.spelling import Spelling
-from discreet.local.protocols.hashing import choose_buckets, hash_to_bucket
+from discreet.local.protocols.hashing import choose_buckets, hash_by_seed
 from discreet.local.protocols.prefixes import Prefixes, hash_prefixes
 from discreet.local.results import Cells, Plan, Result, normal_factor, plot_shares
+from discreet.local.tails import bound_sums
 from discreet.local.task import Task, read_epsilon
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["HeavyHitters", "Hitters", "find", "line"]
+__all__ = ["HeavyHitters", "HeavyHittersEstimate", "expect_threshold"]
 
-_MISS = 0.02  # the share of surveys in which any word that nobody has may be reported: 5 % are promised, crowds are estimated
+_HASHES = 512  # at most: decoding takes time in them
+_COUNTERS, _ALL_COUNTERS = 2**19, 2**26  # at most, of one length (4 MB) and of all; buckets above 1,024 so leave fewer hashes
+_FEWEST_HASHES = 32
+_LOOKED_AT = 2**22
+_FIRST, _CANDIDATES = 16, 2**15  # bits of the first prefix, and prefixes that are looked at a time
+_MISS, _EARLY = 0.04, 0.0025  # chances that any word that nobody has is reported at last, and is taken off in a round: 5 % in all
+_EXPECTED_MISS = 0.02  # the same for plans, which know nothing of rounds and of other words
 _FOLLOWED = 2.0  # standard errors above which a prefix is followed; a wrong one costs time, not truth
 _REACH = 4.0  # standard deviations of what common words bring into the buckets of others
 _ROUNDS = 4
 
 
 @dataclass(frozen=True, eq=False)
-class Hitters(Result):
+class HeavyHittersEstimate(Result):
     """The words found, the most common first, with the share of people who have each.
 
     A word that nobody has is among them in at most 5 % of all surveys. Those who told about whole words measured them, and only
@@ -87,13 +110,13 @@ class Hitters(Result):
         return plot_shares(self.items, self.values, self.interval(), self.count, ax)
 
 
-def line(protocol: Prefixes, people: int, candidates: int) -> float:
+def expect_threshold(protocol: Prefixes, people: int, candidates: int) -> float:
     """The share that, of ``candidates`` words which nobody has, any is estimated to have with a chance of 2 % at most.
 
     Reports support a word which nobody has with probability q, over all hashes: a binomial count C, and P(C >= c) is at most
     P(C = c) / (1 - r), where r < 1 is the ratio of its probabilities at c + 1 and c, for those ratios fall.
     """
-    lie, allowed = protocol.rates.lie, math.log(_MISS / max(candidates, 1))
+    lie, allowed = protocol.rates.lie, math.log(_EXPECTED_MISS / max(candidates, 1))
 
     def rare(count: int) -> bool:
         ratio = (people - count) / (count + 1) * lie / (1 - lie)
@@ -108,127 +131,107 @@ def line(protocol: Prefixes, people: int, candidates: int) -> float:
     return ((high - 0.5) / max(people, 1) - lie) / protocol.rates.gain
 
 
-def find(protocol: Prefixes, spelling: Spelling, prefixes: tuple[int, ...], most: int, tally: Integers, count: int) -> Hitters:
-    """Extend the prefixes that stand out, length by length; then those who told about whole words decide, and measure.
-
-    The candidates for whole words were chosen by other people's reports, and the line which they have to pass is such that of
-    those which nobody has, any passes it in at most 5 % of all surveys.
-    """
-    found, before = np.zeros((1, spelling.length), dtype=np.int64), 0
-    for counts, bits in zip(protocol.counts(tally)[:-1], prefixes[:-1], strict=True):
+def find_words(task: HeavyHitters, tally: Integers, count: int) -> HeavyHittersEstimate:
+    """Extend the prefixes that stand out, length by length; then those who told about whole words decide, and measure."""
+    protocol, spelling, found, before = task.protocol, task.spelling, np.zeros((1, task.spelling.length), dtype=np.int64), 0
+    for counts, bits in zip(protocol.counts(tally)[:-1], task.prefixes[:-1], strict=True):
         grown = spelling.extended(found, before, bits)
-        level = Level(protocol, counts, hash_prefixes(grown, bits), most)
+        level = Level(protocol, counts, hash_prefixes(grown, bits), task.most)
         found, before = grown[level.best(_FOLLOWED * math.sqrt(level.variance))], bits
-    grown = spelling.extended(found, before, prefixes[-1])
+    grown = spelling.extended(found, before, task.prefixes[-1])
     grown = grown[[spelling.is_word(row) for row in grown]]
-    level = Level(protocol, protocol.counts(tally)[-1], hash_prefixes(grown, prefixes[-1]), most)
-    order = level.best(level.line)
+    level = Level(protocol, protocol.counts(tally)[-1], hash_prefixes(grown, task.prefixes[-1]), task.most)
+    order = level.best(level.threshold)
     values, people = level.shares[order], max(level.people, 1)
-    likely = np.clip(values, 0.0, 1.0)
-    coins = np.array([protocol.rates.variance(share) for share in likely]) / people
-    drawn = likely * (1 - likely) * max(1 / people - 1 / max(count, 1), 0.0)  # these are some of the people only
+    inside = np.clip(values, 0.0, 1.0)
+    coins = np.array([protocol.rates.variance(share) for share in inside]) / people
+    drawn = inside * (1 - inside) * max(1 / people - 1 / max(count, 1), 0.0)  # these are some of the people only
     words = tuple(spelling.text(row) for row in grown[order])
-    return Hitters(words, values, np.sqrt(coins + drawn + level.crowd), count, level.line)
+    return HeavyHittersEstimate(words, values, np.sqrt(coins + drawn + level.crowd), count, level.threshold)
 
 
 class Level:
-    """The shares of candidates for one length, freed of what common ones bring into the others' buckets.
+    """The shares of the candidates for one length, freed of what common ones bring into the others' buckets.
 
     The raw estimate of a word errs by sum over other words v of f(v) M(v), where M(v) tells how many of the hashes put both into
-    one bucket: it is public, has mean 0 and variance 1 / (hashes (buckets - 1)). So what the common words add is computed and
-    taken off; what the others add is small, and counted as variance (``crowd``).
+    one bucket: it is public, so what the common words add is computed and taken off, and the rest is noise like that of coins.
     """
 
     def __init__(self, protocol: Prefixes, counts: Integers, keys: Integers, most: int) -> None:
-        self._protocol, self._most = protocol, most
-        self._by_hash = counts.sum(axis=1)
+        self._protocol, self._most, self._by_hash = protocol, most, counts.sum(axis=1)
         self.people = int(self._by_hash.sum())
-        self.crowd, self.shares, self._wider = 0.0, np.full(keys.size, -math.inf), np.ones(keys.size)
-        self._line = line(protocol, self.people, keys.size)
+        self.shares, self.variance, self.threshold = np.full(keys.size, -math.inf), 1.0, math.inf
         if self.people and keys.size:
             self._measure(counts.astype(np.float64), keys)
 
     def _measure(self, counts: Reals, keys: Integers) -> None:
-        raw = self._estimate(counts, keys)
-        self.crowd = self._crowd(counts)
-        reach = _FOLLOWED * math.sqrt(self.variance - self.crowd) - _REACH * math.sqrt(self.crowd)
-        near = np.flatnonzero(raw > reach)  # the others are given up: they come out on top in no case that matters
+        raw, left = self._estimate(counts, keys), counts
+        self._judge(left, _EARLY / keys.size)
+        # The others are given up: they come out on top in no case that matters.
+        near = np.flatnonzero(raw > _FOLLOWED * math.sqrt(self._coins) - _REACH * math.sqrt(self.crowd))
         self.shares[near] = raw[near]
         common = np.zeros(0, dtype=np.int64)
         for _ in range(_ROUNDS):
-            again = self.best(self.line)
-            if np.array_equal(np.sort(again), common):
-                return
-            common = np.sort(again)
-            buckets = [_buckets(self._protocol, number, keys[common]) for number in range(self._protocol.hashes)]
-            places = np.stack(buckets, axis=1)
-            own: Reals = np.linalg.lstsq(self._meeting(places), raw[common], rcond=None)[0].astype(np.float64)
-            left = self._without(counts, places, own)
-            self.crowd = self._crowd(left)
+            again = np.sort(self.best(self.threshold))
+            if np.array_equal(again, common):
+                break
+            common = again
+            places = np.stack(list(self._buckets(keys[common])), axis=1)
+            own: Reals = np.linalg.lstsq(self._meet(places), raw[common], rcond=None)[0].astype(np.float64)
+            left = self._take_off(counts, places, own)
+            self._judge(left, _EARLY / keys.size)
             self.shares[near] = self._estimate(left, keys[near])
             self.shares[common] = own
-            # Where common words support one that nobody has, its count varies more: its chance is what was taken off, and q.
-            rates = self._protocol.rates
-            chance = np.clip(rates.lie + rates.gain * (raw[near] - self.shares[near]), rates.lie, 0.5)
-            self._wider[near] = np.sqrt(chance * (1 - chance) / (rates.lie * (1 - rates.lie)))
+        self._judge(left, _MISS / keys.size)
 
     @property
-    def variance(self) -> float:
-        """Of the estimate of a word which nobody has."""
-        return self._protocol.rates.variance(0.0) / max(self.people, 1) + self.crowd
+    def _coins(self) -> float:
+        """The variance of a word that nobody has, were there no other words."""
+        return self._protocol.rates.variance(0.0) / max(self.people, 1)
 
     @property
-    def line(self) -> float:
-        """What a word must be estimated to have, for it not to be nobody's."""
-        return self._line * math.sqrt(self.variance / (self.variance - self.crowd))
+    def crowd(self) -> float:
+        """What uncommon words add to it."""
+        return max(self.variance - self._coins, 0.0)
 
-    def best(self, line: float) -> Integers:
-        """The places of at most so many candidates above the line, the most common first."""
+    def _judge(self, left: Reals, miss: float) -> None:
+        """Variance and threshold of a word which nobody has, when these counts are left: its buckets are random ones."""
+        unit = self.people * self._protocol.rates.gain
+        apart = left - left.mean(axis=1, keepdims=True)
+        self.variance = float((apart**2).mean(axis=1).sum()) / unit**2
+        self.threshold = max(bound_sums(apart, miss), 1.0) / unit  # less than one report is rounding
+
+    def best(self, threshold: float) -> Integers:
+        """The places of at most so many candidates above the threshold, the most common first."""
         order = np.argsort(-self.shares, kind="stable")[: self._most]
-        return order[self.shares[order] > line * self._wider[order]]
+        return order[self.shares[order] > threshold]
 
     def _estimate(self, counts: Reals, keys: Integers) -> Reals:
         """The share of each key that these counts show."""
         support = np.zeros(keys.size)
-        for number in range(self._protocol.hashes):
-            support += counts[number][_buckets(self._protocol, number, keys)]
+        for row, buckets in zip(counts, self._buckets(keys), strict=True):
+            support += row[buckets]
         shares: Reals = (support / self.people - self._protocol.rates.lie) / self._protocol.rates.gain
         return shares
 
-    def _meeting(self, places: Integers) -> Reals:
+    def _meet(self, places: Integers) -> Reals:
         """M of every pair: how far more often than by chance they are in one bucket, weighted as the hashes were drawn."""
         chance = 1 / self._protocol.buckets
-        found = np.stack([(places == other) @ self._by_hash for other in places])
+        found = np.array([(places == other) @ self._by_hash for other in places]).reshape(len(places), len(places))
         return np.asarray((found / self.people - chance) / (1 - chance))
 
-    @property
-    def _gain(self) -> float:
-        """How much likelier a bucket is to be reported by those who are in it."""
-        return self._protocol.rates.gain / (1 - 1 / self._protocol.buckets)
-
-    def _without(self, counts: Reals, places: Integers, shares: Reals) -> Reals:
+    def _take_off(self, counts: Reals, places: Integers, shares: Reals) -> Reals:
         """The counts, less what words in these buckets (one row a word) with these shares are expected to add."""
-        hashes = np.arange(len(counts))
-        left: Reals = counts + shares.sum() * self._gain * self._by_hash[:, None] / self._protocol.buckets
+        hashes, size = np.arange(len(counts)), self._protocol.buckets
+        added = self._protocol.rates.gain / (1 - 1 / size) * self._by_hash  # by a word of everybody, to its bucket
+        left: Reals = counts + (shares.sum() / size * added)[:, None]
         for buckets, share in zip(places, shares, strict=True):
-            left[hashes, buckets] -= share * self._gain * self._by_hash
+            left[hashes, buckets] -= share * added
         return left
 
-    def _crowd(self, left: Reals) -> float:
-        """The variance which words add that are still in these counts: their squared shares over what the hashes tell apart."""
-        size, weights = self._protocol.buckets, float((self._by_hash.astype(np.float64) ** 2).sum())
-        apart = 1 - 1 / size
-        squares = float(((left - self._by_hash[:, None] / size) ** 2).sum()) - self.people * apart
-        return min(max(squares / (self._gain**2 * apart * weights), 0.0), 1.0) * weights / self.people**2 / (size - 1)
-
-
-def _buckets(protocol: Prefixes, number: int, keys: Integers) -> Integers:
-    return hash_to_bucket(np.array([number], dtype=np.uint64), keys, protocol.buckets)
-
-
-_HASHES, _BUCKETS = 512, 256  # at most: decoding takes time in the one, memory in the other
-_LOOKED_AT = 2**22
-_FIRST, _CANDIDATES = 16, 2**15  # bits of the first prefix, and prefixes that are looked at a time
+    def _buckets(self, keys: Integers) -> Iterator[Integers]:
+        """The buckets of the keys, one hash after the other."""
+        return hash_by_seed(np.arange(self._protocol.hashes).astype(np.uint64), keys, self._protocol.buckets)
 
 
 @called_as("2")
@@ -273,8 +276,9 @@ class HeavyHitters(Task):
         step = max(4, (_CANDIDATES // followed).bit_length() - 1)
         shorter = range(max(0, -(-(spelling.bits - _FIRST) // step)), 0, -1)
         prefixes = (*(spelling.bits - step * back for back in shorter), spelling.bits)
-        buckets = min(choose_buckets(price), _BUCKETS)
-        protocol = Prefixes(price, len(prefixes), _HASHES, buckets)
+        counters = min(_COUNTERS, _ALL_COUNTERS // len(prefixes))
+        buckets = min(choose_buckets(price), counters // _FEWEST_HASHES)
+        protocol = Prefixes(price, len(prefixes), min(_HASHES, counters // buckets), buckets)
         self._fill(question, period, spelling=spelling, most=followed, prefixes=prefixes, protocol=protocol)
 
     @property
@@ -305,19 +309,18 @@ class HeavyHitters(Task):
         symbols = self.spelling.symbols(values)
         return np.column_stack([hash_prefixes(self.spelling.cut(symbols, bits), bits) for bits in self.prefixes])
 
-    def collector(self, candidates: Sequence[str] | None = None) -> Collector[Hitters]:
+    def collector(self, candidates: Sequence[str] | None = None) -> Collector[HeavyHittersEstimate]:
         """Where reports are counted."""
         if candidates is not None:
             raise ParameterError("Heavy hitters find their words themselves; ask Frequencies(dp.text(), ...) for candidates.")
-        described = (self.protocol, self.spelling, self.prefixes, self.most)
-        return Collector(self, self.protocol, lambda tally, n: find(*described, tally, n))
+        return Collector(self, self.protocol, lambda tally, count: find_words(self, tally, count))
 
     def plan(self, n: int) -> Plan:
         """What to expect of ``n`` reports, before any is asked for."""
         n, protocol, lengths = whole("n", n), self.protocol, self.protocol.levels
         rates, last = protocol.rates, max(1, round(n * protocol.last_share))
         error = math.sqrt(rates.variance(0.0) / last)
-        seen = line(protocol, last, self.most * 2 ** (self.prefixes[-1] - (0, *self.prefixes)[-2]))
+        seen = expect_threshold(protocol, last, self.most * 2 ** (self.prefixes[-1] - (0, *self.prefixes)[-2]))
         warning = (
             f"the answer will be noise: with {n:,} reports at epsilon {float(self.epsilon):.6g}, only words of more than "
             f"{100 * seen:,.0f} % of the people are found. Ask {math.ceil(n * (seen / 0.05) ** 2):,} people for words of 5 %."

@@ -22,10 +22,7 @@ from discreet.errors import ParameterError
 from discreet.exact import positive, probability, shown, whole
 from discreet.local.collector import Collector
 from discreet.local.domains.scale import Scale, read_scale
-from discreet.local.protocols.numbers.base import MeanProtocol
-from discreet.local.protocols.numbers.duchi import Duchi
-from discreet.local.protocols.numbers.hybrid import Hybrid
-from discreet.local.protocols.numbers.laplace import Laplace
+from discreet.local.protocols.numbers import MEAN_PROTOCOLS, MeanProtocol
 from discreet.local.results import Cells, Plan, Result, normal_factor
 from discreet.local.task import Task, read_epsilon
 from discreet.schema.columns import default_step
@@ -38,7 +35,7 @@ __all__ = ["Mean", "MeanEstimate"]
 
 @dataclass(frozen=True)
 class MeanEstimate(Result):
-    """May lie outside the bounds: that is what makes it unbiased. ``consistent()`` never does."""
+    """The mean of all who reported. It may lie outside the bounds, for it is unbiased; ``consistent()`` never does."""
 
     value: float
     standard_error: float
@@ -98,8 +95,6 @@ class MeanEstimate(Result):
         return finish(axes, f"Mean from {self.count:,} randomised reports")
 
 
-# A protocol for means is registered here.
-PROTOCOLS: dict[str, type[MeanProtocol]] = {protocol.name: protocol for protocol in (Duchi, Hybrid, Laplace)}
 _AUTOMATIC = ("duchi", "hybrid")  # Laplace is worse at every epsilon
 _TIE = 1.02
 
@@ -140,7 +135,7 @@ class Mean(Task):
         period: str = "",
     ) -> None:
         scale, price = read_scale(lower, upper, missing), read_epsilon(epsilon)
-        chosen, reason = _chosen(price, _steps(scale, step), protocol)
+        chosen, reason = _choose(price, _count_steps(scale, step), protocol)
         self._fill(question, period, scale=scale, protocol=chosen, reason=reason)
 
     @property
@@ -152,9 +147,9 @@ class Mean(Task):
         made = cls.__new__(cls)
         parameters = dict(facts["protocol"])  # type: ignore[call-overload]
         name = parameters.pop("name")
-        if name not in PROTOCOLS or not all(type(number) is int for number in parameters.values()):
+        if name not in MEAN_PROTOCOLS or not all(type(number) is int for number in parameters.values()):
             raise ParameterError(f"There is no protocol for means called {shown(name)}; is the task newer than discreet?")
-        protocol = PROTOCOLS[name](read_epsilon(Fraction(str(facts["epsilon"]))), **parameters)  # type: ignore[call-arg]
+        protocol = MEAN_PROTOCOLS[name](read_epsilon(Fraction(str(facts["epsilon"]))), **parameters)  # type: ignore[call-arg]
         scale = Scale.from_facts(facts["scale"])  # type: ignore[arg-type]
         made._fill(facts["question"], facts["period"], scale=scale, protocol=protocol, reason="as the task says")
         return made
@@ -206,7 +201,7 @@ class Mean(Task):
         )
 
 
-def _steps(scale: Scale, step: Number | None) -> int:
+def _count_steps(scale: Scale, step: Number | None) -> int:
     if step is None:
         return math.ceil((scale.upper - scale.lower) / default_step(scale.lower, scale.upper))
     count = (scale.upper - scale.lower) / positive("step", step, "the finest difference that matters, such as 1")
@@ -215,12 +210,14 @@ def _steps(scale: Scale, step: Number | None) -> int:
     return int(count)
 
 
-def _chosen(epsilon: Fraction, steps: int, name: str | None) -> tuple[MeanProtocol, str]:
+def _choose(epsilon: Fraction, steps: int, name: str | None) -> tuple[MeanProtocol, str]:
     if name is not None:
-        if name not in PROTOCOLS:
-            raise ParameterError(f"There is no protocol for means called {shown(name)}; write one of {', '.join(PROTOCOLS)}.")
-        return PROTOCOLS[name].best(epsilon, steps), "named by the task's author"
-    offers = [PROTOCOLS[protocol].best(epsilon, steps) for protocol in _AUTOMATIC]
+        if name not in MEAN_PROTOCOLS:
+            raise ParameterError(
+                f"There is no protocol for means called {shown(name)}; write one of {', '.join(MEAN_PROTOCOLS)}."
+            )
+        return MEAN_PROTOCOLS[name].best(epsilon, steps), "named by the task's author"
+    offers = [MEAN_PROTOCOLS[protocol].best(epsilon, steps) for protocol in _AUTOMATIC]
     least = min(offer.worst for offer in offers)
     close = [offer for offer in offers if offer.worst <= _TIE * least]
     return min(close, key=lambda offer: offer.bits), "least worst-case variance; within 2 % of it, the shortest report"

@@ -1,4 +1,4 @@
-"""The same question again and again, to the same people, without spending a whole epsilon every time.
+"""A repeated question: the same one again and again, to the same people, without spending a whole epsilon every time.
 
 What all reports tell about a person is stated, and proved, in ``memoised.py``.
 """

@@ -78,7 +78,7 @@ class Count(_Alone):
         return Count(Call("case", (test, Literal(1) if self.of is None else self.of, Literal(None))))
 
     def needs(self, context: Context) -> tuple[Additive, ...]:
-        return (_sum(ROWS if self.of is None else measure_presence(self.of, context.of(self.of))),)
+        return _sums(ROWS if self.of is None else measure_presence(self.of, context.of(self.of)))
 
     def __str__(self) -> str:
         return f"count({'*' if self.of is None else self.of})"
@@ -123,7 +123,7 @@ class Sum(_Alone, OfNumbers):
     def needs(self, context: Context) -> tuple[Additive, ...]:
         if any(other.averages == self.of for other in context.beside):
             return Mean(self.of).needs(context)
-        return (_sum(measure_value(self.of, context.of(self.of))),)
+        return _sums(measure_value(self.of, context.of(self.of)))
 
     def estimate(self, released: Sequence[Released]) -> Estimate:
         if len(released) == 1:
@@ -175,7 +175,7 @@ class Mean(_Ratio):
 
     def needs(self, context: Context) -> tuple[Additive, ...]:
         known = context.of(self.of)
-        return _sum(measure_presence(self.of, known)), _sum(measure_value(self.of, known, centred=True))
+        return _sums(measure_presence(self.of, known), measure_value(self.of, known, centred=True))
 
     def estimate(self, released: Sequence[Released]) -> Estimate:
         count, centred = released
@@ -210,7 +210,7 @@ class Variance(_Ratio):
             )
         top = value.bound**2
         square = Measure("square", -(top // 2), top - top // 2, self.of, value.nullable, value.step, value.shift, top // 2)
-        return _sum(measure_presence(self.of, known)), _sum(value), _sum(square)
+        return _sums(measure_presence(self.of, known), value, square)
 
     def estimate(self, released: Sequence[Released]) -> Estimate:
         count, first, second = released
@@ -232,8 +232,9 @@ class Variance(_Ratio):
         return f"{'stddev_pop' if self.root else 'var_pop'}({self.of})"
 
 
-def _sum(measure: Measure) -> Additive:
-    return Additive(Sums((measure,)))
+def _sums(*measures: Measure) -> tuple[Additive, ...]:
+    """A noisy sum of each."""
+    return tuple(Additive(Sums((measure,))) for measure in measures)
 
 
 def _measure(release: Release) -> Measure:

@@ -26,11 +26,11 @@ _DEEP = "This question is nested too deeply; ask a simpler one."
 
 def parse_query(text: str, schema: Schema) -> Query:
     """The question that one SELECT statement over ``data`` asks; anything else is refused in a sentence."""
-    from discreet.plan.sql.select import statement  # sqlglot is loaded when the first text is read
+    from discreet.plan.sql.select import read_select  # sqlglot is loaded when the first text is read
     from discreet.plan.sql.syntax import select
 
     try:
-        return statement(select(text), schema)
+        return read_select(select(text), schema)
     except RecursionError:
         raise ParameterError(_DEEP) from None
 

@@ -16,17 +16,17 @@ from discreet.plan.expressions import Call, Expression, Literal
 from discreet.plan.expressions.evaluate import infer
 from discreet.plan.expressions.facts import Facts
 from discreet.plan.expressions.values import check_candidate, plain_values
-from discreet.plan.sql.scalars import is_aggregate, scalar
+from discreet.plan.sql.scalars import scalar
 from discreet.plan.sql.scope import Scope
 from discreet.plan.sql.syntax import name_of, only, refusal, written
 from discreet.schema.units import Person
 
-__all__ = ["aggregate", "aggregates_in", "alone", "unanswered"]
+__all__ = ["alone", "read_aggregate"]
 
 _SHARED = (exp.Quantile, exp.PercentileCont, exp.ApproxQuantile)
 
 
-def aggregate(node: object, scope: Scope) -> Aggregate:
+def read_aggregate(node: object, scope: Scope) -> Aggregate:
     """The aggregate that a node means, with types and bounds checked."""
     found = _read(node, scope)
     found.check(scope.facts)
@@ -50,7 +50,7 @@ def _read(node: object, scope: Scope) -> Aggregate:
     if name == "choose":
         return _best(node, scope)
     if _name(node) not in SQL:
-        raise unanswered(node, scope)
+        raise _unanswered(node, scope)
     found, spelling = SQL[_name(node)]
     only(node, "this", "expressions" if name else "this")
     arguments = node.args.get("expressions") or [] if name else [node.this]
@@ -186,7 +186,7 @@ _INSTEAD = {
 }
 
 
-def unanswered(node: exp.Expression, scope: Scope) -> ParameterError:
+def _unanswered(node: exp.Expression, scope: Scope) -> ParameterError:
     """The refusal of an aggregate, by the name that was written."""
     name, shown = _name(node), written(node)
     if name in ("min", "max", "count_if", "histogram"):
@@ -200,13 +200,6 @@ def unanswered(node: exp.Expression, scope: Scope) -> ParameterError:
         if name == known or (known.endswith("*") and name.startswith(known[:-1])):
             return refusal(node, f"{shown} {instead}")
     return refusal(node, f"{shown} is not answered, {_LISTED}")
-
-
-def aggregates_in(node: exp.Expression) -> list[exp.Expression]:
-    """The outermost aggregates of an expression; none where a window or another query stands around them."""
-    if isinstance(node, exp.Window) or node.find(exp.Window, exp.Query) is not None:
-        return []
-    return [one for one in node.walk(prune=is_aggregate) if isinstance(one, exp.Expression) and is_aggregate(one)]
 
 
 def alone(aggregates: list[str]) -> ParameterError:

@@ -1,6 +1,6 @@
 """The scalar part of a syntax tree as an expression, by two tables of nodes that are allowed; all others are refused by name.
 
-Most nodes are a call of one operation (``_CALLS``). The others have a form of their own (``FORMS``): constants, which are exact,
+Most nodes are a call of one operation (``_CALLS``). The others have a form of their own (``_FORMS``): constants, which are exact,
 CASE, CAST, BETWEEN, chains of AND, parts of dates.
 """
 
@@ -21,9 +21,9 @@ from discreet.plan.expressions.values import check_words
 from discreet.plan.sql.scope import Scope
 from discreet.plan.sql.syntax import name_of, only, refusal
 
-__all__ = ["FORMS", "KNOWN", "compared", "constant", "day", "is_aggregate", "is_text", "repeated", "scalar"]
+__all__ = ["aggregates_in", "is_aggregate", "scalar"]
 
-KNOWN = f"in an expression there are {', '.join(name for name in OPERATIONS if name not in ('neg', 'is_null'))}"
+_KNOWN = f"in an expression there are {', '.join(name for name in OPERATIONS if name not in ('neg', 'is_null'))}"
 
 Read = Callable[[object], Expression]
 Form = Callable[[exp.Expression, Read, Scope], Expression]
@@ -68,8 +68,8 @@ def _negative(node: exp.Expression, read: Read, _: Scope) -> Expression:
 def _minus(node: exp.Expression, read: Read, scope: Scope) -> Expression:
     only(node, "this", "expression")
     sides = [read(node.this), read(node.args.get("expression"))]
-    if any(not is_text(side) and scope.kind(side) == "date" for side in sides):
-        return compared("days", sides, scope)
+    if any(not _is_text(side) and scope.kind(side) == "date" for side in sides):
+        return _compare("days", sides, scope)
     return Call("-", tuple(sides))
 
 
@@ -99,15 +99,15 @@ def _chain(name: str) -> Form:
 def _between(node: exp.Expression, read: Read, scope: Scope) -> Expression:
     only(node, "this", "low", "high")
     value, low, high = (read(node.args.get(part)) for part in ("this", "low", "high"))
-    repeated(value)
-    return Call("and", (compared(">=", [value, low], scope), compared("<=", [value, high], scope)))
+    _check_small(value)
+    return Call("and", (_compare(">=", [value, low], scope), _compare("<=", [value, high], scope)))
 
 
 def _in(node: exp.Expression, read: Read, scope: Scope) -> Expression:
     if node.args.get("query") or node.args.get("field") or node.args.get("unnest"):
         raise refusal(node, "IN takes a list of constants; write x IN ('a', 'b')")
     only(node, "this", "expressions")
-    return compared("in", [read(node.this), *(read(one) for one in node.args.get("expressions") or [])], scope)
+    return _compare("in", [read(node.this), *(read(one) for one in node.args.get("expressions") or [])], scope)
 
 
 def _like(node: exp.Expression, read: Read, _: Scope) -> Expression:
@@ -133,12 +133,12 @@ def _is(node: exp.Expression, read: Read, _: Scope) -> Expression:
 
 def _case(node: exp.Expression, read: Read, scope: Scope) -> Expression:
     only(node, "this", "ifs", "default")
-    subject = None if node.this is None else repeated(read(node.this))
+    subject = None if node.this is None else _check_small(read(node.this))
     arguments: list[Expression] = []
     for one in node.args.get("ifs") or []:
         only(one, "this", "true")
         test = read(one.this)
-        arguments += [test if subject is None else compared("=", [subject, test], scope), read(one.args.get("true"))]
+        arguments += [test if subject is None else _compare("=", [subject, test], scope), read(one.args.get("true"))]
     default = node.args.get("default")
     return Call("case", (*arguments, Literal(None) if default is None else read(default)))
 
@@ -154,15 +154,15 @@ def _cast(node: exp.Expression, read: Read, scope: Scope) -> Expression:
     to, inner = node.args["to"], read(node.this)
     target = to.this if isinstance(to, exp.DataType) and not to.expressions else None
     facts = infer(inner, scope.facts) if scope.knows(inner) else None
-    if target == exp.DType.DATE and is_text(inner):
-        return day(inner)
+    if target == exp.DType.DATE and _is_text(inner):
+        return _read_day(inner)
     if facts is not None:
         same = {exp.DType.DATE: "date", exp.DType.VARCHAR: "text", exp.DType.TEXT: "text", exp.DType.BOOLEAN: "boolean"}
         whole = target in _WHOLE and facts.step is not None and facts.step.denominator == 1
         if (target is not None and same.get(target) == facts.kind) or (facts.kind == "number" and (target in _REAL or whole)):
             return inner
         if facts.kind == "boolean" and target in _WHOLE | _REAL:
-            return Call("case", (repeated(inner), Literal(1), Call("not", (inner,)), Literal(0), Literal(None)))
+            return Call("case", (_check_small(inner), Literal(1), Call("not", (inner,)), Literal(0), Literal(None)))
     raise refusal(
         node, "This CAST is not answered: types come from the declared columns; write floor(x) or round(x) for whole numbers"
     )
@@ -197,7 +197,7 @@ def _datediff(node: exp.Expression, read: Read, scope: Scope) -> Expression:
     unit = node.args.get("unit")
     if unit is not None and str(unit.this).upper() != "DAY":
         raise refusal(node, "Dates are subtracted in days; write datediff('day', a, b), or year(b) - year(a)")
-    return compared("days", [read(node.this), read(node.args.get("expression"))], scope)
+    return _compare("days", [read(node.this), read(node.args.get("expression"))], scope)
 
 
 def _named(node: exp.Expression, read: Read, scope: Scope) -> Expression:
@@ -206,13 +206,13 @@ def _named(node: exp.Expression, read: Read, scope: Scope) -> Expression:
     if name in ("date_part", "datepart") and len(arguments) == 2 and isinstance(arguments[0], exp.Literal):
         return _part(node, str(arguments[0].this), read(arguments[1]))
     if name not in _OURS:
-        raise refusal(node, otherwise=KNOWN)
-    return compared(name, [read(one) for one in arguments], scope)
+        raise refusal(node, otherwise=_KNOWN)
+    return _compare(name, [read(one) for one in arguments], scope)
 
 
-FORMS: Mapping[type[exp.Expression], Form] = {
+_FORMS: Mapping[type[exp.Expression], Form] = {
     exp.Column: _column,
-    exp.Literal: lambda node, _, __: constant(node),
+    exp.Literal: lambda node, _, __: _read_constant(node),
     exp.Boolean: _truth,
     exp.Null: _constant(None),
     exp.Paren: _brackets,
@@ -243,18 +243,18 @@ _EQUALITIES = ("=", "<>", "in")
 _COMPARISONS = (*_EQUALITIES, "<", "<=", ">", ">=", "days")
 
 
-def compared(name: str, arguments: list[Expression], scope: Scope) -> Expression:
+def _compare(name: str, arguments: list[Expression], scope: Scope) -> Expression:
     """A call; where a date meets a text literal, that literal is a date too; where a category does, it is one of its words."""
     if name in _EQUALITIES:
         check_words(arguments, scope.words)
-    if name in _COMPARISONS and any(map(is_text, arguments)):
-        others = [one for one in arguments if not is_text(one)]
+    if name in _COMPARISONS and any(map(_is_text, arguments)):
+        others = [one for one in arguments if not _is_text(one)]
         if any(scope.kind(one) == "date" for one in others):
-            arguments = [day(one) if is_text(one) else one for one in arguments]
+            arguments = [_read_day(one) if _is_text(one) else one for one in arguments]
     return Call(name, tuple(arguments))
 
 
-def repeated(expression: Expression) -> Expression:
+def _check_small(expression: Expression) -> Expression:
     """An expression that will stand in several places; a large one is refused, since nesting would double it again and again."""
     if size(expression, _SMALL) > _SMALL:
         raise ParameterError(
@@ -263,12 +263,12 @@ def repeated(expression: Expression) -> Expression:
     return expression
 
 
-def is_text(expression: Expression) -> bool:
+def _is_text(expression: Expression) -> bool:
     """Whether this is a text constant."""
     return isinstance(expression, Literal) and isinstance(expression.value, str)
 
 
-def day(expression: Expression) -> Literal:
+def _read_day(expression: Expression) -> Literal:
     """The day that a text constant names."""
     assert isinstance(expression, Literal)
     try:
@@ -279,7 +279,7 @@ def day(expression: Expression) -> Literal:
         raise ParameterError(f"{expression} is no day of the calendar; write DATE '2026-01-31'.") from None
 
 
-def constant(node: exp.Expression) -> Literal:
+def _read_constant(node: exp.Expression) -> Literal:
     """A number or a text."""
     only(node, "this", "is_string")
     text = str(node.this)
@@ -355,6 +355,13 @@ def is_aggregate(node: object) -> bool:
     return isinstance(node, (exp.AggFunc, exp.Filter, exp.WithinGroup, exp.IgnoreNulls))
 
 
+def aggregates_in(node: exp.Expression) -> list[exp.Expression]:
+    """The outermost aggregates of an expression; none where a window or another query stands around them."""
+    if isinstance(node, exp.Window) or node.find(exp.Window, exp.Query) is not None:
+        return []
+    return [one for one in node.walk(prune=is_aggregate) if isinstance(one, exp.Expression) and is_aggregate(one)]
+
+
 def scalar(node: object, scope: Scope, depth: int = 0) -> Expression:
     """The expression that a node means; anything that is not allowed is refused by name."""
     if depth > _DEEPEST:
@@ -369,15 +376,15 @@ def scalar(node: object, scope: Scope, depth: int = 0) -> Expression:
         name, parts, flags = _CALLS[kind]
         only(node, *parts, *flags)
         arguments = [scalar(one, scope, depth + 1) for part in parts for one in _listed(node.args.get(part))]
-        return compared(name, arguments, scope)
-    if kind in FORMS and not is_aggregate(node):
-        return FORMS[kind](node, lambda part: scalar(part, scope, depth + 1), scope)
+        return _compare(name, arguments, scope)
+    if kind in _FORMS and not is_aggregate(node):
+        return _FORMS[kind](node, lambda part: scalar(part, scope, depth + 1), scope)
     if is_aggregate(node):
         raise refusal(
             node,
             "An aggregate stands alone in the SELECT list, or in agg(); name it, and use the name in HAVING or afterwards",
         )
-    raise refusal(node, otherwise=KNOWN)
+    raise refusal(node, otherwise=_KNOWN)
 
 
 def _listed(value: object) -> list[object]:

@@ -15,14 +15,14 @@ from discreet.plan.aggregates.base import name_from
 from discreet.plan.expressions import Call, Column, Expression, Literal, Value, columns_of, quoted
 from discreet.plan.expressions.evaluate import infer, listing
 from discreet.plan.query import Key, Order, Output, Query
-from discreet.plan.sql.reductions import aggregate, aggregates_in, alone
-from discreet.plan.sql.scalars import is_aggregate, scalar
+from discreet.plan.sql.reductions import alone, read_aggregate
+from discreet.plan.sql.scalars import aggregates_in, is_aggregate, scalar
 from discreet.plan.sql.scope import Scope
 from discreet.plan.sql.syntax import name_of, only, refusal
-from discreet.plan.sql.tables import tables
+from discreet.plan.sql.tables import read_tables
 from discreet.schema.table import Schema
 
-__all__ = ["condition", "limit", "order", "results", "statement"]
+__all__ = ["read_select"]
 
 _PARTS = ("expressions", "from_", "joins", "where", "group", "having", "order", "limit")
 
@@ -36,15 +36,15 @@ class _Item:
     key: Expression | None  # None: an aggregate
 
 
-def statement(tree: exp.Select, schema: Schema) -> Query:
+def read_select(tree: exp.Select, schema: Schema) -> Query:
     """The query that a statement means."""
     only(tree, *_PARTS)
-    scope, joins = tables(tree, schema)
+    scope, joins = read_tables(tree, schema)
     items = [_item(node, scope) for node in tree.expressions]
     if not items:
         raise ParameterError("Nothing is selected; write SELECT count(*) FROM data.")
     _check_rows(tree.args.get("where"))
-    where = condition(tree.args.get("where"), scope, "WHERE takes a condition; write WHERE age >= 18.")
+    where = _read_condition(tree.args.get("where"), scope, "WHERE takes a condition; write WHERE age >= 18.")
     grouped = _group(tree.args.get("group"), items, scope)
     keys = tuple(_key(of, values, items, where, scope) for of, values in grouped)
     outputs = tuple(_output(item, scope) for item in items if item.key is None)
@@ -55,15 +55,15 @@ def statement(tree: exp.Select, schema: Schema) -> Query:
     made = iter(outputs)
     by_key = {key.of: key.name for key in keys}
     selected = [next(made).name if item.key is None else by_key[item.key] for item in items]
-    after = results(scope, keys, outputs)
+    after = _results(scope, keys, outputs)
     return Query(
         outputs,
         where,
         keys,
         joins,
-        condition(tree.args.get("having"), after, "HAVING takes a condition on the result; write HAVING n > 100."),
-        order(tree.args.get("order"), after, selected),
-        limit(tree.args.get("limit")),
+        _read_condition(tree.args.get("having"), after, "HAVING takes a condition on the result; write HAVING n > 100."),
+        _read_order(tree.args.get("order"), after, selected),
+        _read_limit(tree.args.get("limit")),
     )
 
 
@@ -81,7 +81,7 @@ def _item(node: exp.Expression, scope: Scope) -> _Item:
         return _Item(name, node, None)
     inside = aggregates_in(node)
     if inside:
-        raise alone([str(aggregate(one, scope)) for one in inside])
+        raise alone([str(read_aggregate(one, scope)) for one in inside])
     return _Item(name, node, scalar(node, scope))
 
 
@@ -155,7 +155,7 @@ def _sorted(literals: Sequence[Expression]) -> tuple[Value, ...]:
 
 
 def _output(item: _Item, scope: Scope) -> Output:
-    found = aggregate(item.node, scope)
+    found = read_aggregate(item.node, scope)
     return Output(found.name if item.name is None else item.name, found)
 
 
@@ -186,7 +186,7 @@ def _check_names(names: Sequence[str]) -> None:
         seen.add(name.lower())
 
 
-def results(scope: Scope, keys: Sequence[Key], outputs: Sequence[Output]) -> Scope:
+def _results(scope: Scope, keys: Sequence[Key], outputs: Sequence[Output]) -> Scope:
     """The scope after noise: names of keys and outputs; what is selected may also be repeated in full."""
     facts = Query(tuple(outputs), keys=tuple(keys)).result(scope.facts)
     own = {key.name: scope.words[key.of.name] for key in keys if isinstance(key.of, Column) and key.of.name in scope.words}
@@ -207,7 +207,7 @@ def results(scope: Scope, keys: Sequence[Key], outputs: Sequence[Output]) -> Sco
 
     def special(node: object) -> Expression | None:
         if is_aggregate(node):
-            meant = aggregate(node, scope)
+            meant = read_aggregate(node, scope)
             for output in outputs:
                 if output.aggregate == meant:
                     return Column(output.name)
@@ -227,7 +227,7 @@ def results(scope: Scope, keys: Sequence[Key], outputs: Sequence[Output]) -> Sco
     return Scope(scope.schema, {}, facts, special=special, words=own)
 
 
-def condition(node: object, scope: Scope, otherwise: str) -> Expression | None:
+def _read_condition(node: object, scope: Scope, otherwise: str) -> Expression | None:
     """What WHERE or HAVING asks for; a sentence where that is neither true nor false."""
     if node is None:
         return None
@@ -239,7 +239,7 @@ def condition(node: object, scope: Scope, otherwise: str) -> Expression | None:
     return found
 
 
-def order(node: object, scope: Scope, selected: Sequence[str]) -> tuple[Order, ...]:
+def _read_order(node: object, scope: Scope, selected: Sequence[str]) -> tuple[Order, ...]:
     """The order of the result; a number n is the n-th selected column."""
     if node is None:
         return ()
@@ -271,7 +271,7 @@ def _ordered(node: exp.Expression, scope: Scope, selected: Sequence[str]) -> Ord
     return Order(by, bool(node.args.get("desc")))
 
 
-def limit(node: object) -> int | None:
+def _read_limit(node: object) -> int | None:
     """How many rows of the result are shown."""
     if node is None:
         return None

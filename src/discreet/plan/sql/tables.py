@@ -13,12 +13,12 @@ from discreet.plan.sql.scope import Scope, private
 from discreet.plan.sql.syntax import name_of, only, refusal
 from discreet.schema.table import Schema
 
-__all__ = ["tables"]
+__all__ = ["read_tables"]
 
 _HOW = "write JOIN regions ON data.region = regions.region, or JOIN regions USING (region)"
 
 
-def tables(tree: exp.Select, schema: Schema) -> tuple[Scope, tuple[Join, ...]]:
+def read_tables(tree: exp.Select, schema: Schema) -> tuple[Scope, tuple[Join, ...]]:
     """What is in sight after FROM and all JOINs."""
     source = tree.args.get("from_")
     if not isinstance(source, exp.From):

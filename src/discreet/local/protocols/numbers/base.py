@@ -1,5 +1,4 @@
-"""What protocols for means have in common: a value is a place on a public grid, 0 .. steps, and every report is an unbiased
-measurement of it.
+"""A protocol for means: a value is a place on a public grid, 0 .. steps, and every report an unbiased measurement of it.
 
 **The guarantee**: for any two values x, x' of one person and any report y, P(y | x) <= e^epsilon P(y | x').
 """
@@ -8,6 +7,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from fractions import Fraction
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -24,7 +24,7 @@ MOST_STEPS = 2**40
 
 
 class MeanProtocol(Protocol):
-    """Measurements are in units of the scale: 0 is the lower bound, 1 the upper."""
+    """A protocol for means. Measurements are in units of the scale: 0 is the lower bound, 1 the upper."""
 
     steps: int
 
@@ -105,11 +105,11 @@ class HistogramProtocol(MeanProtocol):
         mean = float(shares @ self.scores)
         return mean, float(shares @ (self.scores - mean) ** 2)
 
-    @property
+    @cached_property
     def jump(self) -> float:
         return float(np.ptp(self.scores))
 
-    @property
+    @cached_property
     def reach(self) -> float:
         return float(np.abs(self.scores).max())
 

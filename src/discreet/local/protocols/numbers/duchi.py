@@ -27,7 +27,7 @@ __all__ = ["Duchi"]
 
 @dataclass(frozen=True)
 class Duchi(HistogramProtocol):
-    """The report is 0 or 1.
+    """Duchi's protocol. The report is 0 or 1.
 
     >>> round(4 * Duchi(Fraction(1), 1000).worst, 2)  # on [-1, 1], as the paper has it
     4.68

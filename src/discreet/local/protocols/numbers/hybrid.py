@@ -34,7 +34,7 @@ _WIDE = 64  # cells of a window, so that rounding its place adds less than 0.1 %
 
 @dataclass(frozen=True)
 class Hybrid(HistogramProtocol):
-    """The report is 0 or 1 (Duchi's bit), or 2 + a cell.
+    """The hybrid protocol. The report is 0 or 1 (Duchi's bit), or 2 + a cell.
 
     >>> round(4 * Hybrid.best(Fraction(1), 1000).worst, 2)  # on [-1, 1], as the paper has it
     4.29

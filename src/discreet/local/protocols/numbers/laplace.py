@@ -30,7 +30,7 @@ _COARSE = 15  # digits of a report that are squared
 
 @dataclass(frozen=True)
 class Laplace(MeanProtocol):
-    """The report is the noisy step, counted from the lowest possible one.
+    """Laplace noise. The report is the noisy step, counted from the lowest possible one.
 
     >>> skipped = Laplace(Fraction(1), 15)
     >>> skipped.reports == 15 + 2 * 44 * 15 + 1

@@ -33,7 +33,7 @@ _STILL = 1e-6  # the rounds end when no more than this share moves
 
 @dataclass(frozen=True)
 class SquareWave(Protocol):
-    """The report is a cell, 0 .. bins + 2 arm - 1; the window of a bin reaches ``arm`` cells to both sides.
+    """The square wave. The report is a cell, 0 .. bins + 2 arm - 1; the window of a bin reaches ``arm`` cells to both sides.
 
     >>> SquareWave(Fraction(1), 64, choose_arm(Fraction(1), 64)).cells
     96

@@ -25,7 +25,7 @@ __all__ = ["Window"]
 
 @dataclass(frozen=True)
 class Window:
-    """``width`` of ``cells`` cells; its first cell may be 0 .. ``last``.
+    """A window of ``width`` of ``cells`` cells; its first cell may be 0 .. ``last``.
 
     >>> window = Window(Fraction(1), 10, 3)
     >>> window.last, round(float(window.near()), 4)

@@ -1,9 +1,10 @@
 """Estimates: unbiased, as accurate as the closed form says, with intervals that cover; and their consistent form.
 
-The simulations hold 1,000 people's values fixed and randomise them many times, 70,000 estimates in all for each protocol. The
-mean of squared errors then has a relative standard deviation of sqrt(2 / 70,000) = 0.54 % (at most 0.6 % for these laws): 3 % is
+The simulations hold 1,000 people's values fixed and randomise them many times, 7,000 estimates in all for each protocol. The
+mean of squared errors then has a relative standard deviation of sqrt(2 / 7,000) = 1.7 % (at most 1.9 % for these laws): 10 % is
 five of them, a false alarm below 1e-6. Coverage is compared with the exact coverage of the interval (a count of supporting
-reports is a sum of two binomials): its standard deviation is below 0.1 %, and 0.6 % are allowed.
+reports is a sum of two binomials): its standard deviation is below 0.3 %, and 1.8 % are allowed.
+What is drawn has its law over all reports in ``test_protocols.py``; this is the whole way from values to intervals.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from scipy.signal import fftconvolve
 from scipy.stats import binom
 
 from discreet.errors import ParameterError
+from discreet.local.protocols import make_protocol
 from discreet.local.protocols.base import Rates
-from discreet.local.protocols.choice import make_protocol
 from discreet.local.tasks.frequencies import Estimate, norm_sub
 
 PEOPLE = 1000
@@ -50,7 +51,7 @@ def coverage(rates: Rates, own: int, people: int) -> float:
 def test_errors_are_as_the_closed_form_says_and_intervals_cover(name: str, epsilon: Fraction) -> None:
     protocol = large(name, epsilon)
     size, truth = protocol.size, population(protocol.size)
-    surveys = math.ceil(70_000 / (size - 1))
+    surveys = math.ceil(7_000 / (size - 1))
     shares = np.bincount(truth, minlength=size) / PEOPLE
     rows = protocol.randomize(np.tile(truth, surveys))
     estimates = [
@@ -59,29 +60,29 @@ def test_errors_are_as_the_closed_form_says_and_intervals_cover(name: str, epsil
     ]
     errors = np.array([estimate.values for estimate in estimates]) - shares
     variances = np.array([protocol.rates.variance(share) for share in shares]) / PEOPLE
-    assert (errors**2).mean() == pytest.approx(variances.mean(), rel=0.03)
+    assert (errors**2).mean() == pytest.approx(variances.mean(), rel=0.1)
     assert (np.abs(errors.mean(axis=0)) < 6.5 * np.sqrt(variances / surveys)).all()
     covered = np.mean([(low <= shares) & (shares <= high) for low, high in (e.interval(0.95) for e in estimates)])
     expected = {share: coverage(protocol.rates, round(share * PEOPLE), PEOPLE) for share in shares}
-    assert covered == pytest.approx(np.mean([expected[share] for share in shares]), abs=0.006)
+    assert covered == pytest.approx(np.mean([expected[share] for share in shares]), abs=0.018)
     said = np.mean([estimate.standard_error**2 for estimate in estimates], axis=0)
-    assert (said > 0.97 * variances).all()
-    assert (said < 1.15 * variances).all()  # a share that is all noise is taken as at least 0, which errs upwards
+    assert (said > 0.9 * variances).all()
+    assert (said < 1.2 * variances).all()  # a share that is all noise is taken as at least 0, which errs upwards
 
 
 @pytest.mark.parametrize("epsilon", [Fraction(1, 2), Fraction(2)], ids=str)
 def test_a_bit_errs_as_the_closed_form_says_and_its_interval_covers(epsilon: Fraction) -> None:
-    """70,000 surveys of 400 people, because the two shares err alike."""
-    protocol, surveys, people, share = large("randomized response", epsilon), 70_000, 400, 0.3
+    """7,000 surveys of 400 people, because the two shares err alike."""
+    protocol, surveys, people, share = large("randomized response", epsilon), 7_000, 400, 0.3
     codes = np.tile(np.repeat([0, 1], [120, 280]), surveys)
     support = (protocol.randomize(codes).reshape(surveys, people) == 0).sum(axis=1)
     estimate = Estimate.of(range(surveys), support, people, protocol.rates)
     variance = protocol.rates.variance(share) / people
-    assert ((estimate.values - share) ** 2).mean() == pytest.approx(variance, rel=0.03)
+    assert ((estimate.values - share) ** 2).mean() == pytest.approx(variance, rel=0.1)
     assert abs(estimate.values.mean() - share) < 6.5 * math.sqrt(variance / surveys)
     low, high = estimate.interval(0.95)
     covered = ((low <= share) & (share <= high)).mean()
-    assert covered == pytest.approx(coverage(protocol.rates, 120, people), abs=0.006)
+    assert covered == pytest.approx(coverage(protocol.rates, 120, people), abs=0.018)
 
 
 @pytest.mark.parametrize("epsilon", [Fraction(1, 2), Fraction(2)], ids=str)

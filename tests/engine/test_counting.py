@@ -48,7 +48,8 @@ QUESTIONS = {
 def test_engine_counts_what_the_reference_counts(question: str, unit: Unit, share: Any) -> None:
     plan = planned(question, COLUMNS, unit, share)
     held = hostile(150, seed=len(question))
-    agree(plan, count(plan, table(plan, held, TYPES)), held)
+    both = share is PURE  # the norm in which persons are bounded changes one line of one statement
+    agree(plan, (count if both else count_in_turn)(plan, table(plan, held, TYPES)), held)
 
 
 @pytest.mark.parametrize("share", [PURE, RHO], ids=["pure", "rho"])

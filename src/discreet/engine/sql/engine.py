@@ -70,7 +70,7 @@ class SqlEngine:
         try:
             if plan.keys.size is None:
                 told = self._fetch(counting.open_keys())
-                if len(told) == 2:
+                if len(told) == 2:  # one column and the counts: what tells keys apart may be a hash
                     self._fetch(counting.spelled_keys([""]))
             self._count(counting, some)
         except EngineError:

@@ -122,6 +122,8 @@ STOPPED = """
 import os
 import signal
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a suite in the background has it ignored
+
 def test_stopped(dp_audit):
     def function(rows):
         os.kill(os.getpid(), signal.SIGINT)

@@ -1,4 +1,4 @@
-"""What an audit of one function on many pairs has to say: a verdict in words, JSON, and a script that shows it again."""
+"""The report of an audit of one function on many pairs: a verdict in words, JSON, and a script that shows it again."""
 
 from __future__ import annotations
 

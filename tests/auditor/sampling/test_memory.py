@@ -12,6 +12,7 @@ import pytest
 import discreet as dp
 from discreet.auditor.cases import read_pairs
 from discreet.auditor.examine import examine
+from discreet.auditor.sampling import state
 from discreet.auditor.sampling.memory import Memory
 
 _random = np.random.default_rng()
@@ -132,6 +133,14 @@ def test_stored_answers_are_reported_and_never_certified(name: str) -> None:
     assert finding.verdict.startswith("cannot be audited: the function keeps state"), finding
     assert "random" in finding.verdict
     assert (finding.violated, finding.epsilon) == (False, 0)
+
+
+@pytest.mark.parametrize("name", STATE)
+def test_outputs_alone_do_not_show_it(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Why memory is looked at: given what is stored, runs are independent, and the test of their order (1e-7) is silent."""
+    monkeypatch.setattr(state, "find_stored_randomness", lambda *_: "")
+    finding = dp.audit(STATE[name](), [1, 2], [1], epsilon=1, draws=300, error=1e-6)
+    assert "keeps state" not in finding.verdict, finding
 
 
 def counts() -> Function:

@@ -31,14 +31,13 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.arrays import Booleans, Reals
 from discreet.auditor.claims import Claim
 
 __all__ = ["ClaimTest", "Trial", "Trials", "Wealth", "log_growth"]
 
-Floats = NDArray[np.float64]
-Trial = tuple[Floats, Floats, Floats]  # chance of a in every cell, draws it was learned from, draws it is tried on (2 x cells)
+Trial = tuple[Reals, Reals, Reals]  # chance of a in every cell, draws it was learned from, draws it is tried on (2 x cells)
 Trials = tuple[Trial, Trial, Trial]  # of one guess: on a new batch, and on each half of past draws what the other half taught
 
 _CUTS = (1.0, 0.6, 0.35, 0.2, 0.1, 0.05, 0.02)  # of the largest stake: candidates for l
@@ -49,7 +48,7 @@ _NEAR = np.linspace(0.8, 1.2, 81)  # of the claim: there too
 _CLAIM = 0.9  # of the capital at every smaller epsilon bets as against the claim, so that a violation certifies it
 
 
-def log_growth(chance: Floats, past: Floats, seen: Floats, epsilon: Floats, delta: Floats) -> Floats:
+def log_growth(chance: Reals, past: Reals, seen: Reals, epsilon: Reals, delta: Reals) -> Reals:
     """The logarithm of the product of F over a batch, for every point (epsilon, delta).
 
     Outputs fall into cells: ``chance`` is r of each cell, ``past`` how many earlier draws fell into it, ``seen`` (2 x cells) how
@@ -77,7 +76,7 @@ def log_growth(chance: Floats, past: Floats, seen: Floats, epsilon: Floats, delt
     return grown
 
 
-def _choose_cut(stake: Floats, odds: Floats, delta: Floats, wins: Floats, losses: Floats) -> Floats:
+def _choose_cut(stake: Reals, odds: Reals, delta: Reals, wins: Reals, losses: Reals) -> Reals:
     """For every point, the largest stake that past draws recommend: a high one earns more in few cells, but pays for delta."""
     top = stake.max(axis=1, keepdims=True)
     best, growth = np.zeros_like(top), np.zeros_like(top)
@@ -97,10 +96,10 @@ def _choose_cut(stake: Floats, odds: Floats, delta: Floats, wins: Floats, losses
 class Wealth:
     """The wealth of a bettor against every point (epsilon, delta), as logarithms; its capital follows the guesses that earn."""
 
-    def __init__(self, epsilon: Floats, delta: Floats) -> None:
+    def __init__(self, epsilon: Reals, delta: Reals) -> None:
         self.epsilon, self.delta = epsilon, delta
         self.log = np.zeros(epsilon.size)
-        self._record: dict[str, Floats] = {}  # by guess, what it earned: as shares, in logarithms
+        self._record: dict[str, Reals] = {}  # by guess, what it earned: as shares, in logarithms
 
     def bet(self, guesses: dict[str, Trials]) -> None:
         """Settle one batch.
@@ -124,7 +123,7 @@ class Wealth:
         record = np.logaddexp(record + np.log(1 - _SHARE), np.log(_SHARE / len(guesses)))  # who lost early may still come back
         self._record = dict(zip(guesses, record, strict=True))
 
-    def keep(self, points: NDArray[np.bool_]) -> None:
+    def keep(self, points: Booleans) -> None:
         """Bet on against these points only; the others are decided."""
         self.epsilon, self.delta, self.log = self.epsilon[points], self.delta[points], self.log[points]
         self._record = {name: record[points] for name, record in self._record.items()}

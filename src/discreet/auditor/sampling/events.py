@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.arrays import Integers, Reals
 from discreet.auditor.claims import Claim
 from discreet.auditor.sampling.features import FINEST, Sample, expand, is_lowest_bit
 from discreet.auditor.sampling.learning import Learner
@@ -22,7 +22,6 @@ from discreet.display import clean
 
 __all__ = ["Event", "explain", "find_clearest"]
 
-Floats = NDArray[np.float64]
 
 _PLAIN = {"token": 1.0, "word": 1.0, "number": 0.95, "shape": 0.9, "score": 0.7}  # what is easier to read wins a near tie
 
@@ -72,7 +71,7 @@ def find_clearest(sample: Sample, learner: Learner, claim: Claim) -> Event:
     return found
 
 
-def _measure_against(counts: Floats, runs: Floats, epsilon: float, delta: float) -> Floats:
+def _measure_against(counts: Reals, runs: Reals, epsilon: float, delta: float) -> Reals:
     """How much better each event is explained by its own frequencies than by the nearest that the claim allows."""
     limit = 1 / (1 + np.exp(-epsilon))
     high, low = -np.log1p(np.exp(-epsilon)), -epsilon - np.log1p(np.exp(-epsilon))  # logarithms of the limit, and of 1 less it
@@ -87,8 +86,8 @@ def _measure_against(counts: Floats, runs: Floats, epsilon: float, delta: float)
 
 
 def _list_candidates(
-    sample: Sample, kind: str, name: str, column: Floats | NDArray[np.int64], cells: Partition
-) -> tuple[Floats, Callable[[int], str]]:
+    sample: Sample, kind: str, name: str, column: Reals | Integers, cells: Partition
+) -> tuple[Reals, Callable[[int], str]]:
     """Counts of simple events on one column (2 x events), and how to say the i-th of them."""
     if (edges := cells.edges) is not None:
         tally = cells.tally(column, sample.on_a)
@@ -137,7 +136,7 @@ def _describe_low_bits(name: str, power: int, *, fine: bool) -> str:
     return f"{_FLOATS} ({said})" if power < 0 else said
 
 
-def _power(edges: Floats, index: int) -> int:
+def _power(edges: Reals, index: int) -> int:
     """The power of two on whose multiples lie the numbers above an edge."""
     return math.floor(float(edges[index % edges.size])) + 1
 

@@ -20,17 +20,14 @@ from collections.abc import Callable, Sequence
 from hashlib import blake2b
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.arrays import Booleans, Integers, Reals
 from discreet.auditor.sampling.outputs import Output, Shape, is_annotation, list_number_paths
 
 __all__ = ["FINEST", "Sample", "expand", "is_lowest_bit"]
 
 _LOWEST, FINEST = "the lowest bit", "the finest lowest bit"  # how names of columns begin
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Sides = NDArray[np.bool_]
 
 _PLACES = np.array([0, 0.1, 0.25, 0.5, 0.75, 0.9, 1])  # quantiles where columns are cut
 _WIDEST = 48  # columns of one kind that are looked at in full
@@ -49,11 +46,11 @@ class Sample:
 
     def __init__(self, *, low_bits: bool = True) -> None:
         self._low_bits = low_bits
-        self.on_a: Sides = np.zeros(0, dtype=bool)
-        self.tokens: Ints = np.zeros(0, dtype=np.int64)
-        self.shapes: Ints = np.zeros(0, dtype=np.int64)
-        self.numbers: dict[str, Floats] = {}
-        self.words: dict[str, Ints] = {}
+        self.on_a: Booleans = np.zeros(0, dtype=bool)
+        self.tokens: Integers = np.zeros(0, dtype=np.int64)
+        self.shapes: Integers = np.zeros(0, dtype=np.int64)
+        self.numbers: dict[str, Reals] = {}
+        self.words: dict[str, Integers] = {}
         self.known_shapes: list[Shape] = []  # shape number -> shape
         self.texts: dict[str, dict[str, int]] = {}  # column of words -> word -> its number
         self.incomplete: set[str] = set()  # columns of numbers that are NaN also where nobody looked
@@ -67,11 +64,11 @@ class Sample:
         self._names: list[str] = []  # path number -> path
         self._layouts: dict[tuple[str, ...], int] = {}  # shapes with the same paths of numbers are treated alike
         self._layout_of: list[int] = []  # shape number -> layout number
-        self._columns: list[tuple[Ints, Ints]] = []  # layout number -> paths, and the places that are parts of the output
+        self._columns: list[tuple[Integers, Integers]] = []  # layout number -> paths, and the places that are parts of the output
         self._screens = [_Screen("output", _WIDEST, lambda m: m)]
         if low_bits:
             self._screens.append(_Screen(f"{_LOWEST} of output", _LOWEST_BITS, _lowest_bit))
-        self._kept: list[tuple[Ints, Ints, Floats]] = []  # rows, paths, numbers
+        self._kept: list[tuple[Integers, Integers, Reals]] = []  # rows, paths, numbers
         self._room = _KEPT
         self._forgets = False  # whether some numbers were neither kept nor looked at
 
@@ -117,9 +114,9 @@ class Sample:
             block.numbers.setdefault(name, np.full(block.size, np.nan))
         return block
 
-    def _look(self, on_a: Sides, at: Ints, paths: Ints, matrix: Floats) -> dict[str, Floats]:
+    def _look(self, on_a: Booleans, at: Integers, paths: Integers, matrix: Reals) -> dict[str, Reals]:
         """The columns of new outputs of one layout that are chosen; all of them are screened where they are many."""
-        found: dict[str, Floats] = {}
+        found: dict[str, Reals] = {}
         for screen in self._screens:
             for place in np.flatnonzero(np.isin(paths, screen.chosen)):
                 found[f"{screen.prefix}{self._names[paths[place]]}"] = screen.view(matrix[:, place])
@@ -211,12 +208,12 @@ class Sample:
 class _Screen:
     """A family of columns, one for each path, of which at most ``most`` are chosen; ``view`` makes them from numbers."""
 
-    def __init__(self, prefix: str, most: int, view: Callable[[Floats], Floats]) -> None:
+    def __init__(self, prefix: str, most: int, view: Callable[[Reals], Reals]) -> None:
         self.prefix, self.most, self.view = prefix, most, view
         self.chosen: list[int] = []
-        self._edges: Floats = np.full((_PLACES.size, 0), np.nan)
-        self._above: Floats = np.zeros((2, _PLACES.size, 0))
-        self._seen: Floats = np.zeros((2, 0))
+        self._edges: Reals = np.full((_PLACES.size, 0), np.nan)
+        self._above: Reals = np.zeros((2, _PLACES.size, 0))
+        self._seen: Reals = np.zeros((2, 0))
 
     def know(self, paths: int) -> None:
         """There are so many paths now; the first are chosen until something is known."""
@@ -232,7 +229,7 @@ class _Screen:
     def crowded(self) -> bool:
         return bool(self._seen.shape[1] > self.most)
 
-    def count(self, paths: Ints, matrix: Floats, on_a: Sides) -> None:
+    def count(self, paths: Integers, matrix: Reals, on_a: Booleans) -> None:
         """Look at new draws; ``paths`` are those of the columns of the matrix."""
         values = self.view(matrix)
         new = np.isnan(self._edges[0, paths])
@@ -249,7 +246,7 @@ class _Screen:
         return [int(path) for path in np.argsort(-score, kind="stable")[: self.most]]
 
 
-def _measure_difference(hits: Floats, runs: Floats) -> Floats:
+def _measure_difference(hits: Reals, runs: Reals) -> Reals:
     """How far the frequencies of events are apart on the two sides (first axis), in standard deviations."""
     share = hits / np.maximum(runs, 1)
     together = hits.sum(axis=0) / np.maximum(runs.sum(axis=0), 1)
@@ -257,7 +254,7 @@ def _measure_difference(hits: Floats, runs: Floats) -> Floats:
     return np.where(runs.min(axis=0) > 0, np.abs(share[0] - share[1]) / np.sqrt(spread + 1e-12), 0.0)
 
 
-def _choose_words(columns: Sequence[Ints], on_a: Sides, most: int) -> list[int]:
+def _choose_words(columns: Sequence[Integers], on_a: Booleans, most: int) -> list[int]:
     """The same for columns of words, numbered from -1."""
     runs = np.array([[np.count_nonzero(on_a)], [np.count_nonzero(~on_a)]], dtype=np.float64)
     scores = [0.0] * len(columns)
@@ -268,9 +265,9 @@ def _choose_words(columns: Sequence[Ints], on_a: Sides, most: int) -> list[int]:
     return sorted(np.argsort(-np.array(scores), kind="stable")[:most].tolist())
 
 
-def _summarise(matrix: Floats) -> dict[str, Floats]:
+def _summarise(matrix: Reals) -> dict[str, Reals]:
     """Columns over all numbers of an output."""
-    named: dict[str, Callable[[Floats], Floats]] = {
+    named: dict[str, Callable[[Reals], Reals]] = {
         "the sum of the output": lambda m: m.sum(axis=1),
         "the largest number of the output": lambda m: m.max(axis=1),
         "the smallest number of the output": lambda m: m.min(axis=1),
@@ -294,7 +291,7 @@ def _round_to_leading(number: float | int) -> float | int:
     return math.ldexp(round(math.ldexp(fraction, _LEADING)), exponent - _LEADING) if exponent < _HUGE else number
 
 
-def _compress(values: Floats) -> Floats:
+def _compress(values: Reals) -> Reals:
     """The same numbers, the largest by their logarithm, so that no sum or square of them overflows; their order is kept."""
     size = np.abs(values)
     return np.where(size <= _LARGE, values, np.sign(values) * _LARGE * (1 + np.log(np.maximum(size, _LARGE) / _LARGE)))
@@ -309,7 +306,7 @@ def expand(value: float) -> float:
     return value if abs(value) <= _LARGE else float(np.sign(value)) * _LARGE * float(np.exp(abs(value) / _LARGE - 1))
 
 
-def _lowest_bit(values: Floats) -> Floats:
+def _lowest_bit(values: Reals) -> Reals:
     """The largest k for which a number is a multiple of 2^k (0 is one of all).
 
     >>> _lowest_bit(np.array([1.0, 0.5, 6.0, 0.1, 0.0])).tolist()

@@ -10,16 +10,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.arrays import Booleans, Integers, Reals
 from discreet.auditor.sampling.betting import Trials
 from discreet.auditor.sampling.features import Sample, is_lowest_bit
 from discreet.auditor.sampling.partitions import Partition, partition_numbers, partition_tokens
 
 __all__ = ["Learner"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 _AGAIN = 1.4  # columns are chosen and scores learned anew when there are so many times more draws
 _ROWS = 8_000  # more draws hardly improve a score, but they do improve what is known of its meaning
@@ -76,7 +74,7 @@ class Learner:
                 tried[f"{kind} {name} {manner}"] = ((both, past[0], seen), (first, past[1], two), (second, past[2], one))
         return tried
 
-    def column(self, block: Sample, kind: str, name: str) -> Floats | Ints:
+    def column(self, block: Sample, kind: str, name: str) -> Reals | Integers:
         """What one of the partitions looks at."""
         if kind == "score":
             rows = np.arange(block.size)
@@ -100,10 +98,10 @@ class _Score:
 
     numbers: tuple[tuple[str, float, float], ...]  # column, middle, spread
     words: tuple[tuple[str, int], ...]  # column, word
-    weights: Floats
+    weights: Reals
     trees: tuple[tuple[int, float, _Split, _Split], ...]
 
-    def __call__(self, sample: Sample, rows: Ints, *, trees: bool) -> Floats:
+    def __call__(self, sample: Sample, rows: Integers, *, trees: bool) -> Reals:
         """The score of these outputs of a sample, with or without the trees."""
         matrix = _matrix(sample, self.numbers, self.words, rows)
         return np.asarray(
@@ -111,12 +109,12 @@ class _Score:
         )
 
 
-def _select(size: int, half: int, most: int = _MEANING) -> Ints:
+def _select(size: int, half: int, most: int = _MEANING) -> Integers:
     """Every second draw, the latest of them when there are many."""
     return np.arange(half, size, 2)[-most:]
 
 
-def _rarer(column: Ints) -> list[int]:
+def _rarer(column: Integers) -> list[int]:
     """Words of a column but for the most frequent one, which the others imply."""
     words, counts = np.unique(column, return_counts=True)
     return [int(word) for word in words[np.argsort(-counts)][1 : _WORDS + 1]]
@@ -148,8 +146,8 @@ def _learn_score(sample: Sample, half: int) -> _Score | None:
 
 
 def _matrix(
-    sample: Sample, numbers: tuple[tuple[str, float, float], ...], words: tuple[tuple[str, int], ...], rows: Ints
-) -> Floats:
+    sample: Sample, numbers: tuple[tuple[str, float, float], ...], words: tuple[tuple[str, int], ...], rows: Integers
+) -> Reals:
     columns = [np.ones(rows.size)]
     for name, middle, spread in numbers:
         column = sample.numbers[name][rows]
@@ -158,7 +156,7 @@ def _matrix(
     return np.column_stack(columns)
 
 
-def _regress(matrix: Floats, on_a: Floats) -> Floats:
+def _regress(matrix: Reals, on_a: Reals) -> Reals:
     """Logistic regression with a ridge, by Newton's method."""
     weights = np.zeros(matrix.shape[1])
     ridge = _RIDGE * np.eye(matrix.shape[1])
@@ -170,7 +168,7 @@ def _regress(matrix: Floats, on_a: Floats) -> Floats:
     return weights
 
 
-def _boost(matrix: Floats, on_a: Floats, score: Floats) -> tuple[tuple[int, float, _Split, _Split], ...]:
+def _boost(matrix: Reals, on_a: Reals, score: Reals) -> tuple[tuple[int, float, _Split, _Split], ...]:
     """Trees of two levels, each fitted to what is left of the sides after the score so far."""
     edges = [np.unique(np.quantile(column, np.arange(1, _BINS) / _BINS)) for column in matrix.T]
     binned = [np.searchsorted(edge, column, side="left") for edge, column in zip(edges, matrix.T, strict=True)]
@@ -189,7 +187,7 @@ def _boost(matrix: Floats, on_a: Floats, score: Floats) -> tuple[tuple[int, floa
 
 
 def _split(
-    binned: list[Ints], edges: list[Floats], slope: Floats, curvature: Floats, rows: NDArray[np.bool_]
+    binned: list[Integers], edges: list[Reals], slope: Reals, curvature: Reals, rows: Booleans
 ) -> tuple[int, float, float, float]:
     """The best cut of these rows: column, edge, and the steps below and above it."""
     best, found = -1.0, (0, 0.0, 0.0, 0.0)
@@ -207,7 +205,7 @@ def _split(
     return found
 
 
-def _leaves(tree: tuple[int, float, _Split, _Split], matrix: Floats) -> Floats:
+def _leaves(tree: tuple[int, float, _Split, _Split], matrix: Reals) -> Reals:
     column, edge, below, above = tree
     low = np.where(matrix[:, below.column] <= below.edge, below.low, below.high)
     high = np.where(matrix[:, above.column] <= above.edge, above.low, above.high)

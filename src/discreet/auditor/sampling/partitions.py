@@ -13,13 +13,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
+
+from discreet.arrays import Booleans, Integers, Reals
 
 __all__ = ["Partition", "partition_numbers", "partition_tokens"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Sides = NDArray[np.bool_]
 
 _TOKENS = 500
 _FEW = 64
@@ -39,17 +37,17 @@ class Partition:
     on the other.
     """
 
-    halves: Floats
-    edges: Floats | None = None
-    cell_of: Ints | None = None
-    middles: Floats | None = None
+    halves: Reals
+    edges: Reals | None = None
+    cell_of: Integers | None = None
+    middles: Reals | None = None
 
     @property
-    def counts(self) -> Floats:
+    def counts(self) -> Reals:
         """Past draws (2 sides x cells)."""
         return np.asarray(self.halves.sum(axis=0))
 
-    def place(self, column: Floats | Ints) -> Ints:
+    def place(self, column: Reals | Integers) -> Integers:
         """The cell of every output."""
         if self.edges is not None:
             return np.where(np.isnan(column), 0, np.searchsorted(self.edges, column, side="left") + 1)
@@ -57,11 +55,11 @@ class Partition:
         known = np.minimum(column.astype(np.int64) + 1, self.cell_of.size - 1)
         return np.asarray(self.cell_of[known])
 
-    def tally(self, column: Floats | Ints, on_a: Sides) -> Floats:
+    def tally(self, column: Reals | Integers, on_a: Booleans) -> Reals:
         """How many outputs fall into each cell, on a and on b."""
         return _tally(self.place(column), on_a, self.halves.shape[2])
 
-    def estimate(self, counts: Floats) -> dict[str, Floats]:
+    def estimate(self, counts: Reals) -> dict[str, Reals]:
         """The chance of a in every cell, given draws: the ``mean`` of what is likely; ``shrunk``, half a standard deviation
         closer to one half; and for numbers ``smooth``, a curve."""
         if self.edges is None:
@@ -77,15 +75,15 @@ class Partition:
         return found
 
 
-def _tally(cells: Ints, on_a: Sides, size: int) -> Floats:
+def _tally(cells: Integers, on_a: Booleans, size: int) -> Reals:
     return np.array([np.bincount(cells[on_a], minlength=size), np.bincount(cells[~on_a], minlength=size)], dtype=np.float64)
 
 
-def _halves(cells: Ints, on_a: Sides, size: int) -> Floats:
+def _halves(cells: Integers, on_a: Booleans, size: int) -> Reals:
     return np.array([_tally(cells[half::2], on_a[half::2], size) for half in (0, 1)])
 
 
-def partition_tokens(tokens: Ints, on_a: Sides) -> Partition:
+def partition_tokens(tokens: Integers, on_a: Booleans) -> Partition:
     """A cell for each of the frequent tokens; one for the rare, and one for those never seen (as singletons once were).
 
     Tokens are numbered from 0 in the order of their first appearance, -1 is one of its own.
@@ -103,7 +101,7 @@ def partition_tokens(tokens: Ints, on_a: Sides) -> Partition:
     return Partition(halves, cell_of=cell_of)
 
 
-def partition_numbers(column: Floats, on_a: Sides) -> Partition:
+def partition_numbers(column: Reals, on_a: Booleans) -> Partition:
     """Cells between edges; edges that separate nothing are dropped."""
     present = ~np.isnan(column)
     values = np.sort(column[present])
@@ -120,14 +118,14 @@ def partition_numbers(column: Floats, on_a: Sides) -> Partition:
     return replace(cells, halves=_halves(cells.place(column), on_a, edges.size + 2))
 
 
-def _estimate_apart(counts: Floats) -> tuple[Floats, Floats]:
+def _estimate_apart(counts: Reals) -> tuple[Reals, Reals]:
     """The mean and the standard deviation of the chance of a in every cell by itself, given its past draws."""
     a, b = counts[:, 0], counts[:, 1]
     mean = (a + 0.5) / (a + b + 1)
     return mean, np.sqrt(mean * (1 - mean) / (a + b + 2))
 
 
-def _estimate_together(counts: Floats) -> tuple[Floats, Floats]:
+def _estimate_together(counts: Reals) -> tuple[Reals, Reals]:
     """The same when neighbouring cells may have one chance: averaged over all ways to halve the row of cells, halve the halves,
     and stop anywhere, each weighted by how well it explains past draws (context-tree weighting, Willems et al. 1995)."""
     cells = counts.shape[2]
@@ -151,13 +149,13 @@ def _estimate_together(counts: Floats) -> tuple[Floats, Floats]:
     return mean[:, :cells], np.sqrt(np.maximum(0.0, square - mean**2))[:, :cells]
 
 
-def _log_evidence(counts: Floats) -> Floats:
+def _log_evidence(counts: Reals) -> Reals:
     """The log-probability of the sides in each cell when its chance is drawn from Beta(1/2, 1/2)."""
     a, b = counts[:, 0], counts[:, 1]
     return np.asarray(_log_gamma(a + 0.5) + _log_gamma(b + 0.5) - _log_gamma(a + b + 1) - np.log(np.pi))
 
 
-def _log_gamma(x: Floats) -> Floats:
+def _log_gamma(x: Reals) -> Reals:
     """Stirling's series, after a shift by 8: good to 1e-10."""
     y = x + 8
     inverse = 1 / y
@@ -166,7 +164,7 @@ def _log_gamma(x: Floats) -> Floats:
     return np.asarray(series - np.log(x * (x + 1) * (x + 2) * (x + 3) * (x + 4) * (x + 5) * (x + 6) * (x + 7)))
 
 
-def _fit_curve(middles: Floats, counts: Floats) -> Floats:
+def _fit_curve(middles: Reals, counts: Reals) -> Reals:
     """The chance of a as a smooth function of a number: logistic regression on the number and its square, with a ridge."""
     total = counts.sum(axis=0)
     low, centre, high = middles[np.searchsorted(total.cumsum(), total.sum() * _PLACES)]

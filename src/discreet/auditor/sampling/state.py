@@ -34,8 +34,8 @@ from dataclasses import dataclass
 from types import FrameType
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.arrays import Booleans, Integers, Reals
 from discreet.auditor.sampling.containers import UNREAD
 from discreet.auditor.sampling.features import Sample, is_lowest_bit
 from discreet.auditor.sampling.memory import Memory, find_stored_randomness
@@ -53,8 +53,6 @@ __all__ = [
     "find_silence",
 ]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 _ERROR = 1e-7
 _ENDS = 150  # batches of an audit at most: they grow by 15 %
@@ -143,7 +141,7 @@ def find_dependence(sample: Sample) -> str:
     return ""
 
 
-def _list_columns(sample: Sample, rows: Ints) -> Iterator[tuple[str, Ints]]:
+def _list_columns(sample: Sample, rows: Integers) -> Iterator[tuple[str, Integers]]:
     """Columns worth comparing over time, as ordered classes: numbers, how far from the middle, frequent tokens, shapes."""
     for name in [name for name in sample.numbers if not is_lowest_bit(name) and name not in sample.incomplete][:_COLUMNS]:
         column = sample.numbers[name][rows]
@@ -177,14 +175,14 @@ def _answers_from_store(sampler: Sampler) -> bool:
     return found
 
 
-def _sort_into_classes(column: Floats) -> Ints:
+def _sort_into_classes(column: Reals) -> Integers:
     """The entries in up to eight ordered classes of about equal size; NaN is the lowest, a class of its own."""
     present = ~np.isnan(column)
     edges = np.unique(np.quantile(column[present], np.arange(1, _CLASSES) / _CLASSES)) if present.any() else np.zeros(0)
     return np.where(present, np.searchsorted(edges, column, side="left") + 1, 0)
 
 
-def bound_trend(ordered: Ints) -> float:
+def bound_trend(ordered: Integers) -> float:
     """The logarithm of a bound on the chance of a trend in time as strong as this one, up or down.
 
     >>> bound_trend(np.zeros(8, dtype=np.int64)), round(bound_trend(np.arange(8)), 2)
@@ -200,7 +198,7 @@ def bound_trend(ordered: Ints) -> float:
     return min(0.0, math.log(2) - total**2 / variance / 2) if variance else 0.0
 
 
-def bound_autocorrelation(ones: NDArray[np.bool_], lag: int) -> float:
+def bound_autocorrelation(ones: Booleans, lag: int) -> float:
     """The logarithm of a bound on the chance that draws so far apart are so often alike, or so seldom."""
     n = ones.size - (ones.size - 1) % lag  # lag divides n - 1
     row = ones[:n]
@@ -223,7 +221,7 @@ def _log_runs(n: int, k: int, runs: int) -> float:
     return _log_choices(k, runs) + _log_choices(n - k - 1, runs - 1) - _log_choices(n - 1, k - 1)
 
 
-def bound_change_point(tokens: Ints) -> float:
+def bound_change_point(tokens: Integers) -> float:
     """The logarithm of the chance that all outputs but those of the commonest kind come so early, or so late."""
     values, counts = np.unique(tokens, return_counts=True)
     others = np.flatnonzero(tokens != values[counts.argmax()]) if values.size else np.zeros(0)

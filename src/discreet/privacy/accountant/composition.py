@@ -262,7 +262,7 @@ def _invert(bound: Bound, target: float, guess: float, most: float, width: float
         low, reach = max(low - reach, 0.0), reach * 30
         f_low = height(low)
     while f_high > 0:
-        if high >= min(most, 1e12):
+        if high >= min(most, 1e300):
             return most if top else high
         low, f_low = high, f_high
         high, reach = min(high + reach, most), reach * 30

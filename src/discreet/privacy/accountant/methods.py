@@ -30,7 +30,7 @@ from discreet.balls import ball, lower, precision, upper
 from discreet.exact import down, up
 from discreet.privacy.accountant.contour import Contour, Saddle, open_contour
 from discreet.privacy.accountant.cut_gaussian import CutGaussian
-from discreet.privacy.accountant.cutting import CutSample, settle
+from discreet.privacy.accountant.cutting import CutList, settle
 from discreet.privacy.accountant.enumeration import list_outcomes
 from discreet.privacy.accountant.lattice import Convolution, common_step, convolve
 from discreet.privacy.accountant.sampled_density import SampledDensity
@@ -174,7 +174,7 @@ def _smoothed_road(parts: Parts, aim: Aim, sure: float, *, top: bool) -> Bound |
     kept = settle(parts, top=top, epsilon=aim.epsilon, log_delta=aim.log_delta)
     if kept is None:
         return None
-    listed = [loss for loss, _ in kept.parts if isinstance(loss, CutSample)]
+    listed = [loss for loss, _ in kept.parts if isinstance(loss, CutList)]
     effort = _WORK >> (3 if not all(loss.exact for loss in listed) else 1 if listed else 0)
     few = any(isinstance(loss, (CutGaussian, SampledDensity)) for loss, _ in kept.parts) and not listed
     contour = open_smoothed(kept.parts, kept.saddle, effort, 1 << 18 if few else 1 << 17)  # few steps fade late

@@ -20,6 +20,10 @@ epsilon.
 Beyond the last node T the modulus is at most e^(-mu^2 t^2 / 2) of that at 0: what is left out is at most 1 / (pi T) e^(-mu^2
 T^2 / 2) for F, and mu^2 e^(mu^2/8) / (pi mu^2 T) e^(-mu^2 T^2 / 2) for the bump.
 
+**Many uses** of losses that differ by at most D fade long before: |phi(t)|^2 = E cos(t (L - L')) <= 1 - 4 t^2 V / pi^2 for t <=
+pi / D, V being the variance, since cos u <= 1 - 2 u^2 / pi^2 for |u| <= pi. So k uses have |phi| <= e^(-a t^2), a = 2 k V /
+pi^2, up to pi / D, where the smoothing takes over: no node in between is needed.
+
 **Nodes fade one loss at a time.** At each node the product of moduli is bounded as the losses are multiplied in; once the bound
 is below the precision aimed at, the node is given up and the bound counts as its error (all other factors are at most 1).
 Rounding is bounded as in ``contour``.
@@ -121,14 +125,16 @@ def open_smoothed(parts: Parts, saddle: Saddle, effort: int, nodes: int = _MOST_
     surplus = plain - x * saddle.epsilon - goal  # how far moduli have to fall, in logarithms
     # Hardly any smoothing if it fades by itself; else what is wanted; else what can be had.
     finest = _FINEST / (2 if len(parts) < 8 else 1)  # nodes of few losses are cheap
-    wish = math.sqrt((finest if counts >= 10 else _FINE) * max(saddle.epsilon, 1e-3 * saddle.spread) / (x + 1))
-    for mu in (1e-3 * wish, wish):
+    wish = min(math.sqrt((finest if counts >= 10 else _FINE) * max(saddle.epsilon, 1e-3 * saddle.spread) / (x + 1)), 1.0)
+    had = math.sqrt(2 * max(surplus - math.log(math.pi * most * step), 8.0)) / (most * step)
+    scattered = [math.sqrt(2 * max(surplus, 8.0)) / until for _, until in _scatters(parts, x)]
+    for mu in (1e-3 * wish, wish, *(mu for mu in scattered if wish < mu < had)):
         end = _end(parts, x, mu, 8 * step, most * step, surplus)
         if end < most * step:
             break
     else:
-        mu = max(mu, math.sqrt(2 * max(surplus - math.log(math.pi * end), 8.0)) / end)
-    if not (mu < 1 and abs(surplus) < 600):
+        mu = max(wish, had)
+    if not (mu < 8 and abs(surplus) < 600):
         return None  # it would smooth everything away
     size = math.ceil(end / step) + 1
     sums = np.zeros((2, 2))  # errors of the two sums, and the same for each unit of |epsilon|
@@ -152,8 +158,8 @@ def open_smoothed(parts: Parts, saddle: Saddle, effort: int, nodes: int = _MOST_
         if more > 2 * nodes:
             return open_smoothed(parts, saddle, effort, more)
     last = (size - 1) * step
-    tail = math.exp(-((mu * last) ** 2) / 2) * decay(parts, x, last) * width / (math.pi * last)
-    errors = [(float(part) + rest) * (1 + 2.0**-20) for part, rest in zip(sums[0], (tail, tail / (mu * mu)), strict=True)]
+    tails = [width / math.pi * tail for tail in _beyond(parts, x, mu, last)]
+    errors = [(float(part) + tail) * (1 + 2.0**-20) for part, tail in zip(sums[0], tails, strict=True)]
     s, doubled = x + 1j * step * held, law * np.where(held > 0, 2.0, 1.0)
     return Smoothed(
         x,
@@ -182,10 +188,34 @@ def window(parts: Parts, saddle: Saddle) -> tuple[float, list[tuple[float, float
 
 
 def _end(parts: Parts, x: float, mu: float, end: float, most: float, surplus: float) -> float:
-    """Where moduli have fallen by ``surplus``, or ``most``."""
-    while end < most and math.log(max(decay(parts, x, end), 1e-300)) - (mu * end) ** 2 / 2 - math.log(math.pi * end) > -surplus:
+    """Where what is beyond has fallen by ``surplus``, or ``most``."""
+    while end < most and math.log(max(_beyond(parts, x, mu, end)[0] / math.pi, 1e-300)) > -surplus:
         end = min(1.5 * end, most)
     return end
+
+
+def _beyond(parts: Parts, x: float, mu: float, t: float) -> tuple[float, float]:
+    """Bounds on the integrals beyond t of the smoothed |phi| / u^2 and of the smoothed |phi|."""
+    best = (math.inf, math.inf)
+    for rate, until in [(0.0, t), *_scatters(parts, x)]:
+        far = max(t, until)
+        smooth = math.exp(-((mu * far) ** 2) / 2) * decay(parts, x, far)
+        first, second = smooth / far, smooth / (mu * mu * far)
+        if far > t:
+            near = math.exp(-rate * t * t)
+            first, second = first + near / t, second + near / (2 * rate * t)
+        best = min(best, (first, second))
+    return best
+
+
+def _scatters(parts: Parts, x: float) -> list[tuple[float, float]]:
+    """Pairs (a, T) with |phi(t)| <= e^(-a t^2) for t <= T."""
+    found = [(count, loss.scatter(x)) for loss, count in parts]
+    return [
+        (2 * count * known[0] / math.pi**2 * (1 - 2.0**-20), math.pi / known[1] * (1 - 2.0**-20))
+        for count, known in found
+        if known is not None and known[0] > 0 < known[1]
+    ]
 
 
 def two_values(loss: Loss) -> bool:
@@ -225,10 +255,12 @@ class _Nodes:
         result: Reals = np.exp(logs) * (1 + (64 + (16 + self.terms) * np.abs(logs)) * UNIT)
         return result
 
-    def _limit(self, loss: Loss, count: int, modulus: Reals, times: int = 1) -> None:
+    def _limit(self, loss: Loss, count: int, log_modulus: Reals, times: int = 1) -> None:
+        """ln(|phi| + error) = ln |phi| + ln(1 + error / |phi|), which keeps the digits of moduli close to 1."""
         still, fast = times * loss.rounding(self.x, 0.0), times * loss.rounding(self.x, float(self.t[-1]))
-        modulus = modulus + self.at * ((fast - still) / float(self.t[-1])) + still
-        self.logs, self.terms = self.logs + float(count) * np.log(modulus), self.terms + 1
+        error = self.at * ((fast - still) / float(self.t[-1])) + still
+        known = np.maximum(log_modulus, -600.0)
+        self.logs, self.terms = self.logs + float(count) * (known + np.log1p(error * np.exp(-known))), self.terms + 1
         limits = self.limits
         keep = limits > self.floor
         if keep.mean() < 0.95:
@@ -247,7 +279,7 @@ class _Nodes:
         self.work += self.at.size
         # The square errs by less than 2^-48, which is added before the root is taken.
         # This bounds the true modulus; the computed one may be larger by its rounding, and the product's error counts that again.
-        self._limit(loss, count, np.sqrt(np.maximum(1 - share * turned * turned, 0.0) + 2.0**-48), times=2)
+        self._limit(loss, count, np.log(np.maximum(1 - share * turned * turned, 0.0) + 2.0**-48) / 2, times=2)
 
     def multiply(self, loss: Loss, count: int) -> None:
         """Multiply the law at the nodes held by phi^count."""
@@ -255,18 +287,17 @@ class _Nodes:
             self.started = True
             mu, x = self.mu, self.x
             self.law, self.depth = np.exp(mu * mu * (-0.5 * self.at**2 + 1j * (x + 0.5) * self.at)), np.zeros(self.at.size)
-        phi = self._turn(loss, count) if two_values(loss) else loss.characteristic(self.x, self.at)
+        small = self._turn(loss, count) - 1 if two_values(loss) else loss.increment(self.x, self.at)
         self.work += self.at.size * loss.work(self.x)
-        phi = np.where(phi == 0, 1e-300, phi)
+        log_phi = _log1p(small)
         if count == 1:
-            self.law = self.law * phi
+            self.law = self.law * (1 + small)
             self.depth = self.depth + 1
         else:
-            power = count * _log(phi)
-            self.law = self.law * np.exp(power)
-            self.depth = self.depth + np.abs(power)
+            self.law = self.law * np.exp(float(count) * log_phi)
+            self.depth = self.depth + float(count) * np.abs(log_phi)
         if not two_values(loss):
-            self._limit(loss, count, np.abs(phi))
+            self._limit(loss, count, log_phi.real)
 
     def _turn(self, loss: Loss, count: int) -> Complex:
         """phi of two values but for the phase of the first, which is left for the end."""
@@ -294,12 +325,12 @@ class _Nodes:
         return result
 
 
-def _log(phi: Complex) -> Complex:
-    """ln phi to a few units of its modulus, also close to 1."""
-    a, b = phi.real, phi.imag
-    inside = (a - 1) * (a + 1) + b * b
-    real = np.where(inside > -0.5, np.log1p(np.maximum(inside, -0.5)) / 2, np.log(np.abs(phi)))
-    result: Complex = real + 1j * np.arctan2(b, a)
+def _log1p(small: Complex) -> Complex:
+    """ln(1 + small) to a few units of its modulus, also where that is tiny."""
+    a, b = small.real, small.imag
+    inside = 2 * a + a * a + b * b
+    real = np.where(inside > -0.5, np.log1p(np.maximum(inside, -0.5)) / 2, np.log(np.maximum(np.abs(1 + small), 1e-300)))
+    result: Complex = real + 1j * np.arctan2(b, 1 + a)
     return result
 
 

@@ -98,19 +98,18 @@ class CutList(Loss):
         found = _moments(self, x)
         return found.still + t * found.turned
 
-    def scatter(self, x: float) -> tuple[float, float] | None:
-        """Of what lies within three standard deviations: values farther apart than D only lower E cos(t (L - L')), and with the
-        share m in an interval m^2 times the variance inside is what remains."""
+    def scatter(self, x: float) -> tuple[float, float]:
+        """Of what lies within three standard deviations, if that is not much less: for values farther apart cos <= 1 will do,
+        and with the share m in an interval m^2 times the variance inside is what remains."""
         losses, weights = self.law[0], _moments(self, x).weights
         _, mean, variance = self.cumulants(x)
         near = np.abs(losses - mean) <= 3 * math.sqrt(variance)
-        losses, weights = losses[near], weights[near]
-        share = float(weights.sum())
-        if not share > 0.5:
-            return None
-        middle = float(weights @ losses) / share
-        inside = share * float(weights @ (losses - middle) ** 2)
-        return inside * (1 - 2.0**-20), float(losses[-1] - losses[0]) * (1 + 2.0**-20)
+        share = float(weights[near].sum())
+        middle = float(weights[near] @ losses[near]) / share if share else 0.0
+        inside = share * float(weights[near] @ (losses[near] - middle) ** 2)
+        if inside > 0.1 * variance:
+            losses, variance = losses[near], inside
+        return variance * (1 - 2.0**-20), float(losses[-1] - losses[0]) * (1 + 2.0**-20)
 
     def work(self, x: float) -> int:  # noqa: ARG002
         return 1 + self.law[0].size // 16  # of a matrix product
@@ -208,17 +207,15 @@ def cut_losses(parts: Parts, log_delta: float, *, top: bool, share: float = 1.0)
     """The kept part, in a form that has a characteristic function, and what is lost; ``share`` says how steeply it is cut."""
     uses = sum(count for _, count in parts)
     most = math.exp(max(log_delta + _LOST - math.log(uses), -730.0))
-    many = uses > _MANY
-    digits = math.log(uses) if many else 0.0
     kept, lost = [], 0.0
     for loss, count in parts:
+        many = count > _MANY
+        digits = math.log(count) if many else 0.0
         if isinstance(loss, SampledGaussian):
             loss = cut_gaussian(loss, most, share)
         elif isinstance(loss, SampledLattice) and has_path(loss, digits):
             loss = SampledDensity(loss, digits)
-        elif isinstance(loss, SampledLattice):
-            loss = cut_list(loss, most, up=top or loss.base.exact)  # exact ones serve both sides
-        elif many and isinstance(loss, Atomic):
+        elif isinstance(loss, SampledLattice) or (many and isinstance(loss, Atomic)):
             loss = cut_list(loss, most, up=top)
         elif many and isinstance(loss, Smooth) and has_path(whole := SampledLattice(loss, Fraction(1)), digits):
             loss = SampledDensity(whole, digits)
@@ -229,6 +226,19 @@ def cut_losses(parts: Parts, log_delta: float, *, top: bool, share: float = 1.0)
 
 def settle(parts: Parts, *, top: bool, epsilon: float | None = None, log_delta: float | None = None) -> Kept | None:
     """A cut composition and the tilt for this epsilon, or for the epsilon that belongs to this delta."""
+    return _settled(parts, top or not any(_has_sides(loss) for loss, _ in parts), epsilon, log_delta)
+
+
+def _has_sides(loss: Loss) -> bool:
+    """Whether its list is not its law, so that upper and lower bounds need different ones."""
+    base = loss.base if isinstance(loss, SampledLattice) else loss
+    if isinstance(base, Atomic):
+        return base.lattice(None, up=True) is not base.atoms
+    return isinstance(loss, SampledLattice) and not has_path(loss)
+
+
+@lru_cache(maxsize=32)
+def _settled(parts: Parts, top: bool, epsilon: float | None, log_delta: float | None) -> Kept | None:
     target = -14.0 if log_delta is None else log_delta
     kept, lost = cut_losses(parts, target, top=top)
     saddle = find_saddle(kept, epsilon=epsilon, log_delta=log_delta)

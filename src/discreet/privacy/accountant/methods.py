@@ -135,7 +135,9 @@ def _composed_road(parts: Parts, saddle: Saddle, aim: Aim, *, top: bool) -> Boun
         return _contour_bound(contour, parts, sure, top=top)
     if lattice := _lattice_road(parts, saddle, sure, top=top):
         return lattice
-    return (lambda e: moment_delta(parts, e)) if top else lambda _: sure
+    if top and aim.log_delta is None:
+        return lambda e: moment_delta(parts, e)
+    return lambda _: 1.0 if top else sure  # moments have an epsilon of their own
 
 
 def _lattice_road(parts: Parts, saddle: Saddle, sure: float, *, top: bool) -> Bound | None:

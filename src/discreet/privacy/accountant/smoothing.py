@@ -22,7 +22,9 @@ T^2 / 2) for F, and mu^2 e^(mu^2/8) / (pi mu^2 T) e^(-mu^2 T^2 / 2) for the bump
 
 **Many uses** of losses that differ by at most D fade long before: |phi(t)|^2 = E cos(t (L - L')) <= 1 - 4 t^2 V / pi^2 for t <=
 pi / D, V being the variance, since cos u <= 1 - 2 u^2 / pi^2 for |u| <= pi. So k uses have |phi| <= e^(-a t^2), a = 2 k V /
-pi^2, up to pi / D, where the smoothing takes over: no node in between is needed.
+pi^2, up to pi / D, where the smoothing takes over: no node in between is needed. If D is large, so has to be mu: then the lower
+bound is a shift, F(u - c) <= f(u) + P[Z > c], since f(u - c + z) <= f(u) for z <= c; with c = mu^2 / 2 + mu a, P[Z > c] <=
+e^(-a^2 / 2).
 
 **Nodes fade one loss at a time.** At each node the product of moduli is bounded as the losses are multiplied in; once the bound
 is below the precision aimed at, the node is given up and the bound counts as its error (all other factors are at most 1).
@@ -50,6 +52,7 @@ _FINEST = 7e-10  # of epsilon, from ten uses on: no need to smooth less
 _FINE = 4e-8  # with fewer
 _MOST_NODES = 1 << 17  # to begin with
 _MANY_NODES = 1 << 20  # where most of them are given up
+_WIDE = 1.0  # mu: from here on the payoff is moved
 _ROW = 1024
 _BLOCK = 1 << 16
 _FACTORS = (1.02, 1.05, 1.2, 1.5, 2.0, 3.0, 6.0)  # of the tilt, tried in Chernoff bounds
@@ -64,6 +67,8 @@ class Smoothed:
     known: float  # how well
     width: float
     bump: float  # mu^2 e^(mu^2/8)
+    shift: float  # c
+    missed: float  # P[Z > c]
     beyond: tuple[tuple[float, float], ...]  # larger tilts y with their K(y), for Chernoff bounds
     step: float
     index: NDArray[np.int64]  # nodes are index * step
@@ -88,16 +93,22 @@ class Smoothed:
 
     def delta(self, epsilon: float) -> tuple[float, float]:
         """Bounds on the finite part of delta(epsilon)."""
+        if self.shift:
+            return max(0.0, self._bracket(epsilon + self.shift, 0.0)[0] - self.missed), self._bracket(epsilon, 0.0)[1]
+        return self._bracket(epsilon, self.bump)
+
+    def _bracket(self, epsilon: float, bump: float) -> tuple[float, float]:
+        """E[F(L - epsilon)] without so many bumps from below, and with none from above."""
         exponent = self.log_scale - self.tilt * epsilon
         slack = math.expm1(min(self.known + 512 * UNIT * (1 + abs(self.log_scale) + abs(self.tilt * epsilon)), 1.0))
         if not exponent < 600 or slack > 0.5:
             return 0.0, 1.0
         scale = math.exp(exponent) / self.width
         phases = self._phases(epsilon)
-        total, bump = float((self.first * phases).real.sum()), float((self.second * phases).real.sum())
+        total, bumps = float((self.first * phases).real.sum()), float((self.second * phases).real.sum())
         errors = [noise + turn * abs(epsilon) for noise, turn in zip(self.noise, self.turning, strict=True)]
         above = max(total + errors[0], 0.0)
-        below = total - errors[0] - self.bump * max(bump + errors[1], 0.0)
+        below = total - errors[0] - (bump * max(bumps + errors[1], 0.0) if bump else 0.0)
         low = scale * (below - abs(below) * 2 * slack) - self._alias(epsilon)
         return max(0.0, low * (1 - 2.0**-40)), min(1.0, scale * above * (1 + 2 * slack) * (1 + 2.0**-40) + 5e-324)
 
@@ -134,7 +145,7 @@ def open_smoothed(parts: Parts, saddle: Saddle, effort: int, nodes: int = _MOST_
             break
     else:
         mu = max(wish, had)
-    if not (mu < 8 and abs(surplus) < 600):
+    if not (mu < 1e3 and abs(surplus) < 600):
         return None  # it would smooth everything away
     size = math.ceil(end / step) + 1
     sums = np.zeros((2, 2))  # errors of the two sums, and the same for each unit of |epsilon|
@@ -160,13 +171,16 @@ def open_smoothed(parts: Parts, saddle: Saddle, effort: int, nodes: int = _MOST_
     last = (size - 1) * step
     tails = [width / math.pi * tail for tail in _beyond(parts, x, mu, last)]
     errors = [(float(part) + tail) * (1 + 2.0**-20) for part, tail in zip(sums[0], tails, strict=True)]
+    away = math.sqrt(2 * (30 - saddle.log_delta))
     s, doubled = x + 1j * step * held, law * np.where(held > 0, 2.0, 1.0)
     return Smoothed(
         x,
         plain + mu * mu * x * (x + 1) / 2,
         known,
         width,
-        mu * mu * math.exp(mu * mu / 8) * (1 + 2.0**-40),
+        mu * mu * math.exp(mu * mu / 8) * (1 + 2.0**-40) if mu < _WIDE else 0.0,
+        (mu * mu / 2 + mu * away) * (1 + 2.0**-40) if mu >= _WIDE else 0.0,
+        math.exp(-away * away / 2),
         tuple((y, top + mu * mu * y * (y + 1) / 2) for y, top in beyond),
         step,
         held,
@@ -335,10 +349,11 @@ def _log1p(small: Complex) -> Complex:
 
 
 def _work(parts: Parts, x: float) -> float:
-    """Terms a node costs: nearly all are given up after some twenty uses."""
-    work, uses = 0, 0
+    """Terms a node costs: nearly all are given up after some twenty uses, or more of losses that hardly ever vary."""
+    work, uses = 0, 0.0
     for loss, count in parts:
-        work, uses = work + loss.work(x), uses + count
+        known = loss.scatter(x)
+        work, uses = work + loss.work(x), uses + count * (min(1.0, 4 * known[0] / known[1] ** 2) if known else 1.0)
         if uses > 20:
             break
     return work

@@ -1,13 +1,15 @@
-# Two commands: `make demo` and `make test`. Each sets up its own virtual environment in .venv first.
+# Two commands: `make demo` and `make test`. Each sets up its own virtual environment in .venv first, and nothing outside this folder:
+# Python with venv, and Node and Chromium for the tests of the JavaScript client, are there before (apt-get install python3-venv
+# nodejs chromium).
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test check browsers bench clean
+.PHONY: demo test check bench clean
 
 demo: .venv/installed
 	$(BIN)/discreet demo
 
-test: check browsers
+test: check
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 check: .venv/developing
@@ -15,16 +17,11 @@ check: .venv/developing
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-# The JavaScript client is tested in Node and in a real browser; where they cannot be installed, its tests say what is missing.
-browsers:
-	-@{ command -v node && command -v chromium; } >/dev/null || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null \
-		|| { apt-get update && apt-get install -y nodejs chromium; }
-
 bench: .venv/developing
 	$(BIN)/python -m benchmarks
 
 .venv/bin/python:
-	$(PYTHON) -m venv .venv || { rm -rf .venv; apt-get update && apt-get install -y python3-venv && $(PYTHON) -m venv .venv; }
+	$(PYTHON) -m venv .venv || { rm -rf .venv; echo 'Python needs its venv module: apt-get install python3-venv'; exit 1; }
 
 .venv/installed: .venv/bin/python pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[plot]'

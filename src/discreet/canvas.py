@@ -22,7 +22,6 @@ __all__ = [
     "ORANGE",
     "RED",
     "check_ending",
-    "check_guarantee",
     "check_installed",
     "finish",
     "new_axes",
@@ -59,12 +58,6 @@ def _checked(ax: Axes) -> Axes:
     if not hasattr(ax, "inset_axes"):
         raise ParameterError(f"ax must be axes of matplotlib, not {type(ax).__name__}; give what a plot returned.")
     return ax
-
-
-def check_guarantee(privacy: object) -> None:
-    """Refuse to draw what is no guarantee."""
-    if not hasattr(privacy, "epsilon_bounds"):
-        raise ParameterError(f"A guarantee is drawn, not {type(privacy).__name__}; write gdp(1), or a mechanism's .privacy.")
 
 
 def stacked_axes(count: int) -> list[Axes]:

@@ -23,7 +23,7 @@ from discreet.engine.sql.engine import DuckDBEngine
 from discreet.errors import ParameterError
 from discreet.ledger.ledger import Ledger
 from discreet.plan import release
-from discreet.plan.statistics import Norms
+from discreet.plan.statistics import Histogram, Norms, Sums
 from discreet.schema.table import Schema
 from discreet.schema.units import Unit
 
@@ -69,15 +69,14 @@ def half_the_noise(patch: pytest.MonkeyPatch) -> None:
 
 
 def forgotten_bits(patch: pytest.MonkeyPatch) -> None:
-    norms = release.norms
-    patch.setattr(
-        release, "norms", lambda *of, **more: (n := norms(*of, **more)) and Norms(n.l1 >> n.bits, n.l2 >> n.bits, n.bits)
-    )
+    norms = Sums.norms
+    patch.setattr(Sums, "norms", lambda *of: (n := norms(*of)) and Norms(n.l1 >> n.bits, n.l2 >> n.bits, n.bits))
 
 
 def unpaid_groups(patch: pytest.MonkeyPatch) -> None:
     """Every contest is right by itself; that one person takes part in two is forgotten."""
-    patch.setattr(release, "cell_norms", lambda unit, *_, **__: (unit.rows << 12, 1))
+    contest = Histogram.contest
+    patch.setattr(Histogram, "contest", lambda *of, **more: dataclasses.replace(contest(*of, **more), times=1))
 
 
 def failing(patch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,8 @@
 For events fixed in advance the probabilities are bounded by Clopper-Pearson; a claim is refuted when the least probability
 that the draws allow under one input exceeds e^epsilon times the largest they allow under the other. Each audit looks at a fixed
 number of events and shares 1e-7 among them: **a true claim is refuted with probability at most 1e-7 per audit**. The lower
-bounds (what an audit should find at least) lie more than ten standard errors below what is expected.
+bounds (what an audit should find at least) are missed with probability below 1e-7: the binomial quantiles at 1e-9 of all counts
+still prove more.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import discreet as dp
 
 ALARM = 1e-7
 DRAWS = 200_000
-LOOPS = 40_000  # for mechanisms that answer one question at a time
+LOOPS = 8_000  # for mechanisms that answer one question at a time
 Event = Callable[[np.ndarray], np.ndarray]
 
 
@@ -103,7 +104,7 @@ OPPOSITE = ([0, *[1] * 11], [1, *[0] * 11])
 
 
 @pytest.mark.parametrize("make", [dp.Exponential, dp.NoisyMax, dp.PermuteAndFlip])
-@pytest.mark.parametrize(("pair", "monotonic", "found"), [(OPPOSITE, False, 1.3), (SINGLE, True, 0.3)])
+@pytest.mark.parametrize(("pair", "monotonic", "found"), [(OPPOSITE, False, 0.9), (SINGLE, True, 0.7)])
 def test_selection(make: Any, pair: tuple[list[int], list[int]], monotonic: bool, found: float) -> None:
     mechanism = make(sensitivity=1, epsilon=2, monotonic=monotonic)
     one, other = (often(mechanism, np.array(scores)) for scores in pair)
@@ -111,7 +112,7 @@ def test_selection(make: Any, pair: tuple[list[int], list[int]], monotonic: bool
 
 
 def test_half_the_noise_is_caught() -> None:
-    """The audit is able to fail: at half the noise it proves about 3.5 where 2 is claimed, ten standard errors away."""
+    """The audit is able to fail: at half the noise it proves 2.5 at least where 2 is claimed, but once in 1e8."""
     halved = dp.NoisyMax(sensitivity=1, epsilon=4)
     one, other = (often(halved, np.array(scores)) for scores in OPPOSITE)
     assert proven_epsilon(one, other, equals([0, 1])) > 2
@@ -132,10 +133,10 @@ def test_sparse_vector(sensitivity: Any, monotonic: bool) -> None:
     moved = [1, 1, 1, 1] if monotonic else [1, 1, 1, -1]
     streams = ([0, 0, 0, 1], [x + y for x, y in zip([0, 0, 0, 1], moved, strict=True)])
     one, other = (
-        np.array([len(a) + 4 * a[-1] for a in (mechanism.release(values, threshold=1) for _ in range(LOOPS // 3))])
+        np.array([len(a) + 4 * a[-1] for a in (mechanism.release(values, threshold=1) for _ in range(LOOPS // 2))])
         for values in streams
     )
-    assert 0.4 < proven_epsilon(one, other, equals([4, 5, 6, 7, 8])) <= 2
+    assert 0.1 < proven_epsilon(one, other, equals([4, 5, 6, 7, 8])) <= 2
 
 
 @pytest.mark.parametrize("noise", ["geometric", "gaussian"])

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from contract.refusals import NOT_NUMBERS, NOT_POSITIVE, refused
+from support.refusals import NOT_NUMBERS, NOT_POSITIVE, refused
 
 import discreet as dp
 from discreet.errors import ParameterError

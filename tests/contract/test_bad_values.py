@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from contract.refusals import refused
+from support.refusals import refused
 
 import discreet as dp
 from discreet.errors import ParameterError, ValueRefused

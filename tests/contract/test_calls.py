@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from contract.refusals import refused
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib import pyplot
+from support.refusals import refused
 
 import discreet as dp
 from discreet.errors import DiscreetError, ParameterError
@@ -68,7 +68,7 @@ def test_more_arguments_than_there_are(name: str) -> None:
 
 @every
 @given(data=st.data())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_arguments_of_any_kind(name: str, data: st.DataObject) -> None:
     """They are taken, or refused by discreet; nothing else is raised."""
     if name == "discreet.audit":  # runs its function in processes of its own

@@ -8,6 +8,7 @@ Intervals that cover 85 % are found out 96 times in 100.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -15,12 +16,13 @@ import pytest
 from curator.hospital import COLUMNS, table
 
 import discreet as dp
-from discreet.curator.releases import answer_of, noisy
+from discreet.curator.gate import Reservation
+from discreet.curator.plans import answer_of, let_out
 from discreet.engine.base import groups_of
 from discreet.engine.sources.source import open_source
 from discreet.engine.sql.engine import DuckDBEngine
+from discreet.plan.cost import Cost
 from discreet.plan.plan import price
-from discreet.plan.release import Share
 from discreet.plan.sql import parse_query
 from discreet.schema.table import Schema
 
@@ -33,24 +35,26 @@ QUESTION = (
 EXACT = {"n", "total", "age"}
 
 
-@pytest.mark.parametrize("share", [Share(Fraction(3), None), Share(None, Fraction(1, 2))], ids=["laplace", "gaussian"])
+@pytest.mark.parametrize("share", [Cost("epsilon", Fraction(3)), Cost("rho", Fraction(1, 2))], ids=["laplace", "gaussian"])
 @pytest.mark.parametrize(
     "unit",
     [dp.rows(), dp.rows(neighbours="replace", size=2000), dp.person("patient", rows=2, groups=1)],
     ids=["rows", "replace", "person"],
 )
-def test_intervals_cover(unit: object, share: Share) -> None:
+def test_intervals_cover(unit: object, share: Cost) -> None:
     schema = Schema(COLUMNS, unit)
     plan = price(parse_query(QUESTION, schema), schema, share)
     source = open_source(table(), columns=[*COLUMNS, "patient"])
     groups = groups_of(plan)
     engine = DuckDBEngine(source, schema, {})
     counts = engine.count(plan, groups, "salt")
-    quiet = price(parse_query(QUESTION, schema), schema, Share(share.epsilon and Fraction(10**7), share.rho and Fraction(10**13)))
-    truth = answer_of(quiet, groups, noisy(quiet, groups, counts))  # the same bounding, and hardly any noise
+    quiet = price(parse_query(QUESTION, schema), schema, replace(share, amount=Fraction(10**7 if share.epsilon else 10**13)))
+    truth = answer_of(
+        quiet, groups, let_out(quiet, groups, counts, Reservation(quiet.privacy))
+    )  # the same bounding, and hardly any noise
     covered = dict.fromkeys(truth.outputs, np.zeros(groups.size))
     for _ in range(DRAWS):
-        answer = answer_of(plan, groups, noisy(plan, groups, counts))
+        answer = answer_of(plan, groups, let_out(plan, groups, counts, Reservation(plan.privacy)))
         for name, column in answer.outputs.items():
             exact = np.array(truth.outputs[name].values)
             slack = 1e-6 * (1 + np.abs(exact))  # the truth has a little noise too

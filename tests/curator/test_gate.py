@@ -56,7 +56,7 @@ def test_what_goes_wrong_between_data_and_noise_is_not_told(tmp_path: Path, monk
         raise ValueError("the cell is Oslo")
 
     hospital = curator(tmp_path)
-    monkeypatch.setattr(plans, "noisy", leaky)
+    monkeypatch.setattr(plans, "let_out", leaky)
     with pytest.raises(EngineError) as caught:
         hospital.sql(COUNT, epsilon=0.5)
     assert "Oslo" not in str(caught.value)
@@ -144,7 +144,7 @@ KILLED = """
     owner, verb, when = {{
         "before reserve": (Ledger, "reserve", 0), "after reserve": (Ledger, "reserve", 1),
         "before count": (DuckDBEngine, "count", 0), "after count": (DuckDBEngine, "count", 1),
-        "after noise": (plans, "noisy", 1), "before commit": (Ledger, "commit", 0), "after commit": (Ledger, "commit", 1),
+        "after noise": (plans, "let_out", 1), "before commit": (Ledger, "commit", 0), "after commit": (Ledger, "commit", 1),
     }}[{step!r}]
     real = getattr(owner, verb)
     def deadly(*args, **named):

@@ -15,7 +15,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from plan.random_expressions import DECLARED, KINDS, VALUES, draw, rows
+from support.random_expressions import DECLARED, KINDS, VALUES, draw, rows
 
 import discreet as dp
 from discreet.errors import BudgetExceeded, ParameterError

@@ -28,6 +28,7 @@ from discreet.curator.plans import Plans
 from discreet.errors import BudgetExceeded, DiscreetError, EngineError, ParameterError
 from discreet.ledger.ledger import Ledger
 from discreet.plan.cost import Cost, Terms
+from discreet.plan.preview import plan_within
 from discreet.plan.sql import parse_query
 from discreet.schema.table import Schema
 
@@ -37,7 +38,7 @@ FINE = "SELECT count(*) AS n FROM data WHERE drug_use = '{}'"
 
 
 def plans(text: str, rho: Fraction) -> Plans:
-    return Plans(*Terms(rho=rho).plan([parse_query(text, SCHEMA)], SCHEMA, BUDGET))
+    return Plans(*plan_within(Terms(rho=rho), [parse_query(text, SCHEMA)], SCHEMA, BUDGET))
 
 
 @dataclass(frozen=True)

@@ -14,19 +14,19 @@ from discreet.engine.sources.public import facts_of_public
 from discreet.engine.sources.source import open_source
 from discreet.engine.sql.engine import DuckDBEngine
 from discreet.mechanisms.secret import opened
+from discreet.plan.cost import Cost
 from discreet.plan.plan import Plan, price
 from discreet.plan.query import Query
-from discreet.plan.release import Share
 from discreet.plan.sql import parse_query
-from discreet.plan.statistics import Commonest, Measure, Persons, Ranked, Scores
+from discreet.plan.statistics import Histogram, KeyCounts, Persons, Sums
 from discreet.schema.columns import Column
 from discreet.schema.table import Schema
 from discreet.schema.units import Person, Unit
 
 __all__ = ["PURE", "RHO", "agree", "count", "keys", "planned", "table"]
 
-PURE = Share(Fraction(1), None)
-RHO = Share(None, Fraction(1, 2), Fraction(1, 10**6))
+PURE = Cost("epsilon", Fraction(1))
+RHO = Cost("rho", Fraction(1, 2), Fraction(1, 10**6))
 Rows = Sequence[Mapping[str, Any]]
 
 
@@ -34,7 +34,7 @@ def planned(
     question: str | Query,
     columns: Mapping[str, Column],
     unit: Unit,
-    share: Share = PURE,
+    share: Cost = PURE,
     public: Mapping[str, Rows] | None = None,
 ) -> Plan:
     """A priced plan; public tables are given as rows."""
@@ -54,13 +54,13 @@ def count(plan: Plan, source: object, chosen: Any = None, public: Mapping[str, R
     engine = DuckDBEngine(open_source(source, columns=_names(plan)), plan.schema, with_public)
     try:
         found = {
-            statistic: opened(secret) for statistic, secret in engine.count(plan, groups_of(plan, chosen), reference.SALT).items()
+            counted: opened(secret) for counted, secret in engine.count(plan, groups_of(plan, chosen), reference.SALT).items()
         }
     finally:
         engine.close()
     return {
-        statistic: [row.tolist() for row in held] if isinstance(statistic, Ranked | Commonest) else [int(x) for x in held]
-        for statistic, held in found.items()
+        (statistic, bits): [row.tolist() for row in held] if statistic.tabular else [int(x) for x in held]
+        for (statistic, bits), held in found.items()
     }
 
 
@@ -77,22 +77,19 @@ def agree(plan: Plan, found: Mapping[Any, Any], rows: Rows, chosen: Any = None, 
     """The engine's integers are those of the reference."""
     given = reference.lines(plan, rows, public)
     groups = reference.group_numbers(plan, chosen)
-    wanted = {part.statistic for part in plan.parts if part.mechanism is not None}
-    assert set(found) == {
-        statistic for statistic in wanted if isinstance(statistic, Measure | Persons | Ranked | Commonest | Scores)
-    }
-    bits = {part.statistic: part.bits for part in plan.parts}
-    for statistic, held in found.items():
-        if isinstance(statistic, Measure):
-            (ranges,) = reference.sums(plan, [(statistic, bits[statistic])], given, groups)
-            _within(held, ranges, str(statistic))
-        elif isinstance(statistic, Scores):
-            ranges = [one for (one,) in reference.sums(plan, [(m, bits[statistic]) for m in statistic.of], given, groups)]
+    wanted = {(one.statistic, one.bits) for one in plan.releases if one.mechanism is not None}
+    assert set(found) == {(statistic, bits) for statistic, bits in wanted if not isinstance(statistic, KeyCounts)}
+    for (statistic, bits), held in found.items():
+        if isinstance(statistic, Sums):
+            ranges = [one for each in reference.sums(plan, [(m, bits) for m in statistic.of], given, groups) for one in each]
             _within(held, ranges, str(statistic))
         elif isinstance(statistic, Persons):
             assert held == reference.persons(plan, given, groups)
         else:
-            assert held == reference.histogram(plan, statistic.cells, given, groups), str(statistic)
+            assert isinstance(statistic, Histogram)
+            scale = 2 ** (bits - statistic.bits(plan.schema.unit))
+            expected = reference.histogram(plan, statistic, given, groups)
+            assert held == [[scale * cell for cell in line] for line in expected], str(statistic)
 
 
 def _within(held: Sequence[int], ranges: Sequence[tuple[Fraction, Fraction]], name: str) -> None:

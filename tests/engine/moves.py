@@ -14,10 +14,9 @@ from discreet.mechanisms import Exponential, Gaussian, Laplace, Threshold
 from discreet.mechanisms.quantile import Quantile
 from discreet.mechanisms.selection import Selection
 from discreet.plan.plan import Plan
-from discreet.plan.release import Part
-from discreet.plan.statistics import Scores
+from discreet.plan.release import Release
 
-__all__ = ["moves", "prepared", "tight"]
+__all__ = ["moves", "prepared", "side", "tight"]
 
 
 class _Recorder:
@@ -34,25 +33,30 @@ class _Recorder:
 
 def prepared(plan: Plan, found: Mapping[Any, Any]) -> dict[tuple[str, int], Any]:
     """What every mechanism adds noise to, by statistic and side: sums and counts of keys as they are, selections as scores."""
-    return {(str(part.statistic), part.side): _scores(part, found[part.statistic]) for part in plan.parts if part.mechanism}
+    return {(one.label, side(one)): _scores(one, found[one.statistic, one.bits]) for one in plan.releases if one.mechanism}
+
+
+def side(release: Release) -> int:
+    """Which end of an interval a release is; 0 for what is no end."""
+    return getattr(release.mechanism, "side", 0)
 
 
 def moves(plan: Plan, before: Mapping[Any, Any], after: Mapping[Any, Any]) -> dict[tuple[str, int], tuple[Fraction, Fraction]]:
-    """For every part what it moved, and what it may move. Both are squares where noise is Gaussian, or a cost is a rho.
+    """For every release what it moved, and what it may move. Both are squares where noise is Gaussian, or a cost is a rho.
 
     Sums: the distance of the vectors, in the mechanism's norm. Selections: a law that is shift-invariant costs weight * range,
     where range is that of the change of scores (as epsilon; its square over 8 as rho); groups are drawn independently: costs add.
     """
-    named = {(str(part.statistic), part.side): part for part in plan.parts if part.mechanism}
-    return {name: _moved(part, before[name], after[name]) for name, part in named.items()}
+    named = {(one.label, side(one)): one for one in plan.releases if one.mechanism}
+    return {name: _moved(release, before[name], after[name]) for name, release in named.items()}
 
 
-def _moved(part: Part, before: Any, after: Any) -> tuple[Fraction, Fraction]:
-    mechanism = part.mechanism
+def _moved(release: Release, before: Any, after: Any) -> tuple[Fraction, Fraction]:
+    mechanism = release.mechanism
     if isinstance(mechanism, Threshold):
         away = [abs(before.get(key, 0) - after.get(key, 0)) for key in {**before, **after}]
         assert max(away, default=0) <= 1
-        return Fraction(sum(away)), Fraction(part.times)
+        return Fraction(sum(away)), Fraction(release.times)
     if isinstance(mechanism, Laplace):
         return Fraction(sum(abs(a - b) for a, b in zip(before, after, strict=True))), Fraction(mechanism.sensitivity)
     if isinstance(mechanism, Gaussian):
@@ -61,17 +65,17 @@ def _moved(part: Part, before: Any, after: Any) -> tuple[Fraction, Fraction]:
     assert isinstance(selection, Selection)
     ranges = [_range(a, b) * selection.weight for a, b in zip(before, after, strict=True)]
     if isinstance(selection, Exponential):
-        return sum((each**2 for each in ranges), Fraction(0)), part.times * selection.epsilon**2
-    return sum(ranges, Fraction(0)), part.times * selection.epsilon
+        return sum((each**2 for each in ranges), Fraction(0)), release.times * selection.epsilon**2
+    return sum(ranges, Fraction(0)), release.times * selection.epsilon
 
 
-def _scores(part: Part, held: Any) -> Any:
-    if isinstance(part.statistic, Scores):
+def _scores(release: Release, held: Any) -> Any:
+    if isinstance(release.mechanism, Selection) and not release.statistic.tabular:
         return [held]
-    if not isinstance(part.mechanism, Quantile):
+    if not isinstance(release.mechanism, Quantile):
         return held
-    spy = copy.copy(part.mechanism)
-    recorder = _Recorder(part.mechanism.selection)
+    spy = copy.copy(release.mechanism)
+    recorder = _Recorder(release.mechanism.selection)
     object.__setattr__(spy, "selection", recorder)
     spy.release(np.array(held, dtype=np.int64))
     return recorder.scores

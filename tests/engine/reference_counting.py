@@ -20,7 +20,7 @@ from engine.reference import reference_clean, reference_id
 from discreet.plan.expressions import Column, Expression
 from discreet.plan.expressions.evaluate import evaluate, infer
 from discreet.plan.plan import Plan, facts_of
-from discreet.plan.statistics import Cells, Measure
+from discreet.plan.statistics import Axis, Histogram, Measure
 from discreet.schema.columns import Number
 from discreet.schema.units import Person
 
@@ -197,12 +197,15 @@ def persons(plan: Plan, given: Sequence[Line], groups: Mapping[Any, int]) -> lis
     return counts
 
 
-def histogram(plan: Plan, cells: Cells, given: Sequence[Line], groups: Mapping[Any, int]) -> list[list[int]]:
+def histogram(plan: Plan, cells: Histogram, given: Sequence[Line], groups: Mapping[Any, int]) -> list[list[int]]:
     """Rows, or weights of rows, by group and cell."""
     placed = []
     for line in given:
-        cell = _cell(plan, cells, line)
-        if line.key in groups and cell is not None:
+        places = [_place(plan, axis, line) for axis in cells.axes]
+        if line.key in groups and None not in places:
+            cell = 0
+            for axis, place in zip(cells.axes, places, strict=True):
+                cell = cell * axis.count + (place or 0)
             placed.append((line.person, groups[line.key], cell))
     table = [[0] * cells.count for _ in groups]
     unit = plan.schema.unit
@@ -222,7 +225,7 @@ def histogram(plan: Plan, cells: Cells, given: Sequence[Line], groups: Mapping[A
     return table
 
 
-def _cell(plan: Plan, cells: Cells, line: Line) -> int | None:
+def _place(plan: Plan, cells: Axis, line: Line) -> int | None:
     if cells.values is not None:
         value = _snapped(plan, cells.of, line.row)
         return {_plain(listed): i for i, listed in enumerate(cells.values)}.get(value)

@@ -13,9 +13,10 @@ from engine.driving import PURE, agree, count, planned, table
 from engine.hostile import COLUMNS, TYPES, UNITS, hostile
 
 from discreet.errors import ParameterError
+from discreet.plan.aggregates import Count, Sum
 from discreet.plan.expressions import Call, Literal
 from discreet.plan.expressions import Column as Name
-from discreet.plan.query import Count, Key, Output, Query, Sum
+from discreet.plan.query import Key, Output, Query
 from discreet.schema.columns import category, number
 from discreet.schema.units import person, rows
 
@@ -65,10 +66,10 @@ def test_rounding_carries_nothing_over_a_bound(top: int) -> None:
     """Above 2^52 a double plus a half rounds to even: 2^52 + 1 became 2^52 + 2."""
     for of in (Call("+", (Name("x"), Literal(0))), Call("neg", (Name("x"),))):
         plan = planned(Query((Output("s", Sum(of)),)), {"x": number(-top, top, step=1)}, rows())
-        (part,) = plan.parts
+        (release,) = plan.releases
         for value in (top, -top):
             (held,) = count(plan, pa.table({"x": [value]})).values()
-            assert abs(held[0]) <= part.statistic.bound  # type: ignore[union-attr]
+            assert abs(held[0]) <= release.statistic.of[0].bound  # type: ignore[union-attr]
 
 
 def test_public_numbers_beyond_doubles_fail_nothing() -> None:

@@ -10,7 +10,7 @@ from fractions import Fraction
 
 import duckdb
 import pytest
-from plan.random_expressions import CONSTANTS, DECLARED, FACTS, KINDS, VALUES, draw, rows
+from support.random_expressions import CONSTANTS, DECLARED, FACTS, KINDS, VALUES, draw, rows
 
 from discreet.engine.duckdb.dialect import DUCKDB
 from discreet.engine.sql.expressions import write

@@ -13,13 +13,14 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from engine.driving import PURE, RHO, count, keys, planned, table
-from engine.moves import moves, prepared, tight
+from engine.moves import moves, prepared, side, tight
 from hypothesis import HealthCheck, given, settings, target
 from hypothesis import strategies as st
 
+from discreet.plan.aggregates import Best
+from discreet.plan.cost import Cost
 from discreet.plan.plan import Plan
-from discreet.plan.query import Best, Output, Query
-from discreet.plan.release import Share
+from discreet.plan.query import Output, Query
 from discreet.plan.sql import parse_expression
 from discreet.schema.columns import Column, category, integer, text
 from discreet.schema.table import Schema
@@ -78,7 +79,7 @@ ROWS = [row(g, x, y) for g in ("a", "b", "junk") for x, y in ((0, -300), (150, 0
 def opened_on(plan: Plan, held: Rows) -> dict[Any, Any]:
     frame = table(plan, held, TYPES)
     if plan.keys.size is None:
-        found = {plan.parts[0].statistic: keys(plan, frame)}
+        found = {(plan.releases[0].statistic, 0): keys(plan, frame)}
         return prepared(plan, found | count(plan, frame, [(g,) for g in GROUPS]))
     return prepared(plan, count(plan, frame))
 
@@ -103,12 +104,12 @@ def attained(plan: Plan, tables: Sequence[Rows], unit: Unit) -> set[str]:
 
 
 def all_parts(plan: Plan) -> set[str]:
-    return {str(part.statistic) for part in plan.parts if part.mechanism}
+    return {release.label for release in plan.releases if release.mechanism and not side(release)}
 
 
 @pytest.mark.parametrize("share", SHARES.values(), ids=SHARES.keys())
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
-def test_persons_at_their_worst(neighbours: Any, share: Share) -> None:
+def test_persons_at_their_worst(neighbours: Any, share: Cost) -> None:
     reached, every = set(), set()
     for r, g in ((3, 2), (2, 9)):
         unit = person("id", rows=r, groups=g, neighbours=neighbours)
@@ -121,7 +122,7 @@ def test_persons_at_their_worst(neighbours: Any, share: Share) -> None:
 
 @pytest.mark.parametrize("share", SHARES.values(), ids=SHARES.keys())
 @pytest.mark.parametrize("unit", [rows(), rows(neighbours="replace", size=100)], ids=["add-remove", "replace"])
-def test_rows_at_their_worst(unit: Unit, share: Share) -> None:
+def test_rows_at_their_worst(unit: Unit, share: Cost) -> None:
     start = base(1)
     tables = [[*start, one] for one in ROWS]
     if unit.neighbours == "add-remove":
@@ -146,7 +147,7 @@ def test_rows_at_their_worst(unit: Unit, share: Share) -> None:
     ids=["rows", "rows replaced", "persons", "persons replaced"],
 )
 @pytest.mark.parametrize("score", SCORES.values(), ids=SCORES.keys())
-def test_best_candidates(score: str, unit: Unit, share: Share) -> None:
+def test_best_candidates(score: str, unit: Unit, share: Cost) -> None:
     schema = Schema(COLUMNS, unit)
     best = Best((0, 300), parse_expression(score, schema, names=("candidate",)))
     plan = planned(Query((Output("best", best),)), COLUMNS, unit, share)
@@ -175,7 +176,7 @@ ANY_ROW = st.builds(
 
 @pytest.mark.parametrize("share", SHARES.values(), ids=SHARES.keys())
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
-def test_no_person_moves_anything_too_far(neighbours: Any, share: Share) -> None:
+def test_no_person_moves_anything_too_far(neighbours: Any, share: Cost) -> None:
     @settings(deadline=None, max_examples=8, suppress_health_check=list(HealthCheck))
     @given(
         st.integers(1, 4),
@@ -196,7 +197,7 @@ def test_no_person_moves_anything_too_far(neighbours: Any, share: Share) -> None
 
 @pytest.mark.parametrize("share", SHARES.values(), ids=SHARES.keys())
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
-def test_no_row_moves_anything_too_far(neighbours: Any, share: Share) -> None:
+def test_no_row_moves_anything_too_far(neighbours: Any, share: Cost) -> None:
     @settings(deadline=None, max_examples=8, suppress_health_check=list(HealthCheck))
     @given(st.lists(ANY_ROW, max_size=30), ANY_ROW, ANY_ROW, st.sampled_from([GROUPED, WHOLE]))
     def search(rest: Rows, one: dict[str, Any], other: dict[str, Any], question: str) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow
-from plan.accepted import ACCEPTED, COLUMNS
+from support.accepted import ACCEPTED, COLUMNS
 
 import discreet as dp
 

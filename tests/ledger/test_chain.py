@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from contract.patience import calls
+from support.patience import calls
 
 from discreet.errors import LedgerRefused
 from discreet.ledger.chain import START, Chain, Facts, Record, canonical, opening, seal

@@ -11,10 +11,10 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from contract.patience import calls
-from contract.refusals import refused
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.patience import calls
+from support.refusals import refused
 
 from discreet.errors import BudgetExceeded, LedgerRefused, ParameterError
 from discreet.ledger import Ledger
@@ -140,13 +140,13 @@ def test_the_total_recomputed_from_the_history(tmp_path: Path, asked: list[Priva
         delta += count * facts.get("delta", F(0))
         rho += count * (facts["cost"] if "cost" in facts else tanh_rho(facts["epsilon"]))
     account = Ledger.open(path).account
-    for road in account.roads:
-        if road is not None:
+    for each in account.filters:
+        if each is not None:
             mine = {"epsilon": epsilon, "rho": rho, "delta": delta}
-            assert road.spent == {name: mine[name] for name in road.spent}
+            assert each.spent == {name: mine[name] for name in each.spent}
     if budget.kind == "approximate":
-        assert (account.roads[0] is not None) == (plain and epsilon <= 1)
-        assert (account.roads[1] is not None) == (rho <= (budget.most_rho or 0))
+        assert (account.filters[0] is not None) == (plain and epsilon <= 1)
+        assert (account.filters[1] is not None) == (rho <= (budget.most_rho or 0))
 
 
 def _facts(loss: object) -> dict[str, str]:

@@ -13,9 +13,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from contract.refusals import refused
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.refusals import refused
 
 from discreet.errors import LedgerRefused, ParameterError
 from discreet.ledger import Ledger, adopt, forget, people, sqlite, witness

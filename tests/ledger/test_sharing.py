@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from contract.refusals import refused
+from support.refusals import refused
 
 from discreet.errors import BudgetExceeded, LedgerRefused
 from discreet.ledger import Ledger, sqlite, witness

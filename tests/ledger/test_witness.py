@@ -11,7 +11,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from contract.refusals import refused
+from support.refusals import refused
 
 from discreet.errors import LedgerRefused
 from discreet.ledger import Ledger, adopt, forget, witness

@@ -33,7 +33,7 @@ from discreet.local.protocols.unary import Unary
 from discreet.local.task import Task
 from discreet.local.tasks.frequencies import Frequencies
 from discreet.noise.coins import Chance
-from discreet.noise.exponential import _split
+from discreet.noise.laplace import _split
 
 FILE = Path(__file__).with_name("vectors.json")
 

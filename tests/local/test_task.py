@@ -9,10 +9,10 @@ import math
 from fractions import Fraction
 
 import pytest
-from contract.refusals import NOT_POSITIVE
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from local.protocols import NAMES
+from support.refusals import NOT_POSITIVE
 
 import discreet as dp
 from discreet.errors import ParameterError

@@ -19,7 +19,7 @@ from reference import laws, statistics
 
 from discreet import Exponential, NoisyMax, PermuteAndFlip
 
-ROUNDS = 15_000
+ROUNDS = 4_000
 CONTESTS: dict[str, list[Any]] = {
     "integers": [5, 3, 0, 4],
     "floats": [0.1, 0.3, -2.5, 0.30000000000000004],

@@ -15,7 +15,7 @@ from reference import laws, statistics
 
 from discreet import NoisyMax
 
-ROUNDS = 15_000
+ROUNDS = 4_000
 
 
 @pytest.mark.parametrize("sensitivity", [1, 3, 0.5, Fraction(1, 7)])

@@ -16,7 +16,7 @@ from reference import laws, statistics
 
 from discreet import Exponential, PermuteAndFlip
 
-ROUNDS = 15_000
+ROUNDS = 4_000
 SCORES = [[0, 1], [0, 1, 2, 1], [0.5, 0.25, -3.0], [3, 3, 3, 3, 3], [10, 9, 0, 0, 0, 0], [Fraction(1, 3), 0, Fraction(-5, 7)]]
 
 

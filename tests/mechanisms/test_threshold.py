@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from contract.patience import within
 from flint import arb, ctx
 from reference import laws, statistics
 from reference.laws import real
+from support.patience import within
 
 from discreet import Threshold
 

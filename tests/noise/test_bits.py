@@ -22,7 +22,7 @@ from support.recorded import replay
 import discreet
 from discreet.balls import precision
 from discreet.errors import EntropyError
-from discreet.noise import bits, coins, discrete_gaussian, gaussian, laplace
+from discreet.noise import bits, coins, gaussian, laplace
 from discreet.noise.selection import Noise, noisy_argmax
 
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
@@ -184,7 +184,7 @@ AMBIGUOUS: dict[str, Callable[[], object]] = {
     "discrete Laplace of two words": lambda: laplace.discrete(Fraction(2**40), 2),
     "rounded Laplace": lambda: laplace.rounded(Fraction(3), np.zeros(2), lambda _: Fraction(0)),
     "rounded Gaussian": lambda: gaussian.rounded(Fraction(9), 2),
-    "discrete Gaussian": lambda: discrete_gaussian.discrete(Fraction(9), 2),
+    "discrete Gaussian": lambda: gaussian.discrete(Fraction(9), 2),
     "coin": lambda: coins.bernoulli(coins.exponential_chance(Fraction(10**6)), 1),
     "accept": lambda: coins.accept(np.array([1e6]), lambda _: Fraction(10**6)),
     **{
@@ -203,8 +203,7 @@ def test_a_stuck_generator_is_reported(name: str) -> None:
 
 AFTERWARDS = {
     "cli/demo/hospital.py",  # draws a made-up hospital, from a fixed seed
-    "local/distribution.py",  # simulates for a plan, before there are any reports
-    "local/distribution_estimate.py",  # bootstraps what was already released
+    "local/tasks/distribution.py",  # simulates for a plan, before there are any reports; bootstraps what was already released
 }
 
 

@@ -17,7 +17,7 @@ from flint import arb
 from reference import laws, statistics
 from support.recorded import NotPrivate, replay
 
-from discreet.noise import coins, discrete_gaussian, exponential, gaussian, laplace, selection
+from discreet.noise import coins, gaussian, laplace, selection
 from discreet.noise.selection import Noise, noisy_argmax
 
 DRAWS = 3000
@@ -39,7 +39,7 @@ SAMPLERS: dict[str, Callable[[Fraction], np.ndarray]] = {
     "discrete Laplace": lambda scale: laplace.discrete(scale, DRAWS),
     "rounded Laplace": lambda scale: laplace.rounded(scale, np.array([float(f) for f in OFFSETS]), OFFSETS.__getitem__),
     "rounded Gaussian": lambda scale: gaussian.rounded(scale**2, DRAWS),
-    "discrete Gaussian": lambda scale: discrete_gaussian.discrete(scale**2, DRAWS),
+    "discrete Gaussian": lambda scale: gaussian.discrete(scale**2, DRAWS),
 }
 
 
@@ -48,7 +48,7 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     """Call it, and from then on balls settle everything."""
 
     def widen() -> None:
-        monkeypatch.setattr(exponential, "margin", lambda *_: 1.0)
+        monkeypatch.setattr(laplace, "margin", lambda *_: 1.0)
         monkeypatch.setattr(gaussian, "margin", lambda _: 1.0)
         monkeypatch.setattr(coins, "SLACK", 2.0)
 
@@ -58,8 +58,8 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
 @pytest.mark.parametrize("name", SAMPLERS)
 @pytest.mark.parametrize("scale", SCALES)
 def test_same_words_same_draws(name: str, scale: Fraction, slow: Callable[[], None], monkeypatch: pytest.MonkeyPatch) -> None:
-    if name == "discrete Gaussian" and scale > discrete_gaussian.LARGEST_SCALE:
-        scale = Fraction(discrete_gaussian.LARGEST_SCALE)
+    if name == "discrete Gaussian" and scale > gaussian.LARGEST_DISCRETE:
+        scale = Fraction(gaussian.LARGEST_DISCRETE)
     dice = random.Random(f"{name} {scale}")
     tape = [dice.getrandbits(64) for _ in range(8 * DRAWS)]
     fast = replay(lambda: SAMPLERS[name](scale), tape)
@@ -94,7 +94,7 @@ def test_every_chunk_finds_its_own_offsets(scale: Fraction, slow: Callable[[], N
 def count_balls(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """A list that grows by one with every draw settled with balls."""
     seen: list[int] = []
-    for module in (exponential, gaussian, coins):
+    for module in (laplace, gaussian, coins):
         original = module.settle
         monkeypatch.setattr(module, "settle", lambda *a, original=original: seen.append(1) or original(*a))
     return seen
@@ -160,7 +160,7 @@ def test_the_gaussian_laws(variance: Fraction, slow: Callable[[], None]) -> None
     size, end = 10_000, int(4 * float(variance) ** 0.5) + 2
     rounded = gaussian.rounded(variance, size, np.full(size, float(THIRD)), lambda _: THIRD)
     assert statistics.fit(rounded, lambda x: laws.rounded_gaussian(variance, THIRD, x), -end, end) > statistics.ALARM
-    discrete = discrete_gaussian.discrete(variance, size)
+    discrete = gaussian.discrete(variance, size)
     assert statistics.fit(discrete, lambda x: laws.discrete_gaussian(variance, x), -end, end) > statistics.ALARM
 
 

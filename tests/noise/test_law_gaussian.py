@@ -13,7 +13,7 @@ from reference import laws, statistics
 from support.recorded import replay
 
 from discreet.errors import ParameterError
-from discreet.noise import bits, discrete_gaussian, gaussian
+from discreet.noise import bits, gaussian
 
 DRAWS = 1_000_000
 DEVIATIONS = [Fraction(1, 2), Fraction(1), Fraction(10), Fraction(100), Fraction(333)]
@@ -55,14 +55,14 @@ def test_rounded_with_a_different_offset_each() -> None:
 def test_discrete(deviation: Fraction) -> None:
     variance = deviation**2
     law = lambda x: laws.discrete_gaussian(variance, x)  # noqa: E731
-    draws = discrete_gaussian.discrete(variance, DRAWS)
+    draws = gaussian.discrete(variance, DRAWS)
     assert statistics.fit(draws, law, -reach(deviation), reach(deviation)) > statistics.ALARM
 
 
 @pytest.mark.parametrize("variance", [Fraction(1, 50), Fraction(2), Fraction(17, 3)])
 def test_discrete_with_an_irrational_deviation(variance: Fraction) -> None:
     law = lambda x: laws.discrete_gaussian(variance, x)  # noqa: E731
-    draws = discrete_gaussian.discrete(variance, DRAWS)
+    draws = gaussian.discrete(variance, DRAWS)
     if variance < Fraction(1, 10):  # P(not 0) = 3e-11: seen in this many draws with probability below 2e-5, twice below 1e-9
         assert np.count_nonzero(draws) < 2
     else:
@@ -83,7 +83,7 @@ def test_the_two_of_a_pair_are_independent(deviation: Fraction) -> None:
 
 @pytest.mark.parametrize("size", [0, 1, 2, 3, 8191, 8192, 8193])
 def test_any_number_of_draws(size: int) -> None:
-    for draws in (gaussian.rounded(Fraction(4), size), discrete_gaussian.discrete(Fraction(4), size)):
+    for draws in (gaussian.rounded(Fraction(4), size), gaussian.discrete(Fraction(4), size)):
         assert draws.shape == (size,)
         assert draws.dtype == np.int64
 
@@ -93,7 +93,7 @@ def test_next_to_no_noise(variance: Fraction) -> None:
     """A deviation whose square is no double still means: almost surely 0, in finite time and without a warning."""
     tape = [int(word) for word in bits.words(4000)]  # an endless loop would run out of it
     assert not replay(lambda: gaussian.rounded(variance, 10), tape).value.any()
-    assert not replay(lambda: discrete_gaussian.discrete(variance, 10), tape).value.any()
+    assert not replay(lambda: gaussian.discrete(variance, 10), tape).value.any()
 
 
 def test_scales_the_proofs_do_not_cover_are_refused() -> None:
@@ -101,4 +101,4 @@ def test_scales_the_proofs_do_not_cover_are_refused() -> None:
         with pytest.raises(ParameterError):
             gaussian.rounded(variance, 1)
         with pytest.raises(ParameterError):
-            discrete_gaussian.discrete(variance, 1)
+            gaussian.discrete(variance, 1)

@@ -14,7 +14,7 @@ import pytest
 from flint import arb
 from reference import laws, statistics
 
-from discreet.noise import discrete_gaussian, gaussian, laplace
+from discreet.noise import gaussian, laplace
 
 DRAWS = 500_000
 SCALES = [Fraction(10**6), Fraction(2**26), 2**26 + Fraction(1, 3), Fraction(2**30), Fraction(2**52)]
@@ -96,7 +96,7 @@ def test_rounded_gaussian(deviation: Fraction) -> None:
 @pytest.mark.parametrize("deviation", [*DEVIATIONS, Fraction(2**51)])
 def test_discrete_gaussian(deviation: Fraction) -> None:
     """Midpoint sums of a bell differ from its integrals by less than 1 / sigma^2: the normal cdf at half-integers serves."""
-    draws = discrete_gaussian.discrete(deviation**2, DRAWS)
+    draws = gaussian.discrete(deviation**2, DRAWS)
     cdf: Callable[[int], arb] = lambda x: laws.normal_cdf(deviation**2, x + Fraction(1, 2))  # noqa: E731
     assert statistics.fit_bins(draws, cdf, edges(deviation)) > statistics.ALARM
     assert bytes_are_uniform(draws, range(0, int(deviation).bit_length() - 16, 12))

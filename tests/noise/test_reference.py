@@ -16,7 +16,7 @@ from reference import canonne_kamath_steinke, laws, statistics
 from reference.digits import DiscreteLaplace, Geometric
 from reference.inverse_cdf import InverseCdf
 
-from discreet.noise import coins, discrete_gaussian, gaussian, laplace
+from discreet.noise import coins, gaussian, laplace
 
 DRAWS = 6_000
 THIRD = Fraction(1, 3)
@@ -55,7 +55,7 @@ def test_discrete_laplace_by_rejection(scale: Fraction) -> None:
 
 @pytest.mark.parametrize("variance", VARIANCES)
 def test_discrete_gaussian_by_rejection(variance: Fraction) -> None:
-    ours = discrete_gaussian.discrete(variance, 10 * DRAWS)
+    ours = gaussian.discrete(variance, 10 * DRAWS)
     reference = sample(lambda: canonne_kamath_steinke.discrete_gaussian(variance))
     judge(reference, ours, lambda x: laws.discrete_gaussian(variance, x), int(5 * float(variance) ** 0.5) + 2)
 
@@ -63,7 +63,7 @@ def test_discrete_gaussian_by_rejection(variance: Fraction) -> None:
 @pytest.mark.parametrize("variance", VARIANCES)
 def test_discrete_gaussian_by_inverse_cdf(variance: Fraction) -> None:
     law = lambda x: laws.discrete_gaussian(variance, x)  # noqa: E731
-    ours = discrete_gaussian.discrete(variance, 10 * DRAWS)
+    ours = gaussian.discrete(variance, 10 * DRAWS)
     judge(sample(InverseCdf(law).draw), ours, law, int(5 * float(variance) ** 0.5) + 2)
 
 

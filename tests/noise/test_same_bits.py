@@ -22,8 +22,8 @@ from reference import truth
 from reference.laws import real
 from support.recorded import replay
 
-from discreet.noise import exponential, laplace
-from discreet.noise.exponential import Shift, Sign, floors
+from discreet.noise import laplace
+from discreet.noise.laplace import Shift, Sign, floors
 
 THIRD = Fraction(1, 3)
 SHORT = [THIRD, Fraction(1), Fraction(100), Fraction(10**6), Fraction(2**24), Fraction(2**26)]
@@ -52,7 +52,7 @@ class Shifts:
 
     def margin(self, scale: float) -> float:
         largest = float(self[0]) if self.kind == "constant" else 5 / 6 if self.kind == "fractions" else 10.0**6
-        return exponential.margin(scale, largest)
+        return laplace.margin(scale, largest)
 
     def near(self) -> np.ndarray | float:
         with truth.at_full_precision():
@@ -96,10 +96,10 @@ def test_one_word(scale: Fraction, sign: Sign, kind: str, monkeypatch: pytest.Mo
     with truth.at_full_precision():
         drawn = short_words(scale, sign, shifts, dice)
     near = shifts.near()
-    witness = Witness(monkeypatch, exponential, "_settle_short", 2)
+    witness = Witness(monkeypatch, laplace, "_settle_short", 2)
     result = replay(lambda: floors(scale, Shift(near, shifts.__getitem__), sign, len(drawn)), drawn + SPARE).value
     (floored,) = witness.floored
-    zone = exponential.margin(float(scale), near)
+    zone = laplace.margin(float(scale), near)
     with truth.at_full_precision():
         for i, word in enumerate(drawn):
             ends = [truth.exponential(scale, shifts[i], minus(sign, word), u) for u in truth.Cell(word >> 1, 63).ends()]
@@ -152,14 +152,14 @@ def high(scale: Fraction, digits: int) -> set[int]:
 def test_two_words(scale: Fraction, sign: Sign, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     dice = random.Random(f"{scale} {sign} {kind}")
     shifts = Shifts(kind, scale, sign, dice)
-    length, _ = exponential._split(scale)
+    length, _ = laplace._split(scale)
     with truth.at_full_precision():
         upper, lower = long_words(scale, length, sign, shifts, dice)
     near = shifts.near()
-    witness = Witness(monkeypatch, exponential, "_settle_long", 2)
+    witness = Witness(monkeypatch, laplace, "_settle_long", 2)
     result = replay(lambda: floors(scale, Shift(near, shifts.__getitem__), sign, len(lower)), upper + lower + SPARE).value
     _, floored = witness.floored
-    zone = 2.0**-46 * length + exponential.margin(0.0, near)
+    zone = 2.0**-46 * length + laplace.margin(0.0, near)
     with truth.at_full_precision():
         for i, word in enumerate(lower):
             below = minus(sign, word)

@@ -22,7 +22,7 @@ from reference import truth
 from reference.laws import real
 from support.recorded import replay
 
-from discreet.noise import coins, discrete_gaussian, gaussian
+from discreet.noise import coins, gaussian
 
 DEVIATIONS = [Fraction(1, 3), Fraction(1), Fraction(100), Fraction(10**6), Fraction(2**24)]
 SPARE = [0x9E3779B97F4A7C15 * i % 2**64 for i in range(1, 4001)]
@@ -161,15 +161,15 @@ def test_the_exponents_of_the_discrete_gaussian(deviation: Fraction, monkeypatch
     scale = int(deviation) + 1
     proposals = [int(scale * depth) + step for depth in (0, 0.01, 0.5, 0.99, 1, 1.5, 3, 6, 10, 40) for step in range(-3, 4)]
     proposals += [int(scale * dice.expovariate(1)) for _ in range(1000)]
-    monkeypatch.setattr(discrete_gaussian.laplace, "discrete", lambda _, size: np.resize(np.array(proposals), size))
+    monkeypatch.setattr(gaussian.laplace, "discrete", lambda _, size: np.resize(np.array(proposals), size))
     seen = []
 
     def accept(exponents: np.ndarray, exact: Callable[[int], Fraction]) -> np.ndarray:
         seen.extend((float(g), exact(i)) for i, g in enumerate(exponents))
         return np.ones(exponents.size, dtype=bool)
 
-    monkeypatch.setattr(discrete_gaussian, "accept", accept)
-    discrete_gaussian.discrete(deviation**2, len(proposals))
+    monkeypatch.setattr(gaussian, "accept", accept)
+    gaussian.discrete(deviation**2, len(proposals))
     assert len(seen) >= len(proposals)
     with truth.at_full_precision():
         for (near, exact), y in zip(seen, proposals, strict=False):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from support.questions import begin
 
 from discreet.errors import ParameterError
-from discreet.plan.builder import Draft
+from discreet.plan.aggregates import count
 from discreet.plan.expressions.values import misspelt
 from discreet.plan.sql import parse_expression, parse_query
 from discreet.schema.columns import category, integer, text
@@ -64,13 +65,13 @@ def test_only_a_category_by_itself_is_compared_with_its_words(sql: str) -> None:
 
 def test_the_builder_refuses_the_same() -> None:
     for refused in (
-        lambda: Draft(SCHEMA).where("country = 'XX'"),
-        lambda: Draft(SCHEMA).group_by("country", keys={"country": ["DE", "XX"]}),
-        lambda: Draft(SCHEMA).group_by(land="country", keys={"land": ["XX"]}),
+        lambda: begin(SCHEMA).where("country = 'XX'"),
+        lambda: begin(SCHEMA).group_by("country", keys={"country": ["DE", "XX"]}),
+        lambda: begin(SCHEMA).group_by(land="country", keys={"land": ["XX"]}),
     ):
         with pytest.raises(ParameterError, match="country has no value 'XX'; declared are 'DE', 'FR', 'IT'"):
             refused()
-    assert Draft(SCHEMA).group_by("city", keys={"city": ["XX"]}).query.keys[0].values == ("XX",)
+    assert begin(SCHEMA).group_by("city", keys={"city": ["XX"]}).agg(n=count()).query(SCHEMA).keys[0].values == ("XX",)
 
 
 def test_a_candidate_is_no_word_yet() -> None:

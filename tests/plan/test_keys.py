@@ -6,16 +6,17 @@ import random
 from fractions import Fraction
 
 import pytest
-from plan.random_expressions import FACTS, draw, rows
+from support.questions import begin
+from support.random_expressions import FACTS, draw, rows
 
 from discreet.errors import ParameterError
-from discreet.plan.builder import Draft, count
+from discreet.plan.aggregates import Count, count
+from discreet.plan.cost import Cost
 from discreet.plan.expressions import Value, columns_of
 from discreet.plan.expressions.evaluate import evaluate, infer, listing, on_grid
 from discreet.plan.keys import Keys, keys_of
 from discreet.plan.plan import facts_of, price
-from discreet.plan.query import Count, Key, Output, Query
-from discreet.plan.release import Share
+from discreet.plan.query import Key, Output, Query
 from discreet.plan.sql import parse_query
 from discreet.schema.columns import boolean, category, date, integer, number, text
 from discreet.schema.table import Schema
@@ -92,7 +93,7 @@ def test_conditions_that_no_key_meets_are_refused(where: str, by: str) -> None:
 
 
 def test_the_builder_lists_the_same_keys() -> None:
-    query = Draft(SCHEMA).where("a > 3").where("b AND a < 6").group_by("a").agg(n=count()).finished()
+    query = begin(SCHEMA).where("a > 3").where("b AND a < 6").group_by("a").agg(n=count()).query(SCHEMA)
     assert query == parse_query("SELECT a, count(*) AS n FROM data WHERE a > 3 AND b AND a < 6 GROUP BY a", SCHEMA)
     assert keys_of(query, facts_of(SCHEMA)).listings == ((4, 5),)
 
@@ -128,12 +129,11 @@ def test_no_row_loses_its_group(seed: int) -> None:
 )
 def test_groups_that_are_left_are_priced_as_if_they_were_listed(unit: Unit) -> None:
     """Sensitivity is that of the groups that are left: the same as for a list that the asker gives."""
-    schema, share = Schema(COLUMNS, unit), Share(None, Fraction(1, 2), Fraction(1, 10**6))
+    schema, share = Schema(COLUMNS, unit), Cost("rho", Fraction(1, 2), Fraction(1, 10**6))
     ask = "SELECT country, count(*) AS n, sum(a) AS s, median(a) AS m FROM data WHERE country IN ('DE', 'FR') GROUP BY country"
     cut, told = (price(parse_query(text, schema), schema, share) for text in (ask, f"{ask} IN ('DE', 'FR')"))
     assert cut.keys.listings == told.keys.listings == (("DE", "FR"),)
-    assert cut.parts == told.parts
-    assert cut.frame == told.frame
+    assert cut.releases == told.releases
 
 
 def test_open_keys_stay_open() -> None:

@@ -7,7 +7,7 @@ import random
 from fractions import Fraction
 
 import pytest
-from plan.random_expressions import DECLARED, FACTS, KINDS, MAKES, draw, rows
+from support.random_expressions import DECLARED, FACTS, KINDS, MAKES, draw, rows
 
 from discreet.errors import ParameterError
 from discreet.plan.expressions import Call, Column, Expression, Literal, Value

@@ -8,14 +8,15 @@ import sys
 from fractions import Fraction
 
 import pytest
-from contract.patience import calls
-from plan.accepted import ACCEPTED, COLUMNS, SCHEMA
+from support.accepted import ACCEPTED, COLUMNS, SCHEMA
+from support.patience import calls
+from support.questions import begin
 
 from discreet.errors import ParameterError
-from discreet.plan.builder import Draft
+from discreet.plan.aggregates import Count, Distinct, Mean, Mode, Quantile, Sum, Variance
 from discreet.plan.expressions import Call, Column, Literal
 from discreet.plan.expressions.evaluate import evaluate
-from discreet.plan.query import Count, Distinct, Join, Key, Mean, Mode, Order, Output, Quantile, Query, Sum, Variance
+from discreet.plan.query import Join, Key, Order, Output, Query
 from discreet.plan.sql import parse_expression, parse_query
 from discreet.schema.table import Schema
 from discreet.schema.units import rows
@@ -154,7 +155,7 @@ def test_sqlglot_is_loaded_late() -> None:
 def test_a_choice_is_written_in_sql_as_in_python() -> None:
     score = "CASE WHEN debt >= candidate THEN candidate ELSE 0 END"
     asked = parse_query(f"SELECT choose([200, 500.5], {score}) AS best FROM data WHERE age > 3", SCHEMA)
-    assert asked == Draft(SCHEMA).where("age > 3").choose([200, 500.5], score).finished()
+    assert asked == begin(SCHEMA).where("age > 3").choose([200, 500.5], score=score).query(SCHEMA)
     assert parse_query(str(asked), SCHEMA) == asked
     assert parse_query(f"SELECT choose([1, 2], {score}) FROM data", SCHEMA).outputs[0].name == "best"
 

@@ -8,8 +8,8 @@ import re
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from plan.accepted import ACCEPTED
-from plan.accepted import SCHEMA as ACCEPTING
+from support.accepted import ACCEPTED
+from support.accepted import SCHEMA as ACCEPTING
 
 from discreet.errors import DiscreetError, ParameterError
 from discreet.plan.query import Query

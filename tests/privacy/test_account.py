@@ -10,9 +10,9 @@ from fractions import Fraction
 from itertools import product
 
 import pytest
-from contract.refusals import refused
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.refusals import refused
 
 from discreet.errors import BudgetExceeded, ParameterError
 from discreet.exact import rational
@@ -123,13 +123,13 @@ def test_what_remains_may_be_asked_for_and_hardly_more(asked: list[Fraction]) ->
             ask(account, rational("epsilon", left) * F(10**6 + 1, 10**6))
 
 
-def test_pure_questions_add_up_to_the_whole_epsilon_on_their_own_road() -> None:
+def test_pure_questions_add_up_to_the_whole_epsilon_on_their_own_filter() -> None:
     account = BUDGETS["approximate"].open()
     for _ in range(30):
         account = account.spend(pure(0.1))
     assert account.spent.epsilon == pytest.approx(3, abs=0.9)  # the better of both sums
-    assert account.roads[0] is not None
-    assert account.roads[0].spent["epsilon"] == 3
+    assert account.filters[0] is not None
+    assert account.filters[0].spent["epsilon"] == 3
 
 
 def test_many_small_pure_questions_go_on_beyond_their_sum() -> None:
@@ -137,7 +137,7 @@ def test_many_small_pure_questions_go_on_beyond_their_sum() -> None:
     while account.fits(pure(F(1, 100))) and asked < 1000:
         account, asked = account.spend(pure(F(1, 100))), asked + 1
     assert asked == 1000
-    assert account.roads[0] is None
+    assert account.filters[0] is None
     assert account.spent.epsilon is not None
     assert account.spent.epsilon < 3
 
@@ -145,11 +145,11 @@ def test_many_small_pure_questions_go_on_beyond_their_sum() -> None:
 def test_a_closed_road_stays_closed() -> None:
     opened = BUDGETS["approximate"].open()
     noisy = opened.spend(gdp(0.1))  # no epsilon of its own
-    assert noisy.roads[0] is None
+    assert noisy.filters[0] is None
     assert not noisy.fits(pure(2))  # tanh(1) * 2 is far above the rho
     assert opened.fits(pure(2))
     blunt = opened.spend(pure(2))
-    assert blunt.roads[1] is None
+    assert blunt.filters[1] is None
     assert blunt.spent.epsilon == 2
     assert (blunt.remaining.epsilon, blunt.remaining.rho, blunt.spent.rho) == (1.0, 0.0, None)
     assert blunt.fits(pure(1))
@@ -158,14 +158,14 @@ def test_a_closed_road_stays_closed() -> None:
     )
     assert "delta=" not in message
     over = opened.spend(pure(0.3)).spend(pure(0.3))
-    assert over.spend(zcdp(F(1, 100))).roads[0] is None
+    assert over.spend(zcdp(F(1, 100))).filters[0] is None
 
 
 def test_deltas_are_one_sum_for_both_roads() -> None:
     account = Budget(epsilon=3, delta=1e-6).open()
     for _ in range(5):
         account = account.spend(approximate(0.01, 1e-7))
-    assert all(road is not None and road.left["delta"] == 0 for road in account.roads)
+    assert all(each is not None and each.left["delta"] == 0 for each in account.filters)
     refused(
         lambda: account.spend(approximate(0.01, 1e-9)),
         BudgetExceeded,

@@ -6,10 +6,10 @@ import json
 from fractions import Fraction
 
 import pytest
-from contract.patience import calls
-from contract.refusals import NOT_NUMBERS, NOT_POSITIVE, refused
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.patience import calls
+from support.refusals import NOT_NUMBERS, NOT_POSITIVE, refused
 
 from discreet.errors import ParameterError
 from discreet.privacy import zcdp

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from fractions import Fraction
 
 import pytest
-from contract.refusals import NOT_POSITIVE, refused
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.refusals import NOT_POSITIVE, refused
 
 from discreet.errors import ParameterError
 from discreet.mechanisms.gaussian import analytic_sigma

@@ -48,7 +48,7 @@ def test_order_does_not_matter_to_the_numbers(a: tuple[Privacy, int], b: tuple[P
     assert left.delta_bounds(0.3) == right.delta_bounds(0.3)
 
 
-@steady(60)
+@steady(25)
 @given(st.tuples(pairs, counts), st.tuples(pairs, counts), deltas)
 def test_composing_never_lowers_the_cost(a: tuple[Privacy, int], b: tuple[Privacy, int], delta: float) -> None:
     """The truth grows; bounds may differ by their own width."""

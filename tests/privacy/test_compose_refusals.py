@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from contract.patience import within
+from support.patience import within
 
 import discreet as dp
 from discreet.errors import ParameterError

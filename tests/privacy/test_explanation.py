@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 import pytest
-from contract.refusals import refused
+from support.refusals import refused
 
 import discreet as dp
 from discreet.errors import ParameterError

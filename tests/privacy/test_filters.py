@@ -13,10 +13,10 @@ from itertools import islice, product
 
 import numpy as np
 import pytest
-from contract.refusals import NOT_NUMBERS, NOT_POSITIVE, refused
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.special import ndtr
+from support.refusals import NOT_NUMBERS, NOT_POSITIVE, refused
 
 from discreet.errors import BudgetExceeded, DiscreetError, ParameterError
 from discreet.privacy import Privacy, approximate, gdp, pure, renyi, zcdp
@@ -27,11 +27,13 @@ from discreet.privacy.filters import (
     GaussianFilter,
     PureFilter,
     RenyiFilter,
+    as_approximate,
+    as_concentrated,
+    as_divergence,
 )
 from discreet.privacy.losses import BoundedRange, Box, DiscreteGaussian, Laplace, SampledLattice
 from discreet.privacy.losses.boxes import tanh_rho
 from discreet.privacy.losses.sampled import sample
-from discreet.privacy.prices import as_approximate, as_concentrated, as_divergence
 
 F = Fraction
 

@@ -8,11 +8,11 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from contract.refusals import NOT_NUMBERS, NOT_POSITIVE, refused
 from flint import arb, ctx, fmpq, fmpz
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import norm
+from support.refusals import NOT_NUMBERS, NOT_POSITIVE, refused
 
 from discreet.errors import ParameterError
 from discreet.privacy import approximate, gdp, pure, zcdp

@@ -8,9 +8,9 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from contract.patience import within
-from contract.refusals import NOT_NUMBERS, NOT_POSITIVE, refused
 from flint import arb, ctx, fmpq
+from support.patience import within
+from support.refusals import NOT_NUMBERS, NOT_POSITIVE, refused
 
 import discreet as dp
 from discreet.errors import ParameterError

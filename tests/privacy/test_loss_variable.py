@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from contract.refusals import refused
 from scipy import integrate, stats
+from support.refusals import refused
 
 import discreet as dp
 from discreet.errors import ParameterError

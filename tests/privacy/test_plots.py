@@ -11,7 +11,7 @@ from typing import Any
 import matplotlib as mpl
 import numpy as np
 import pytest
-from contract.refusals import refused
+from support.refusals import refused
 
 import discreet as dp
 from discreet.errors import ParameterError

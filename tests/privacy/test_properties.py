@@ -113,7 +113,7 @@ PARTS = st.tuples(
 )
 
 
-@steady(40)
+@steady(15)
 @given(
     PARTS,
     st.sampled_from([F(n) for n in ("1e-6", "0.1", "5")]),

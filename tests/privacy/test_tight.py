@@ -10,8 +10,8 @@ import math
 from fractions import Fraction
 
 import pytest
-from contract.patience import within
 from privacy.reference_bracket import raw_delta, raw_epsilon, width
+from support.patience import within
 
 import discreet as dp
 from discreet.privacy import Privacy

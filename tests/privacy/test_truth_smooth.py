@@ -32,8 +32,8 @@ def test_known_gaussian_values() -> None:
         assert high == pytest.approx(epsilon, abs=6e-7)
 
 
-@pytest.mark.parametrize("count", [1, 2, 3, 8])
-@pytest.mark.parametrize("epsilon", ["0.01", "0.1", "1", "5", "20"])
+@pytest.mark.parametrize("count", [1, 2, 8])
+@pytest.mark.parametrize("epsilon", ["0.01", "1", "20"])
 def test_laplace(epsilon: str, count: int) -> None:
     e = F(epsilon)
     curve = truth.laplaces(e, count)

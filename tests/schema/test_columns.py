@@ -8,9 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from discreet.curator.digest import digest_of
+from discreet.curator.former import former_digest
 from discreet.errors import ParameterError
+from discreet.plan.cost import Cost
 from discreet.plan.plan import price
-from discreet.plan.release import Share
 from discreet.plan.sql import parse_query
 from discreet.schema.columns import Column, date, day_parts, integer, number
 from discreet.schema.table import Schema
@@ -78,5 +80,6 @@ def test_questions_under_other_spellings_are_other_questions(one: Column, other:
     digests = set()
     for column in (one, other):
         schema = Schema({"x": column}, rows())
-        digests.add(price(parse_query("SELECT count(x) AS n FROM data", schema), schema, Share(Fraction(1), None)).digest)
-    assert len(digests) == 2
+        plan = price(parse_query("SELECT count(x) AS n FROM data", schema), schema, Cost("epsilon", Fraction(1)))
+        digests |= {digest_of([plan]), former_digest([plan])}
+    assert len(digests) == 4

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from contract.refusals import NOT_NUMBERS, refused
+from support.refusals import NOT_NUMBERS, refused
 
 from discreet import Gaussian, Laplace
 from discreet import sensitivity as schema

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from discreet.auditor.neighbours import Pair, extreme_pairs
+from discreet.display import clean
 from discreet.errors import ParameterError
 from discreet.schema.table import Schema
-from discreet.tables import clean
 
 __all__ = ["Case", "make_cases", "read_pairs", "read_schema"]
 

@@ -12,7 +12,7 @@ import math
 import re
 from hashlib import blake2b
 
-from discreet.tables import clean
+from discreet.display import clean
 
 __all__ = ["describe_exception", "exception_text", "shorten", "split_numbers", "strip_addresses"]
 

@@ -19,26 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Kind", "run"]
 
-EXAMPLES = """
-Draw a guarantee and write the picture to a file.
-
-A guarantee is one of --pure, --laplace, --gaussian, --zcdp, --leak or --json; --sampled and --times make a composition of it.
-
-Examples:
-
-  discreet plot loss --laplace 1 -o loss.png
-
-  discreet plot loss --gaussian 1 --mark 2
-
-  discreet plot two-laplace --laplace 1 -o laplace.svg
-
-  discreet plot delta --gaussian 1 --sampled 0.01 --times 1000
-
-  discreet plot tradeoff --pure 0.1 --times 100
-
-  discreet plot composition --pure 0.1 --counts 1000 --delta 1e-6
-"""
-
 
 class Kind(StrEnum):
     """Which picture."""
@@ -78,6 +58,24 @@ def run(
         Path | None, typer.Option("--output", "-o", help="The file, ending in .png or .svg (KIND.png unless told).")
     ] = None,
 ) -> None:
+    """Draw a guarantee and write the picture to a file.
+
+    A guarantee is one of --pure, --laplace, --gaussian, --zcdp, --leak or --json; --sampled and --times make a composition of it.
+
+    Examples:
+
+      discreet plot loss --laplace 1 -o loss.png
+
+      discreet plot loss --gaussian 1 --mark 2
+
+      discreet plot two-laplace --laplace 1 -o laplace.svg
+
+      discreet plot delta --gaussian 1 --sampled 0.01 --times 1000
+
+      discreet plot tradeoff --pure 0.1 --times 100
+
+      discreet plot composition --pure 0.1 --counts 1000 --delta 1e-6
+    """
     for option, value, owner in (
         ("--counts", counts, Kind.composition),
         ("--delta", delta, Kind.composition),
@@ -105,9 +103,6 @@ def run(
         ax = plots.plot(times * one, kind)
     plots.save(ax, file)
     Console().print(f"Wrote {file}.", highlight=False, markup=False, soft_wrap=True)
-
-
-run.__doc__ = EXAMPLES
 
 
 def _guarantee(

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from discreet.ledger import Entry
     from discreet.plan.expressions import Value
     from discreet.privacy.account import Account
-    from discreet.privacy.amount import Amount
+    from discreet.privacy.budget import Amount
 
 __all__ = ["budget", "check", "preview", "query"]
 
@@ -236,7 +236,7 @@ def _watch(curator: Curator, done: threading.Event) -> None:
 
 
 def _history(entries: Sequence[Entry]) -> str:
-    from discreet.plan.display import text_table
+    from discreet.display import text_table
 
     rows = [[str(one.number), one.time[:19].replace("T", " "), one.state, one.asked, one.question] for one in entries]
     return text_table(["", "time (UTC)", "state", "cost", "question"], rows, "><<<<")

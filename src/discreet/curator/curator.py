@@ -41,10 +41,10 @@ from discreet.ledger.chain import Entry
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.people import check, checked_name
 from discreet.ledger.witness import resolved
-from discreet.plan.builder import Asked, Draft
-from discreet.plan.cost import Accuracy, Terms, offer
+from discreet.plan.aggregates import Asked
+from discreet.plan.cost import Accuracy, Terms
 from discreet.plan.expressions import Value
-from discreet.plan.preview import Preview
+from discreet.plan.preview import Preview, offer, plan_within
 from discreet.plan.query import Query
 from discreet.plan.sql import parse_query
 from discreet.privacy.account import Account
@@ -208,7 +208,7 @@ class Curator:
         reading = Reading.of(self._holding.schema)
         texts, asked = shares(reading)
         queries = [parse_query(text, reading.schema) for text in texts]
-        request = Plans(*Terms(epsilon, rho).plan(queries, reading.schema, self._budget))
+        request = Plans(*plan_within(Terms(epsilon, rho), queries, reading.schema, self._budget))
         with ExitStack() as held:
             engine = partial(held.enter_context, self._holding.apart(reading.schema, reading.sources))
             outcome = self._ask(request, Apart(self._holding, engine))
@@ -263,7 +263,7 @@ class Curator:
         return f"<Curator of {len(self._holding.schema.columns)} columns: {self.budget.brief}>"
 
     def _question(self) -> Question:
-        return Question(Draft(self._holding.schema), self._release, self._offer)
+        return Question(self._holding.schema, self._release, self._offer)
 
     def _queries(self, questions: Sequence[str | Question]) -> list[Query]:
         asked = list(questions) if isinstance(questions, Iterable) and not isinstance(questions, str) else []
@@ -276,7 +276,7 @@ class Curator:
         """Everything that can be refused is refused here, before data or budget is touched."""
         for join in (join for query in queries for join in query.joins):
             self._holding.check(join)
-        return Plans(*terms.plan(queries, self._holding.schema, self._budget))
+        return Plans(*plan_within(terms, queries, self._holding.schema, self._budget))
 
     def _here(self) -> None:
         if os.getpid() != self._process:

@@ -34,8 +34,8 @@ from discreet.plan.expressions import Value
 from discreet.plan.plan import Plan
 from discreet.privacy import Privacy
 from discreet.privacy.account import Account
+from discreet.privacy.filters import as_approximate, as_concentrated
 from discreet.privacy.losses import Loss
-from discreet.privacy.prices import as_approximate, as_concentrated
 
 __all__ = ["Held", "Outcome", "Price", "Request", "Reservation", "ask", "asked_before"]
 
@@ -214,17 +214,14 @@ def asked_before(request: Request[Result], ledger: Ledger, held: Held) -> str:
     if request.price is None:
         return ""
     declared, table = held.declared(ledger.salt), held.called(ledger.salt)
-    found = [ledger.repeats(digest, table, declared) for digest in (request.digest, *request.former)]
-    amount = request.price.cost.amount
-    same = {unchanged for entries, unchanged in found if any(_paid(entry) >= amount for entry in entries)}
-    if not same:
-        lesser = any(entries and unchanged for entries, unchanged in found)
-        return "Asked before, for less: it would be paid for again." if lesser else ""
-    if True in same:
-        return "Asked before: free." if declared else "Asked before: free, unless the table changed since it was last opened."
-    if None in same:
+    entries, same = ledger.repeats(request.digest, table, declared, request.former)
+    if not any(_paid(entry) >= request.price.cost.amount for entry in entries):
+        return "Asked before, for less: it would be paid for again." if entries and same else ""
+    if same is False:
+        return "Asked before, but the table changed since: it would be paid for again."
+    if same is None:
         return "Asked before: free if this table holds the same as that one did."
-    return "Asked before, but the table changed since: it would be paid for again."
+    return "Asked before: free." if declared else "Asked before: free, unless the table changed since it was last opened."
 
 
 def _run(request: Request[Result], engine: Engine, reserved: Reservation) -> Result:
@@ -265,10 +262,9 @@ def _changed(held: Held, salt: bytes, fingerprint: str) -> bool:
 
 def _stored(ledger: Ledger, request: Request[Result], data: str, amount: Fraction) -> list[str] | None:
     """The newest stored result that was paid at least this much."""
-    for digest in (request.digest, *request.former):
-        for entry in reversed(ledger.find(digest, data)):
-            if _paid(entry) >= amount:
-                return [str(text) for text in json.loads(entry.answer or "{}")["answers"]]
+    for entry in reversed(ledger.find(request.digest, data, request.former)):
+        if _paid(entry) >= amount:
+            return [str(text) for text in json.loads(entry.answer or "{}")["answers"]]
     return None
 
 

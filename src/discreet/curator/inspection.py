@@ -24,14 +24,15 @@ from typing import NoReturn
 
 from discreet.curator.answer import Answer
 from discreet.curator.answer import Column as Output
+from discreet.curator.former import declared_text
+from discreet.display import clean, label, text_table
 from discreet.engine.base import groups_of
 from discreet.engine.sql.engine import DuckDBEngine
 from discreet.errors import DiscreetError
 from discreet.mechanisms.secret import opened
-from discreet.plan.display import clean, label, text_table
+from discreet.plan.cost import Cost
 from discreet.plan.expressions import Value
 from discreet.plan.plan import price
-from discreet.plan.release import Share
 from discreet.plan.sql import parse_query
 from discreet.schema.columns import Category, Column, Date, Integer, Kind, Number, Text
 from discreet.schema.table import Schema
@@ -222,7 +223,7 @@ def _never(engine: DuckDBEngine, reading: Reading, name: str, column: Category) 
 
 def declarations(schema: Schema) -> dict[str, str]:
     """A short hash of what is declared of every column, and of who is protected under the name "" (which no column has)."""
-    facts = {"": repr(schema.unit), **{name: repr(column) for name, column in schema.columns.items()}}
+    facts = {"": declared_text(schema.unit), **{name: declared_text(column) for name, column in schema.columns.items()}}
     return {name: hashlib.sha256(fact.encode(errors="surrogatepass")).hexdigest()[:16] for name, fact in facts.items()}
 
 
@@ -273,11 +274,11 @@ def _exact(engine: DuckDBEngine, schema: Schema, text: str) -> dict[str, list[fl
     """What a question counts, before noise: the one place outside mechanisms and the auditor that opens a secret."""
     plan = price(parse_query(text, schema), schema, _FREE)
     found = engine.count(plan, groups_of(plan), "")
-    bits = {part.statistic: part.bits for part in plan.parts}
-    return {name: [int(number) / 2 ** bits[one] for number in opened(found[one])] for name, (one,) in plan.behind.items()}
+    counts = {name: (one, opened(found[one.statistic, one.bits])) for name, (one,) in plan.behind.items()}
+    return {name: [int(number) / 2**one.bits for number in numbers] for name, (one, numbers) in counts.items()}
 
 
-_FREE = Share(Fraction(1), None)  # plans want a price; nothing is released at it
+_FREE = Cost("epsilon", Fraction(1))  # plans want a price; nothing is released at it
 
 
 def _wider(column: Column) -> Column | None:

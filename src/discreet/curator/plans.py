@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 
-from discreet.curator.answer import Answer, refine
+from discreet.arrays import Reals
+from discreet.curator.answer import Answer, Column, refine
+from discreet.curator.digest import digest_of
+from discreet.curator.former import former_digest
 from discreet.curator.gate import Engine, Outcome, Price, Reservation
-from discreet.curator.releases import answer_of, noisy
-from discreet.engine.base import Found, groups_of
+from discreet.engine.base import Found, Groups, groups_of
 from discreet.mechanisms import Threshold
+from discreet.plan.aggregates.base import Estimate
 from discreet.plan.cost import Cost
 from discreet.plan.expressions import Value
 from discreet.plan.plan import Plan
+from discreet.plan.release import Release, Released
 
 __all__ = ["Plans"]
 
@@ -32,11 +36,11 @@ class Plans:
 
     @cached_property
     def digest(self) -> str:
-        return hashlib.sha256("\n".join(plan.digest for plan in self.plans).encode()).hexdigest()
+        return digest_of(self.plans)
 
     @property
     def former(self) -> Sequence[str]:
-        return ()
+        return (former_digest(self.plans),)
 
     @cached_property
     def price(self) -> Price | None:
@@ -73,22 +77,65 @@ class Plans:
 
 
 def _released(plan: Plan, engine: Engine | None, reserved: Reservation) -> Answer:
-    """Count, and add noise; all parts are charged before the first is let out."""
-    for part in plan.parts:
-        reserved.spend(part.privacy)
+    """Count, and add noise."""
     chosen: list[tuple[Value, ...]] | None = None
     if plan.keys.size is None:
         assert engine is not None
-        choice = plan.parts[0].mechanism
+        choice = plan.releases[0].mechanism
         assert isinstance(choice, Threshold)
+        reserved.spend(plan.releases[0].privacy)
         chosen = _ordered(choice.select(engine.keys(plan, reserved.salt)))
     groups = groups_of(plan, chosen)
     counts: Found = {}
     if engine is not None and groups.size:
         counts = engine.count(plan, groups, reserved.salt)
-    return answer_of(plan, groups, noisy(plan, groups, counts))
+    return answer_of(plan, groups, let_out(plan, groups, counts, reserved))
 
 
 def _ordered(keys: list[tuple[Value, ...]]) -> list[tuple[Value, ...]]:
     """In an order that says nothing about the data."""
     return sorted(keys, key=lambda key: tuple((str(type(value)), value) for value in key))
+
+
+def let_out(plan: Plan, groups: Groups, counts: Found, reserved: Reservation) -> dict[Release, Released]:
+    """Every statistic through its mechanism; public ones from public facts."""
+    behind = dict.fromkeys(release for those in plan.behind.values() for release in those)
+    unit = plan.schema.unit
+    return {one: Released(one, reserved.release(one, counts.get((one.statistic, one.bits)), groups.size, unit)) for one in behind}
+
+
+def answer_of(plan: Plan, groups: Groups, released: Mapping[Release, Released]) -> Answer:
+    """Estimates for every output, in the order of the groups."""
+    outputs = {}
+    for output in plan.query.outputs:
+        behind = plan.behind[output.name]
+        found = output.aggregate.estimate([released[release] for release in behind])
+        outputs[output.name] = Column(
+            _values(found, behind), _floats(found.errors), _floats(found.lower), _floats(found.upper), behind[-1].how
+        )
+    split = tuple(release.description for release in plan.releases)
+    kinds = {name: facts.kind for name, facts in plan.query.result(plan.facts).items()}
+    return Answer(str(plan.query.released), _keys(plan, groups), outputs, split, "", "", kinds=kinds)
+
+
+def _values(found: Estimate, behind: tuple[Release, ...]) -> tuple[Value, ...]:
+    """Plain values; whole numbers where an output is one sum of them."""
+    if isinstance(found.values, list):
+        return tuple(found.values)
+    whole = len(behind) == 1 and not behind[0].bits and behind[0].worth.denominator == 1
+    return tuple(int(x) if whole else float(x) for x in found.values)
+
+
+def _floats(numbers: Reals | None) -> tuple[float, ...] | None:
+    return None if numbers is None else tuple(float(x) for x in numbers)
+
+
+def _keys(plan: Plan, groups: Groups) -> dict[str, tuple[Value, ...]]:
+    if not plan.keys.keys:
+        return {}
+    rows = plan.keys.rows() if groups.product else list(zip(*groups.listed, strict=True))
+    columns = zip(*rows, strict=True) if rows else [() for _ in plan.keys.keys]
+    return {
+        name: tuple(float(v) if isinstance(v, Fraction) else v for v in column)
+        for name, column in zip(plan.keys.names, columns, strict=True)
+    }

@@ -1,19 +1,24 @@
-"""A question in the making, that can be asked: every verb gives a new one."""
+"""A question in the making, that can be asked: every verb gives a new one; the same query as SQL text makes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 from discreet.arrays import Number
 from discreet.calls import called_as
 from discreet.curator.answer import Answer
 from discreet.errors import ParameterError
-from discreet.plan.builder import Asked, Draft
+from discreet.exact import whole
+from discreet.plan.aggregates import Asked, Best
 from discreet.plan.cost import Accuracy, Terms
-from discreet.plan.expressions import Value
+from discreet.plan.expressions import Call, Expression, Literal, Value, columns_of, conjuncts
+from discreet.plan.expressions.facts import facts_of_column
+from discreet.plan.expressions.values import check_candidate, check_words, plain_values, words_of
 from discreet.plan.preview import Preview
-from discreet.plan.query import Query
+from discreet.plan.query import Key, Order, Output, Query
+from discreet.plan.sql import parse_expression
 from discreet.schema.table import Schema
 
 __all__ = ["Question"]
@@ -26,42 +31,76 @@ Offer = Callable[[Sequence[Query], Terms], Preview]
 class Question:
     """Built verb by verb, then previewed or released."""
 
-    _draft: Draft
+    _schema: Schema
     _release: Release
     _offer: Offer
+    _query: Query = field(default_factory=lambda: Query(()))
 
     @called_as('"age >= 18"')
     def where(self, condition: str) -> Question:
         """Only rows for which this holds; repeated, all must hold."""
-        return self._with(self._draft.where(condition))
+        parts = (*conjuncts(self._query.where), *conjuncts(parse_expression(condition, self._schema)))
+        return self._with(where=parts[0] if len(parts) == 1 else Call("and", parts))  # as SQL connects them
 
     def group_by(self, *of: str, keys: Mapping[str, Sequence[Value]] | None = None, **named: str) -> Question:
         """One group for every combination of these; ``keys`` lists the values of a column that has no declared list."""
-        return self._with(self._draft.group_by(*of, keys=keys, **named))
+        _check_names(of)
+        _check_mapping(keys, next(iter((*of, *named)), "city"))
+        listed = dict(keys or {})
+        new = []
+        for name, text in [*((text, text) for text in of), *named.items()]:
+            values = listed.pop(name, None)
+            key = parse_expression(text, self._schema)
+            new.append(Key(name, key, None if values is None else _listed(name, key, values, self._schema)))
+        if listed:
+            raise ParameterError(
+                f"keys= lists values of {', '.join(listed)}, which is not grouped by; write group_by(name, keys=...)."
+            )
+        return self._with(keys=(*self._query.keys, *new))
 
     def agg(self, *unnamed: object, **outputs: Asked) -> Question:
         """What to ask for, by the name of the answer's column."""
-        return self._with(self._draft.agg(*unnamed, **outputs))
+        if unnamed:
+            raise ParameterError(
+                'Every aggregate needs a name, that of the answer\'s column; write agg(n=count(), debt=mean("debt")).'
+            )
+        for name, asked in outputs.items():
+            if not isinstance(asked, Asked):
+                raise ParameterError(f'{name} must be an aggregate such as count() or mean("debt"), not {type(asked).__name__}.')
+        read = partial(parse_expression, schema=self._schema)
+        new = tuple(Output(name, asked.aggregate(read)) for name, asked in outputs.items())
+        for output in new:
+            output.aggregate.check({name: facts_of_column(column) for name, column in self._schema.columns.items()})
+        return self._with(outputs=(*self._query.outputs, *new))
 
     @called_as('[100, 200], score="..."')
     def choose(self, candidates: Sequence[Value], *, score: str) -> Question:
         """The candidate with the largest sum of ``score``, an expression over the columns and ``candidate``."""
-        return self._with(self._draft.choose(candidates, score))
+        check_candidate(self._schema.columns)
+        listed = plain_values("Candidates", candidates, "choose([200, 500], score=...)")
+        best = Best(listed, parse_expression(score, self._schema, names=("candidate",)))
+        return self._with(outputs=(*self._query.outputs, Output(best.name, best)))
 
     @called_as('"n > 100"')
     def having(self, condition: str) -> Question:
         """Only rows of the noisy result for which this holds: free."""
-        return self._with(self._draft.having(condition))
+        return self._with(having=self._result(condition))
 
     @called_as('"n"')
     def order_by(self, of: str, *, descending: bool = False) -> Question:
         """Sort the noisy result: free."""
-        return self._with(self._draft.order_by(of, descending=descending))
+        words = of.split() if isinstance(of, str) else []
+        if len(words) > 1 and words[-1].lower() in ("asc", "desc"):
+            down = ", descending=True" if words[-1].lower() == "desc" else ""
+            raise ParameterError(
+                f"{words[-1]} is no part of an expression; write order_by({_quoted(' '.join(words[:-1]))}{down})."
+            )
+        return self._with(order=(*self._query.order, Order(self._result(of), descending)))
 
     @called_as("10")
     def limit(self, rows: int) -> Question:
         """The first rows of the noisy result: free."""
-        return self._with(self._draft.limit(rows))
+        return self._with(limit=whole("limit", rows, 0))
 
     @called_as("epsilon=0.5")
     def preview(
@@ -73,7 +112,7 @@ class Question:
         accuracy: Accuracy | None = None,
     ) -> Preview:
         """What ``release`` would cost and how far off it would be: free, and without looking at the data."""
-        return self._offer([self._draft.finished()], Terms(epsilon, rho, delta, accuracy))
+        return self._offer([self._finished()], Terms(epsilon, rho, delta, accuracy))
 
     @called_as("epsilon=0.5")
     def release(
@@ -85,18 +124,57 @@ class Question:
         accuracy: Accuracy | None = None,
     ) -> Answer:
         """The noisy answer; paid for first, free when asked again."""
-        return self._release([self._draft.finished()], Terms(epsilon, rho, delta, accuracy))[0]
+        return self._release([self._finished()], Terms(epsilon, rho, delta, accuracy))[0]
 
     def query(self, schema: Schema) -> Query:
         """What is asked, of a table with these public facts; a question belongs to the curator that began it."""
-        if self._draft.schema is not schema:
+        if self._schema is not schema:
             raise ParameterError("This question was begun by another curator; begin it with the one that is to answer it.")
-        return self._draft.finished()
+        return self._finished()
 
     def __str__(self) -> str:
-        return str(self._draft.query)
+        return str(self._query)
 
     __repr__ = __str__
 
-    def _with(self, draft: Draft) -> Question:
-        return Question(draft, self._release, self._offer)
+    def _finished(self) -> Query:
+        if not self._query.outputs:
+            raise ParameterError("Nothing is asked for yet; write agg(n=count()).")
+        return self._query
+
+    def _result(self, text: str) -> Expression:
+        """An expression over the columns of the noisy result, and nothing else."""
+        names = (*(key.name for key in self._query.keys), *(output.name for output in self._query.outputs))
+        found = parse_expression(text, self._schema, names=names)
+        strange = [name for name in columns_of(found) if name not in names]
+        if strange:
+            raise ParameterError(
+                f"{', '.join(strange)} is no column of the answer, which has {', '.join(names)}; "
+                "write agg() and group_by() first, and where() for the rows."
+            )
+        return found
+
+    def _with(self, **changes: object) -> Question:
+        return replace(self, _query=replace(self._query, **changes))  # type: ignore[arg-type]
+
+
+def _quoted(name: object) -> str:
+    return f'"{str(name)[:60]}"'
+
+
+def _check_names(of: Sequence[object]) -> None:
+    for one in of:
+        if isinstance(one, (list, tuple)):
+            raise ParameterError(f"group_by takes names and not a list; write group_by({', '.join(map(_quoted, one))}).")
+
+
+def _check_mapping(keys: object, name: object) -> None:
+    if keys is not None and not isinstance(keys, Mapping):
+        raise ParameterError(f"keys= says of which column it lists the values; write keys={{{_quoted(name)}: [...]}}.")
+
+
+def _listed(name: str, key: Expression, values: object, schema: Schema) -> tuple[Value, ...]:
+    """The values of a key that the asker lists."""
+    found = plain_values(f"The listed keys of {name}", values, f"keys={{{_quoted(name)}: [...]}}")
+    check_words((key, *map(Literal, found)), words_of(schema.columns))
+    return found

@@ -15,8 +15,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from discreet.canvas import BLUE, GREEN, GREY, ORANGE, RED, finish, new_axes, stacked_axes
+from discreet.display import clean, decimals, figure, html_table, label, text_table
 from discreet.errors import ParameterError
-from discreet.plan.display import clean, decimals, figure, html_table, label, text_table
 from discreet.plan.expressions import Value
 
 if TYPE_CHECKING:

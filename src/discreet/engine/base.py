@@ -14,9 +14,10 @@ from discreet.plan.expressions import Value
 from discreet.plan.plan import Plan
 from discreet.plan.statistics import Statistic
 
-__all__ = ["Found", "Groups", "groups_of"]
+__all__ = ["Counted", "Found", "Groups", "groups_of"]
 
-Found = Mapping[Statistic, Secret[NDArray[np.generic]] | Secret[Table]]
+Counted = tuple[Statistic, int]  # in 2**-bits units
+Found = Mapping[Counted, Secret[NDArray[np.generic]] | Secret[Table]]
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -190,9 +190,10 @@ class Chain:
         if "table" in facts:
             self.tables[str(facts["table"])] = str(facts["data"])
 
-    def repeatable(self, plan: str, data: str) -> list[int]:
-        """Reservations with this plan on this data whose answers may be given again, oldest first."""
-        return [number for number in self.asked.get((plan, data), ()) if number in self.answers and number not in self.torn]
+    def repeatable(self, plans: Sequence[str], data: str) -> list[int]:
+        """Reservations with one of these plans on this data whose answers may be given again, oldest first."""
+        asked = sorted(number for plan in plans for number in self.asked.get((plan, data), ()))
+        return [number for number in asked if number in self.answers and number not in self.torn]
 
     def check(self, record: Record) -> None:
         """Whether a record that is read again is the one that was verified."""

@@ -167,7 +167,7 @@
   //
   // |X| >= m has the chance 2 / (e^((m - 1) / t) + e^(m / t)) for m >= 1. So a uniform U, whose binary digits are drawn as they
   // are needed, is compared with such chances; the interval where U is known to lie must be on one side of each, as a whole.
-  // Floats only guess with which m to begin. Python reads the same digits of the same U (its noise/exponential.py), so its |X|
+  // Floats only guess with which m to begin. Python reads the same digits of the same U (its noise/laplace.py), so its |X|
   // is the same. (With a chance below 2^-40 it reads 64 digits more, or less, to be sure; then what follows differs.)
 
   /** What decide(cell, known) makes of a U in [cell, cell + 1] / 2^known: 63 digits first, and 64 more while that is null. */

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar
 import numpy as np
 
 from discreet.arrays import Number, Reals
+from discreet.display import clean, html_table, text_table
 from discreet.errors import ParameterError
 from discreet.exact import probability
-from discreet.tables import clean, html_table, text_table
 
 if TYPE_CHECKING:
     import pandas

@@ -23,7 +23,7 @@ from discreet.exact import sensitivity as read_sensitivity
 from discreet.mechanisms.base import FREE, Mechanism, Moved, Release, changes, let_out, show_change
 from discreet.mechanisms.grid import Released, release_integers
 from discreet.mechanisms.values import Value
-from discreet.noise import discrete_gaussian as noise
+from discreet.noise import gaussian as noise
 from discreet.privacy import Privacy, zcdp
 from discreet.privacy.losses import Box, Concentrated, Family
 from discreet.privacy.losses import DiscreteGaussian as Loss
@@ -66,7 +66,7 @@ class DiscreteGaussian(Mechanism):
             )
         if square < Fraction(1, 2**200):
             raise ParameterError("sigma is below 2^-100, where the noise is 0; write a sigma that hides something, such as 1.")
-        if square > noise.LARGEST_SCALE**2:
+        if square > noise.LARGEST_DISCRETE**2:
             raise ParameterError(
                 "sigma is above 2^51, too large for the discrete Gaussian; write Gaussian(...) with its coarser grid."
             )

@@ -1,4 +1,4 @@
-"""Rounded Gaussian noise: floor(f + 1/2 + sigma Z), exactly.
+"""Gaussian noise, as exact integers: rounded, floor(f + 1/2 + sigma Z), and discrete.
 
 For whole x, x + floor(1/2 + sigma Z) is the rounding of the *ideal* Gaussian mechanism x + sigma Z: post-processing, so its
 closed-form guarantees hold as they stand, in any dimension. With a fraction f the same is true of a real x on a grid.
@@ -18,6 +18,15 @@ go to balls, because near U = 1 an error d in ln U becomes d / R in R.
 * the product, the sum with f + 1/2 and the variance: R 2^-52 + (R + 1.5) 2^-53.
 Together below 2^-41 sigma + 2^-51, so SLACK * (sigma + 2) is more than twice the error.
 Scales beyond 2^30 leave ever more draws to the balls (all of them at 2^40 and above): exact, but about 30 us each.
+
+**Discrete Gaussian noise**, P(x) proportional to exp(-x^2 / 2 sigma^2) on the integers.
+
+Rejection from discrete Laplace noise (Canonne, Kamath, Steinke, "The discrete Gaussian for differential privacy", 2020):
+draw y at scale t = floor(sigma) + 1 and keep it with probability exp(-(|y| - sigma^2/t)^2 / 2 sigma^2). Three in four are kept;
+how many rounds that takes depends on coins alone, never on data.
+
+*Bound* for ``coins.accept``: z = |y| - sigma^2/t errs by 2^-52 (|y| + sigma^2/t), so the exponent g = (z / sigma)^2 / 2 errs by
+at most 2^-49 (g + sqrt(g) + 1) and e^-g by less than 2^-48.
 """
 
 from __future__ import annotations
@@ -31,13 +40,17 @@ import numpy as np
 
 from discreet.arrays import Integers, Reals
 from discreet.balls import arb, ball, floor, precision
-from discreet.errors import ParameterError
+from discreet.errors import EntropyError, ParameterError
+from discreet.exact import root
+from discreet.noise import laplace
 from discreet.noise.bits import CHUNK, Words, words
+from discreet.noise.coins import accept
 from discreet.noise.lazy import SLACK, settle
 
-__all__ = ["LARGEST_SCALE", "rounded"]
+__all__ = ["LARGEST_DISCRETE", "LARGEST_SCALE", "discrete", "rounded"]
 
 LARGEST_SCALE = 2**52
+LARGEST_DISCRETE = 2**51
 _SLICES = 1024
 _PAIRS = CHUNK // 2
 _FEW_DIGITS = np.int64(2**43)
@@ -171,3 +184,37 @@ def _settle_pair(
         return None if one is None or two is None else (one, two)
 
     return settle([word >> 1 for word in pair], 63, decide)
+
+
+def discrete(variance: Fraction, size: int) -> Integers:
+    """``size`` draws with P(x) proportional to exp(-x^2 / (2 variance)).
+
+    >>> discrete(Fraction(4), 3).shape
+    (3,)
+    """
+    if not 0 < variance <= LARGEST_DISCRETE**2:
+        raise ParameterError("The noise scale must be above 0 and at most 2^51; use the rounded Gaussian on a coarser grid.")
+    scale = math.isqrt(math.floor(variance)) + 1
+    centre = variance / scale
+    kept: list[Integers] = []
+    missing, idle = size, 0
+    # Below 1e-300 a sigma means: 0, but for a chance that no float and no patience can tell from none.
+    sigma = max(float(root(variance)), 1e-300)
+    while missing > 0:
+        drawn = laplace.discrete(Fraction(scale), min(missing + missing // 2 + 8, CHUNK))
+        distance = np.abs(drawn)
+        gap = distance - float(centre)
+
+        def exponent(i: int, distance: Integers = distance) -> Fraction:
+            return (int(distance[i]) - centre) ** 2 / (2 * variance)
+
+        with np.errstate(over="ignore"):
+            steps = gap / sigma
+            exponents = steps * steps / 2
+        drawn = drawn[accept(exponents, exponent)][:missing]
+        kept.append(drawn)
+        missing -= drawn.size
+        idle = 0 if drawn.size else idle + 1
+        if idle > 200:
+            raise EntropyError("Two hundred rounds kept no draw; the system's generator cannot be working.")
+    return np.concatenate(kept) if kept else np.empty(0, dtype=np.int64)

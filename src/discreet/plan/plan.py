@@ -1,70 +1,67 @@
-"""A question with its price: its groups, its parts, and what the whole costs, all from public facts.
+"""Plans: a question with its groups, its releases and what the whole costs, all from public facts.
 
-The cost is split evenly over the statistics a question needs, and what two outputs have in common is paid once.
+The cost is split evenly over what a question needs, and what two outputs have in common is paid once.
 
-What must hold of a question whoever made it, SQL text, the builder or a program: checked before it is priced.
-
-The engine relies on it. A text where a condition belongs would be converted row by row, and a row whose text cannot be would
-make the question fail: an answer about that row which nobody paid for. So would a text that grows with a row's own, as
-``concat(name, name, ...)`` does, until it fills the memory: what a question makes of one row, and how long it is to an engine, is
-bounded here, from declarations and from its own text.
+What must hold of a question whoever made it, SQL text, Python or a program, is checked before it is priced. The engine relies
+on it. A text where a condition belongs would be converted row by row, and a row whose text cannot be would make the question
+fail: an answer about that row which nobody paid for. So would a text that grows with a row's own, as ``concat(name, name, ...)``
+does, until it fills the memory: what a question makes of one row, and how long it is to an engine, is bounded here, from
+declarations and from its own text.
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from math import ceil
 
 from discreet.errors import ParameterError
-from discreet.exact import positive
-from discreet.plan.expressions import Call, Expression, Literal, columns_of, substitute
+from discreet.plan.aggregates.base import Context
+from discreet.plan.cost import Cost
+from discreet.plan.expressions import Call, Expression, Literal, columns_of
 from discreet.plan.expressions.evaluate import OPERATIONS, infer
 from discreet.plan.expressions.facts import Facts, facts_of_column
-from discreet.plan.expressions.values import kind_of
 from discreet.plan.keys import Keys, keys_of
-from discreet.plan.query import Best, Count, Distinct, Mode, Query
-from discreet.plan.release import Frame, Part, Share, key_part, parts_of, public
-from discreet.plan.statistics import MOST_WORK, Statistic, statistics
+from discreet.plan.query import Query
+from discreet.plan.release import Need, OpenKeys, Release
+from discreet.plan.statistics import MOST_WORK, Frame
 from discreet.privacy import Privacy
-from discreet.privacy.budget import Budget
 from discreet.schema.table import Schema
-from discreet.schema.units import Rows
 
-__all__ = ["MOST_KEY", "MOST_TERMS", "MOST_TEXT", "Plan", "check", "facts_of", "facts_of_result", "price", "share_of", "terms"]
+__all__ = ["MOST_KEY", "MOST_TERMS", "MOST_TEXT", "Plan", "check", "facts_of", "price", "price_needs", "terms"]
+
+MOST_TERMS = 2**15  # of a question, each as often as an engine may have to write it
+MOST_TEXT = 2**16  # characters that a question makes of one row; engines hold some thousand rows at a time
+MOST_KEY = 2**12  # characters of the keys of one row, which engines keep for all groups at once
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A question, its groups, its parts, and the statistics behind every output."""
+    """A question, its groups, its releases, and those behind every output. Where keys are open, they are the first release."""
 
     query: Query
     schema: Schema
     keys: Keys
-    parts: tuple[Part, ...]
-    behind: Mapping[str, tuple[Statistic, ...]]
-    share: Share
+    releases: tuple[Release, ...]
+    behind: Mapping[str, tuple[Release, ...]]
+    share: Cost
 
     @cached_property
     def privacy(self) -> Privacy | None:
         """What the whole question costs; None if its answer is public."""
-        costs = [part.privacy for part in self.parts if part.privacy is not None]
+        costs = [release.privacy for release in self.releases if release.privacy is not None]
         return sum(costs[1:], costs[0]).under(self.schema.unit.neighbours) if costs else None
 
     @cached_property
-    def digest(self) -> str:
-        """What makes two questions the same: the part that touches data, and the facts it is asked under; not what is paid."""
-        schema = self.schema
-        leak = self.share.named if self.keys.size is None else 0
-        text = f"{self.query.released}\n{sorted(schema.columns.items())}\n{schema.unit}\n{sorted(schema.public)}\n{leak}"
-        return hashlib.sha256(text.encode()).hexdigest()
+    def facts(self) -> Mapping[str, Facts]:
+        """What is declared, by the names that questions use."""
+        return facts_of(self.schema)
 
     @property
-    def frame(self) -> Frame:
-        return _frame(self.query, self.schema, self.keys)
+    def norm(self) -> int:
+        """The norm in which sums are bounded: 1 for Laplace noise, 2 for Gaussian noise."""
+        return 1 if self.share.epsilon is not None else 2
 
 
 def facts_of(schema: Schema) -> dict[str, Facts]:
@@ -75,70 +72,33 @@ def facts_of(schema: Schema) -> dict[str, Facts]:
     return facts
 
 
-def share_of(budget: Budget, *, epsilon: object = None, rho: object = None, delta: object = None, questions: int = 1) -> Share:
-    """What some questions may cost together, in the budget's own currency; the delta is each one's."""
-    if budget.kind == "concentrated":
-        if epsilon is not None or rho is None:
-            raise ParameterError("This budget is a rho (zero-concentrated privacy); ask with a rho, for example rho=0.01.")
-        return _with_delta(budget, positive("rho", rho, "a number such as 0.01"), delta, questions)
-    if rho is not None:
-        raise ParameterError("This budget is an epsilon, not a rho; ask with an epsilon, for example epsilon=0.5.")
-    if epsilon is None:
-        raise ParameterError("What may this question cost? Write an epsilon, for example epsilon=0.5.")
-    amount = positive("epsilon", epsilon, "a number such as 0.5")
-    if budget.kind == "pure":
-        if delta is not None:
-            raise ParameterError("This budget has no delta; leave delta= out, or open a Budget(epsilon=..., delta=...).")
-        return Share(amount, None)
-    return _with_delta(budget, budget.rho_of(amount), delta, questions)
-
-
-def price(query: Query, schema: Schema, share: Share) -> Plan:
-    """Split a cost over what a question needs, and calibrate every mechanism to its part."""
+def price(query: Query, schema: Schema, share: Cost) -> Plan:
+    """Split a cost over what a question needs, and calibrate every mechanism to its share."""
     facts = facts_of(schema)
     check(query, schema, facts)
     keys = keys_of(query, facts)
-    frame = _frame(query, schema, keys)
-    behind = statistics(query.outputs, lambda of: infer(of, facts), keys.size or 2**10)
-    needed = list(dict.fromkeys(statistic for each in behind.values() for statistic in each))
+    context = Context(facts, keys.size or 2**10, tuple(output.aggregate for output in query.outputs))
+    return price_needs(query, schema, keys, {output.name: output.aggregate.needs(context) for output in query.outputs}, share)
+
+
+def price_needs(query: Query, schema: Schema, keys: Keys, needs: Mapping[str, tuple[Need, ...]], share: Cost) -> Plan:
+    """The same for needs of any kind, by the names of what they are for, over the rows and groups of a question that was checked.
+
+    A marginal over two columns is one need: noise on a histogram of two axes.
+    """
+    whole_table = query.where is None and not query.keys and all(join.keep for join in query.joins)
+    frame = Frame(schema.unit, keys.size, whole_table)
+    needed = list(dict.fromkeys(need for each in needs.values() for need in each))
     if (keys.size or 1) * len(needed) > MOST_WORK:
         raise ParameterError(
             f"{keys.size:,} groups times {len(needed)} statistics are more than {MOST_WORK:,} numbers; ask for less at a time."
         )
-    paying = sum(not public(statistic, frame) for statistic in needed) + (keys.size is None)
+    paying = sum(not need.public(frame) for need in needed) + (keys.size is None)
     each = share.part(Fraction(1, max(paying, 1)))
-    parts = [part for statistic in needed for part in parts_of(statistic, frame, each)]
-    if keys.size is None:
-        if frame.exchanged:
-            raise ParameterError('Open keys are chosen for neighbours "add-remove"; list the keys, or choose those neighbours.')
-        if not share.delta:
-            raise ParameterError(
-                "The values of these keys are not public, and choosing which to show costs a delta, which this budget has not; "
-                "declare a category, list the keys (WHERE key IN (...)), or open a Budget(epsilon=..., delta=...)."
-            )
-        parts.insert(0, key_part(frame, each))
-    return Plan(query, schema, keys, tuple(parts), behind, share)
-
-
-def _frame(query: Query, schema: Schema, keys: Keys) -> Frame:
-    whole_table = query.where is None and not query.keys and all(join.keep for join in query.joins)
-    return Frame(schema.unit, keys.size, whole_table)
-
-
-def _with_delta(budget: Budget, rho: Fraction, delta: object, questions: int) -> Share:
-    """A rho with a delta for open keys: unless told, the same share of what the budget has for keys as of its rho, and at most a
-    quarter, so that as many questions fit by their deltas as by their rhos. Asked again for less, a question stays the same.
-    """
-    if delta is not None:
-        told = positive("delta", delta, "a small chance such as 1e-7")
-        return Share(None, rho, told, told)
-    assert budget.most_rho is not None
-    return Share(None, rho, budget.leaks / max(4, ceil(questions * budget.most_rho / rho)), budget.leaks / 4)
-
-
-MOST_TERMS = 2**15  # of a question, each as often as an engine may have to write it
-MOST_TEXT = 2**16  # characters that a question makes of one row; engines hold some thousand rows at a time
-MOST_KEY = 2**12  # characters of the keys of one row, which engines keep for all groups at once
+    found = {need: need.releases(frame, each) for need in needed}
+    behind = {name: tuple(release for need in those for release in found[need]) for name, those in needs.items()}
+    chosen = OpenKeys().releases(frame, each) if keys.size is None else ()
+    return Plan(query, schema, keys, (*chosen, *(release for those in found.values() for release in those)), behind, share)
 
 
 def check(query: Query, schema: Schema, facts: Mapping[str, Facts]) -> None:
@@ -149,32 +109,13 @@ def check(query: Query, schema: Schema, facts: Mapping[str, Facts]) -> None:
             raise ParameterError("Groups are made by columns or expressions over them; write for example region.")
         infer(key.of, facts)
     for output in query.outputs:
-        if isinstance(output.aggregate, Distinct) and isinstance(schema.unit, Rows):
-            raise ParameterError("Here every row is a person (unit=rows()); write count(*).")
-        if isinstance(output.aggregate, Best) and query.keys:
-            raise ParameterError(
-                "A best candidate is chosen for the whole table; leave out GROUP BY, or use WHERE for one group."
-            )
-        if isinstance(output.aggregate, Mode) and not any(True for _ in columns_of(output.aggregate.of)):
-            raise ParameterError("The most common value is that of a column or an expression over columns.")
+        output.aggregate.check_place(schema.unit, grouped=bool(query.keys))
     _check_size(query, facts)
-    after = facts_of_result(query, facts)
+    after = query.result(facts)
     _names(after, len(query.keys) + len(query.outputs))
     _condition(query.having, after, "Rows of the result are kept by a condition, true or false; write for example n > 100.")
     for order in query.order:
         infer(order.by, after)
-
-
-def facts_of_result(query: Query, facts: Mapping[str, Facts]) -> dict[str, Facts]:
-    """What is known of the columns of the noisy result."""
-    found = {key.name: infer(key.of, facts) for key in query.keys}
-    for output in query.outputs:
-        made = output.aggregate
-        if isinstance(made, Mode):
-            found[output.name] = Facts(infer(made.of, facts).kind)
-        else:
-            found[output.name] = Facts(kind_of(made.candidates[0]) if isinstance(made, Best) else "number")
-    return found
 
 
 def terms(expression: Expression) -> int:
@@ -191,8 +132,7 @@ def terms(expression: Expression) -> int:
 
 
 def _written(query: Query) -> Iterator[tuple[Expression, int]]:
-    """The expressions of a question over rows, and how often each is written: whether it is missing may be counted apart, and
-    a sum for every candidate is more work than their terms say."""
+    """The expressions of a question over rows, and how often each is written."""
     if query.where is not None:
         yield query.where, 1
     for key in query.keys:
@@ -200,11 +140,7 @@ def _written(query: Query) -> Iterator[tuple[Expression, int]]:
         yield from ((Literal(value), 1) for value in key.values or ())
     yield from ((mine, 1) for join in query.joins for mine, _ in join.on)
     for output in query.outputs:
-        made = output.aggregate
-        if isinstance(made, Best):
-            yield from ((substitute(made.score, "candidate", candidate), 5) for candidate in made.candidates)
-        elif not isinstance(made, Distinct) and made.of is not None:
-            yield made.of, 1 if isinstance(made, Count) else 2
+        yield from output.aggregate.written()
 
 
 def _check_size(query: Query, facts: Mapping[str, Facts]) -> None:

@@ -3,30 +3,38 @@
 Errors are half-widths of 95 % intervals. That of a sum is exact. That of a mean or variance depends on how many rows a group
 has, which is private: it is stated for the declared size, spread evenly over the groups, or else for 1,000 rows; and on the mean
 and variance themselves: it is the largest there can be.
+
+The other way round, from the error that is wanted to the cost that buys it: errors fall as the cost grows, so the least cost is
+found by halving, and rounded up to three digits.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
-import numpy as np
+from discreet.display import html_table, text_table
+from discreet.errors import ParameterError
+from discreet.exact import positive
+from discreet.plan.aggregates.base import Typical
+from discreet.plan.cost import Accuracy, Cost, Currency, Terms
+from discreet.plan.expressions import Column
+from discreet.plan.plan import Plan, price
+from discreet.plan.query import Output, Query
+from discreet.plan.statistics import ROWS, Sums
+from discreet.privacy import Privacy
+from discreet.privacy.account import Account
+from discreet.privacy.budget import Budget
+from discreet.schema.table import Schema
+from discreet.schema.units import Rows
 
-from discreet.mechanisms.quantile import Quantile as QuantileMechanism
-from discreet.mechanisms.selection import Selection
-from discreet.plan import estimates
-from discreet.plan.display import html_table, text_table
-from discreet.plan.plan import Plan
-from discreet.plan.query import Mean, Sum, Variance
-from discreet.plan.release import Part, named, spread_of
-from discreet.plan.statistics import CELL_BITS, Commonest, Measure, Ranked, Scores
-from discreet.schema.units import Person, Rows
-
-__all__ = ["Preview", "PreviewLine", "preview_lines"]
+__all__ = ["Preview", "PreviewLine", "offer", "plan_within", "preview_lines"]
 
 _TYPICAL = 1000
-_TRIED = 21  # means, and variances, at which an error is tried
+_CHEAPEST, _DEAREST = Fraction(1, 10**9), Fraction(10**4)  # costs among which one is found for an accuracy
+_MANY = 10_000
 
 
 @dataclass(frozen=True)
@@ -79,75 +87,146 @@ class Preview:
 
 def preview_lines(plan: Plan) -> tuple[PreviewLine, ...]:
     """A line for every output."""
-    parts: dict[object, list[Part]] = {}
-    for part in plan.parts:
-        parts.setdefault(part.statistic, []).append(part)
-    return tuple(_line(plan, output.name, [parts[s][0] for s in plan.behind[output.name]]) for output in plan.query.outputs)
+    return tuple(_line(plan, output) for output in plan.query.outputs)
 
 
-def _line(plan: Plan, name: str, behind: Sequence[Part]) -> PreviewLine:
-    first, how = behind[0], named(behind[-1])
-    aggregate = next(output.aggregate for output in plan.query.outputs if output.name == name)
-    statistic = first.statistic
-    if isinstance(statistic, Ranked) and isinstance(first.mechanism, QuantileMechanism):
-        weight = 1 << CELL_BITS if isinstance(plan.schema.unit, Person) else 1
-        rows = math.ceil(first.mechanism.error(candidates=statistic.cells.count) / weight)
-        return PreviewLine(name, how, None, f"within {rows:,} rows of the quantile")
-    if isinstance(statistic, Commonest) and isinstance(first.mechanism, Selection):
-        weight = 1 << CELL_BITS if isinstance(plan.schema.unit, Person) else 1
-        rows = math.ceil(first.mechanism.error(candidates=statistic.cells.count) / weight)
-        return PreviewLine(name, how, None, f"a value with at most {rows:,} rows fewer than the commonest")
-    if isinstance(statistic, Scores) and isinstance(first.mechanism, Selection):
-        short = first.mechanism.error(candidates=len(statistic.of)) * float(statistic.of[0].step) / 2**first.bits
-        return PreviewLine(name, how, None, f"a candidate whose score is at most {short:,.4g} below the best")
-    where = "" if plan.keys.size == 1 and not plan.query.keys else " for every group"
-    if isinstance(aggregate, (Mean, Variance)):
-        size = _group_size(plan)
-        error = _ratio_error(aggregate, behind, float(size), root=isinstance(aggregate, Variance) and aggregate.root)
-        of = "for the whole table" if not plan.query.keys and _public_size(plan) else f"for {size:,} rows"
-        return PreviewLine(name, how, error, f"± {error:,.4g} at most, {of}")
-    if isinstance(aggregate, Sum) and len(behind) == 2:
-        value = behind[1].statistic
-        assert isinstance(value, Measure)
-        zero = np.zeros(1)
-        found = estimates.total(zero, zero, spread_of(behind[0]), spread_of(behind[1]), float(value.shift * value.step))
-        assert found.upper is not None
-        return PreviewLine(name, how, float(found.upper[0]), f"± {found.upper[0]:,.4g}{where}")
-    half = spread_of(first).half()
-    if first.mechanism is None:
-        return PreviewLine(name, how, 0.0, "exact: it is public")
-    return PreviewLine(name, how, half, f"± {half:,.4g}{where}" if half else f"± 0{where}: right at least 95 % of the time")
+def _line(plan: Plan, output: Output) -> PreviewLine:
+    releases = plan.behind[output.name]
+    expected = output.aggregate.expected(releases, _typical(plan))
+    return PreviewLine(output.name, releases[-1].how, expected.error, expected.meaning)
 
 
-def _ratio_error(aggregate: Mean | Variance, behind: Sequence[Part], size: float, *, root: bool) -> float:
-    """The largest half-width that a group of this many rows can have, whatever its mean and variance are."""
-    spreads = [spread_of(part) for part in behind]
-    value = behind[1].statistic
-    assert isinstance(value, Measure)
-    low, high = float(value.low * value.step), float(value.high * value.step)
-    means = np.linspace(low, high, _TRIED)
-    if isinstance(aggregate, Mean):
-        found = estimates.mean(np.full_like(means, size), size * means, spreads[0], spreads[1], value)
+def _typical(plan: Plan) -> Typical:
+    """The group that errors are stated for: the declared size, spread evenly over the groups, or else of 1,000 rows."""
+    unit, each = plan.schema.unit, "" if plan.keys.size == 1 and not plan.query.keys else " for every group"
+    if unit.size is None:
+        return Typical(_TYPICAL, f"for {_TYPICAL:,} rows", each)
+    size = max((unit.size if isinstance(unit, Rows) else unit.size * unit.rows) // (plan.keys.size or 1), 1)
+    return Typical(size, f"for {size:,} rows" if plan.query.keys else "for the whole table", each)
+
+
+def plan_within(terms: Terms, queries: Sequence[Query], schema: Schema, budget: Budget) -> tuple[tuple[Plan, ...], Cost]:
+    """Plans within these terms, and their cost, split over the questions evenly; refused where it does not suit the budget."""
+
+    def plans_at(cost: Cost) -> tuple[Plan, ...]:
+        share = terms.spend(cost, budget, len(queries)).part(Fraction(1, len(queries)))
+        return tuple(price(query, schema, share) for query in queries)
+
+    if terms.accuracy is None:
+        cost = terms.asked(budget)
     else:
-        square = behind[2].statistic
-        assert isinstance(square, Measure)
-        shares, means = (grid.ravel() for grid in np.meshgrid(np.linspace(0, 1, _TRIED) ** 3, means))  # roots are steep near 0
-        variances = shares * (high - means) * (means - low)
-        squares = size * (variances + means**2 - float(square.lift * square.step**2))
-        sums = (np.full_like(means, size), size * means, squares)
-        found = estimates.variance(sums, (spreads[0], spreads[1], spreads[2]), square, root=root)
-    assert found.lower is not None
-    assert found.upper is not None
-    return float(np.max(found.upper - found.lower)) / 2
+        if terms.epsilon is not None or terms.rho is not None:
+            raise ParameterError("Give a cost or an accuracy, not both: the one follows from the other.")
+        currency: Currency = "rho" if budget.kind == "concentrated" else "epsilon"
+        cost = Cost(currency, _cost_for(terms.accuracy, lambda amount: plans_at(Cost(currency, amount))))
+    return plans_at(cost), cost
 
 
-def _public_size(plan: Plan) -> int | None:
-    return plan.schema.unit.size
+def offer(plans: Sequence[Plan], cost: Cost, account: Account, before: str = "") -> Preview:
+    """Cost, noise and error of questions that are paid for together; ``before`` says whether they were asked before."""
+    costs = [plan.privacy for plan in plans if plan.privacy is not None]
+    total = sum(costs[1:], costs[0]) if costs else None
+    lines = tuple(line for plan in plans for line in preview_lines(plan))
+    sizes = [plan.keys.size for plan in plans]
+    return Preview(
+        question="; ".join(str(plan.query) for plan in plans),
+        cost=str(cost) if costs else "nothing",
+        groups=None if None in sizes else sum(size or 0 for size in sizes),
+        lines=lines,
+        parts=tuple(release.description for plan in plans for release in plan.releases),
+        halve=_halve(account, cost.amount) if costs else "",
+        fits="" if total is None else _fits(account, total),
+        remarks=(*([before] if before else []), *_advice(plans), f"Budget: {account.brief}."),
+    )
 
 
-def _group_size(plan: Plan) -> int:
-    size = _public_size(plan)
-    if size is None:
-        return _TYPICAL
-    rows = size if isinstance(plan.schema.unit, Rows) else size * plan.schema.unit.rows
-    return max(rows // (plan.keys.size or 1), 1)
+def _advice(plans: Sequence[Plan]) -> Iterator[str]:
+    """A share that a declaration would save: a column that can be missing needs a count of its own."""
+    for plan in plans:
+        statistics = [release.statistic for release in plan.releases]
+        counted = [measure for one in statistics if isinstance(one, Sums) for measure in one.of]
+        apart = [str(m.of) for m in counted if m.what == "present" and isinstance(m.of, Column)]
+        if apart and ROWS in counted:
+            yield f"{', '.join(apart)} may be missing and has a count of its own; declare missing= to save its share."
+
+
+def _halve(account: Account, amount: Fraction) -> str:
+    """Errors fall as 1 / epsilon under pure budgets and as 1 / sqrt(rho) under others."""
+    budget = account.budget
+    if budget.kind == "pure":
+        return f"To halve the error, ask with epsilon={float(2 * amount):g}."
+    if budget.kind == "concentrated":
+        return f"To halve the error, ask with rho={float(4 * amount):g}."
+    goal, low, high = 4 * budget.rho_of(amount), float(amount), 8 * float(amount)
+    for _ in range(30):
+        middle = (low + high) / 2
+        low, high = (low, middle) if budget.rho_of(Fraction(middle)) >= goal else (middle, high)
+    return f"To halve the error, ask with epsilon={math.ceil(high * 1000) / 1000:g}."
+
+
+def _fits(account: Account, cost: Privacy) -> str:
+    """How many such questions the budget still holds."""
+    count = 0
+    while count < _MANY and account.fits((count + 1) * cost if count < 8 else 2 * count * cost):
+        count = count + 1 if count < 8 else 2 * count
+    low, high = count, 2 * count
+    while count >= 8 and high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if account.fits(middle * cost) else (low, middle)
+    if not count:
+        return "It does not fit into what is left of the budget."
+    many = "More than " if low >= _MANY else ""
+    return f"{many}{min(low, _MANY):,} such question{'s' if low != 1 else ''} would fit into what is left."
+
+
+def _cost_for(accuracy: Accuracy, plans_at: Callable[[Fraction], Sequence[Plan]]) -> Fraction:
+    """The least epsilon (or rho) at which every output's 95 % half-width is as small as wanted."""
+
+    def fits(cost: Fraction) -> bool:
+        return all(
+            line.error is not None and line.error <= wanted[line.output]
+            for plan in plans_at(cost)
+            for line in preview_lines(plan)
+            if line.output in wanted
+        )
+
+    wanted = _wanted(accuracy, plans_at(Fraction(1)))
+    if not fits(_DEAREST):
+        raise ParameterError("No cost buys this accuracy; ask for a larger error, or for fewer or smaller things.")
+    low, high = math.log(_CHEAPEST), math.log(_DEAREST)
+    while high - low > 1e-4:
+        middle = (low + high) / 2
+        low, high = (low, middle) if fits(Fraction(math.exp(middle))) else (middle, high)
+    cost = Fraction(math.exp(high))
+    size = math.floor(math.log10(cost)) - 2
+    rounded = math.ceil(cost / Fraction(10) ** size) * Fraction(10) ** size
+    return rounded if fits(rounded) else rounded + Fraction(10) ** size
+
+
+def _wanted(accuracy: Accuracy, plans: Sequence[Plan]) -> dict[str, Fraction]:
+    lines = {line.output: line for plan in plans for line in preview_lines(plan)}
+    if isinstance(accuracy, Mapping):
+        unknown = [name for name in accuracy if name not in lines]
+        if unknown or not accuracy:
+            raise ParameterError(
+                f"accuracy= names outputs ({', '.join(lines)}), not {', '.join(map(str, unknown))}; write one of them."
+            )
+        wanted = {name: positive(f"accuracy of {name}", value, "a half-width such as 10") for name, value in accuracy.items()}
+    else:
+        half = positive("accuracy", accuracy, "a half-width such as 10")
+        wanted = {name: half for name, line in lines.items() if line.error is None or line.error > 0}
+    for plan in plans:
+        for output in plan.query.outputs:
+            if output.name not in wanted:
+                continue
+            if lines[output.name].error is None:
+                raise ParameterError(
+                    f"The error of {output.name} is a number of rows, not a half-width; give accuracy= for other outputs, "
+                    "as {name: half-width}, and a cost for this one."
+                )
+            if output.aggregate.depends_on_size and plan.schema.unit.size is None:
+                raise ParameterError(
+                    f"The error of {output.name} depends on how many rows there are, which is private; declare a rough size "
+                    "that is public (unit=rows(size=10_000)), or ask with a cost."
+                )
+    return wanted

@@ -2,104 +2,22 @@
 
 SQL text and the builder both end here. ``str(query)`` is canonical, and what the ledger stores.
 
->>> from discreet.plan.expressions import Column
+>>> from discreet.plan.aggregates import Count
 >>> print(Query((Output("n", Count()),), keys=(Key("drug_use", Column("drug_use")),)))
 SELECT drug_use, count(*) AS n FROM data GROUP BY drug_use
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 
+from discreet.plan.aggregates.base import Aggregate
 from discreet.plan.expressions import Column, Expression, Literal, Value, quoted
+from discreet.plan.expressions.evaluate import infer
+from discreet.plan.expressions.facts import Facts
 
-__all__ = ["Aggregate", "Best", "Count", "Distinct", "Join", "Key", "Mean", "Mode", "Order", "Output", "Quantile", "Query", "Sum"]
-__all__ += ["Variance"]
-
-
-@dataclass(frozen=True)
-class Count:
-    """Rows; where ``of`` is given, rows in which it is not missing."""
-
-    of: Expression | None = None
-
-    def __str__(self) -> str:
-        return f"count({'*' if self.of is None else self.of})"
-
-
-@dataclass(frozen=True)
-class Distinct:
-    """Persons: distinct values of the id column."""
-
-    def __str__(self) -> str:
-        return "count(DISTINCT person)"
-
-
-@dataclass(frozen=True)
-class Sum:
-    """Sum of what is not missing."""
-
-    of: Expression
-
-    def __str__(self) -> str:
-        return f"sum({self.of})"
-
-
-@dataclass(frozen=True)
-class Mean:
-    """Mean of what is not missing."""
-
-    of: Expression
-
-    def __str__(self) -> str:
-        return f"avg({self.of})"
-
-
-@dataclass(frozen=True)
-class Variance:
-    """Population variance of what is not missing, or its square root (``root``)."""
-
-    of: Expression
-    root: bool = False
-
-    def __str__(self) -> str:
-        return f"{'stddev_pop' if self.root else 'var_pop'}({self.of})"
-
-
-@dataclass(frozen=True)
-class Quantile:
-    """The value below which a share of what is not missing lies; a half is the median."""
-
-    of: Expression
-    share: Fraction
-
-    def __str__(self) -> str:
-        return f"quantile({self.of}, {Literal(self.share)})"
-
-
-@dataclass(frozen=True)
-class Mode:
-    """The most common value, of a declared list of values."""
-
-    of: Expression
-
-    def __str__(self) -> str:
-        return f"mode({self.of})"
-
-
-@dataclass(frozen=True)
-class Best:
-    """The candidate with the largest sum of a score, an expression over the columns and ``candidate``."""
-
-    candidates: tuple[Value, ...]
-    score: Expression
-
-    def __str__(self) -> str:
-        return f"choose([{', '.join(str(Literal(value)) for value in self.candidates)}], {self.score})"
-
-
-Aggregate = Count | Distinct | Sum | Mean | Variance | Quantile | Mode | Best
+__all__ = ["Join", "Key", "Order", "Output", "Query"]
 
 
 @dataclass(frozen=True)
@@ -152,6 +70,11 @@ class Query:
     def released(self) -> Query:
         """The part that touches data: what is done with the noisy result afterwards is free, and no part of it."""
         return Query(self.outputs, self.where, self.keys, self.joins)
+
+    def result(self, facts: Mapping[str, Facts]) -> dict[str, Facts]:
+        """What is known of the columns of the noisy result."""
+        found = {key.name: infer(key.of, facts) for key in self.keys}
+        return found | {output.name: output.aggregate.result(facts) for output in self.outputs}
 
     def __str__(self) -> str:
         columns = [_named(str(key.of), key.name) for key in self.keys]

@@ -1,171 +1,54 @@
-"""The parts of a release: every statistic with the mechanism that lets it out, calibrated to its share of the cost.
+"""Releases: every statistic with the mechanism that lets it out, calibrated to its share of the cost.
 
-Sums get Laplace noise under pure budgets and Gaussian noise under all others, where it costs less; selections get
-permute-and-flip and the exponential mechanism, for the same reason. A quantile is three selections: half of its share for the
-value, and a quarter for each end of its interval.
+An aggregate says what it *needs*: a statistic and the kind of mechanism for it. What two outputs need alike is one need, paid
+once. A need within a share of the cost becomes releases:
 
-How noise spreads: of one noisy sum, and of combinations of two, as intervals need it.
+* ``Additive``: Laplace noise under pure budgets, Gaussian noise under all others, where it costs less.
+* ``Largest``: the largest of some counts or sums, by permute-and-flip or the exponential mechanism, for the same reason.
+* ``Ranked``: a quantile is three selections, half of its share for the value, and a quarter for each end of its interval.
+* ``OpenKeys``: keys that enough units share.
 
-This is arithmetic on public facts after the release: it decides no privacy, so plain doubles serve.
-
-Mechanisms and their noise in words, for previews and answers.
+How noise spreads (``Spread``, ``outside``) is arithmetic on public facts after the release: it decides no privacy, so plain
+doubles serve.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.arrays import Number, Reals
+from discreet.errors import ParameterError
 from discreet.exact import root
 from discreet.mechanisms import Exponential, Gaussian, Laplace, PermuteAndFlip, Threshold
 from discreet.mechanisms.quantile import Quantile
+from discreet.mechanisms.secret import Secret
 from discreet.mechanisms.selection import Selection
-from discreet.plan.statistics import Commonest, Measure, Persons, Ranked, Scores, Statistic, cell_norms, norms
+from discreet.plan.cost import Cost
+from discreet.plan.statistics import MOST_WORK, Frame, Histogram, KeyCounts, Persons, Statistic, Sums
 from discreet.privacy import Privacy
-from discreet.schema.units import Person, Unit
+from discreet.schema.units import Unit
 
 __all__ = [
-    "Frame",
-    "KeyChoice",
+    "Additive",
+    "Largest",
     "Mechanism",
-    "Part",
-    "Share",
+    "Need",
+    "OpenKeys",
+    "Ranked",
+    "Release",
+    "Released",
     "Spread",
-    "described",
-    "key_part",
-    "named",
     "outside",
-    "parts_of",
-    "spread_of",
 ]
 
 Mechanism = Laplace | Gaussian | Selection | Quantile | Threshold
-
-
-@dataclass(frozen=True)
-class KeyChoice:
-    """The private choice of open keys."""
-
-    def __str__(self) -> str:
-        return "keys"
-
-
-@dataclass(frozen=True)
-class Part:
-    """One statistic and the mechanism that releases it; no mechanism: what it releases is public."""
-
-    statistic: Statistic | KeyChoice
-    mechanism: Mechanism | None
-    times: int = 1  # contests in which one unit takes part
-    bits: int = 0  # sums are counted in 2**-bits units
-
-    @property
-    def privacy(self) -> Privacy | None:
-        return None if self.mechanism is None else self.times * self.mechanism.privacy
-
-    @property
-    def side(self) -> int:
-        return self.mechanism.side if isinstance(self.mechanism, Quantile) else 0
-
-
-@dataclass(frozen=True)
-class Share:
-    """What something may cost: a pure epsilon or else a rho, and a delta for open keys; ``named``: what a ledger knows that
-    delta by, which is one name for all that were not told."""
-
-    epsilon: Fraction | None
-    rho: Fraction | None
-    delta: Fraction = Fraction(0)
-    named: Fraction = Fraction(0)
-
-    def part(self, share: Fraction) -> Share:
-        """That much of it; the delta is for one purpose, and stays."""
-        return replace(self, epsilon=self.epsilon and self.epsilon * share, rho=self.rho and self.rho * share)
-
-    def contest(self, times: int) -> Fraction:
-        """The epsilon of a selection that is paid ``times`` times: rho is epsilon^2 / 8 for the exponential mechanism."""
-        return self.epsilon / times if self.epsilon is not None else root(8 * (self.rho or Fraction(0)) / times)
-
-
-@dataclass(frozen=True)
-class Frame:
-    """What a question's sensitivities depend on: who is protected, how many groups there are, whether rows can be left out."""
-
-    unit: Unit
-    groups: int | None
-    whole_table: bool
-
-    @property
-    def exchanged(self) -> bool:
-        return self.unit.neighbours == "replace"
-
-
-def parts_of(statistic: Statistic, frame: Frame, share: Share) -> tuple[Part, ...]:
-    """Release one statistic within a share of the cost."""
-    match statistic:
-        case Measure() | Persons():
-            size = norms(statistic, frame.unit, frame.groups, whole_table=frame.whole_table)
-            if size.l1 == 0:
-                return (Part(statistic, None),)
-            if share.epsilon is not None:
-                return (Part(statistic, Laplace(sensitivity=size.l1, epsilon=share.epsilon), bits=size.bits),)
-            return (Part(statistic, Gaussian(sensitivity=size.l2, rho=share.rho), bits=size.bits + size.finer),)
-        case Ranked():
-            shares = {0: Fraction(1, 2), -1: Fraction(1, 4), 1: Fraction(1, 4)}
-            return tuple(_ranked(statistic, frame, share.part(portion), side) for side, portion in shares.items())
-        case Commonest():
-            weight, times = cell_norms(frame.unit, frame.groups, quantile=False)
-            return (Part(statistic, _selection(weight, share, times, monotonic=not frame.exchanged), times),)
-        case Scores():
-            return (_scored(statistic, frame, share),)
-
-
-def public(statistic: Statistic, frame: Frame) -> bool:
-    """Whether a statistic is the same for all neighbours, and so free."""
-    return isinstance(statistic, Measure) and not norms(statistic, frame.unit, frame.groups, whole_table=frame.whole_table).l1
-
-
-def key_part(frame: Frame, share: Share) -> Part:
-    """Choose open keys by how many units share them; each of a unit's keys is chosen on its own.
-
-    For a rho: keys cost epsilon tanh(epsilon / 2) <= epsilon^2 / 2 each.
-    """
-    times = frame.unit.groups if isinstance(frame.unit, Person) else 1
-    epsilon = share.epsilon / times if share.epsilon is not None else root(2 * (share.rho or Fraction(0)) / times)
-    return Part(KeyChoice(), Threshold(epsilon=epsilon, delta=share.delta / times), times)
-
-
-def _ranked(statistic: Ranked, frame: Frame, share: Share, side: int) -> Part:
-    weight, times = cell_norms(frame.unit, frame.groups, quantile=True)
-    mechanism = Quantile(
-        share=statistic.share,
-        epsilon=share.contest(times),
-        weight=weight,
-        side=side,
-        concentrated=share.epsilon is None,
-        neighbours=frame.unit.neighbours,
-    )
-    mechanism.limits(statistic.cells.count)  # refused now rather than after payment
-    return Part(statistic, mechanism, times)
-
-
-def _scored(statistic: Scores, frame: Frame, share: Share) -> Part:
-    """Candidates' sums: each moves by at most the largest norm; all the same way if no score, or every score, is negative."""
-    sizes = [norms(measure, frame.unit, 1, whole_table=frame.whole_table) for measure in statistic.of]
-    one_way = all(measure.low >= 0 for measure in statistic.of) or all(measure.high <= 0 for measure in statistic.of)
-    bits = max(size.bits for size in sizes)
-    moved = max(size.l1 << (bits - size.bits) for size in sizes)
-    return Part(statistic, _selection(moved, share, 1, monotonic=one_way and not frame.exchanged), 1, bits)
-
-
-def _selection(sensitivity: int, share: Share, times: int, *, monotonic: bool) -> Selection:
-    law = PermuteAndFlip if share.epsilon is not None else Exponential
-    return law(sensitivity=max(sensitivity, 1), epsilon=share.contest(times), monotonic=monotonic)
 
 
 @dataclass(frozen=True)
@@ -186,15 +69,175 @@ class Spread:
         return float(self.mechanism.error(confidence)) * self.unit if self.mechanism else 0.0
 
 
-def spread_of(part: Part) -> Spread:
-    """The noise that a part's mechanism adds, in real units."""
-    worth = float(part.statistic.worth) if isinstance(part.statistic, Measure) else 1.0
-    unit = worth / 2**part.bits
-    if isinstance(part.mechanism, Laplace):
-        return Spread("laplace", float(part.mechanism.scale) * unit, part.mechanism, unit)
-    if isinstance(part.mechanism, Gaussian):
-        return Spread("gaussian", part.mechanism.sigma * unit, part.mechanism, unit)
-    return Spread("none", 0.0)
+@dataclass(frozen=True)
+class Release:
+    """One statistic and the mechanism that lets it out; no mechanism: what it releases is public."""
+
+    statistic: Statistic
+    mechanism: Mechanism | None
+    times: int = 1  # contests in which one unit takes part
+    bits: int = 0  # the statistic is counted in 2**-bits units
+    label: str = ""  # what it is of, in words
+
+    @property
+    def privacy(self) -> Privacy | None:
+        return None if self.mechanism is None else self.times * self.mechanism.privacy
+
+    @property
+    def worth(self) -> Fraction:
+        """What one of the units that are counted is worth."""
+        return self.statistic.worth / (1 << self.bits)
+
+    @property
+    def spread(self) -> Spread:
+        """The noise that the mechanism adds, in real units."""
+        unit = float(self.statistic.worth) / 2**self.bits
+        if isinstance(self.mechanism, Laplace):
+            return Spread("laplace", float(self.mechanism.scale) * unit, self.mechanism, unit)
+        if isinstance(self.mechanism, Gaussian):
+            return Spread("gaussian", self.mechanism.sigma * unit, self.mechanism, unit)
+        return Spread("none", 0.0)
+
+    def let_out(self, secret: Secret[Any] | None, groups: int, unit: Unit) -> NDArray[np.generic]:
+        """What leaves, for every group: the counted statistic through its mechanism, or a public number; nothing where no group
+        was chosen, and so nothing counted."""
+        if self.mechanism is None:
+            assert isinstance(self.statistic, Sums)
+            return np.full(groups, self.statistic.public(unit), dtype=object)
+        if secret is None:
+            return np.zeros(0, dtype=np.int64)
+        if isinstance(self.mechanism, Threshold):
+            raise AssertionError("keys are selected before there are groups")
+        if not isinstance(self.mechanism, Selection):
+            return np.asarray(self.mechanism.release(secret))
+        if self.statistic.tabular:
+            return self.mechanism.release_each(secret)
+        return np.array([self.mechanism.release(secret)])  # type: ignore[arg-type]
+
+    @property
+    def how(self) -> str:
+        """The mechanism, in words."""
+        return "public" if self.mechanism is None else self.mechanism.label
+
+    @property
+    def description(self) -> tuple[str, str]:
+        """What is released, and how, in words."""
+        if self.mechanism is None:
+            return self.label, "public: it is the same for all neighbours"
+        return self.label, self.mechanism.describe(unit=float(self.statistic.worth) / 2**self.bits, times=self.times)
+
+
+@dataclass(frozen=True, eq=False)
+class Released:
+    """What came out of one release: whole units for every group."""
+
+    release: Release
+    units: NDArray[np.generic]
+
+    @property
+    def real(self) -> Reals:
+        """Whole units as real numbers."""
+        worth = self.release.worth
+        if self.units.dtype == object:
+            return np.array([float(int(x) * worth) for x in self.units], dtype=np.float64)
+        reals: Reals = self.units.astype(np.float64) * worth.numerator / worth.denominator
+        return reals
+
+
+class Need(ABC):
+    """A statistic that is to be released by some kind of mechanism, not yet calibrated."""
+
+    @abstractmethod
+    def releases(self, frame: Frame, share: Cost) -> tuple[Release, ...]:
+        """Release it within a share of the cost."""
+
+    def public(self, frame: Frame) -> bool:  # noqa: ARG002 - most never are
+        """Whether it is the same for all neighbours, and so free."""
+        return False
+
+
+@dataclass(frozen=True)
+class Additive(Need):
+    """Noise on every number of a statistic."""
+
+    statistic: Sums | Persons | Histogram
+
+    def public(self, frame: Frame) -> bool:
+        return not self.statistic.norms(frame).l1
+
+    def releases(self, frame: Frame, share: Cost) -> tuple[Release, ...]:
+        if isinstance(self.statistic, Histogram) and (frame.groups is None or frame.groups * self.statistic.count > MOST_WORK):
+            raise ParameterError(
+                f"{self.statistic} are released for listed groups, at most {MOST_WORK:,} numbers in all; list the keys, or ask "
+                "for less at a time."
+            )
+        size, label = self.statistic.norms(frame), str(self.statistic)
+        if size.l1 == 0:
+            return (Release(self.statistic, None, label=label),)
+        if share.epsilon is not None:
+            return (Release(self.statistic, Laplace(sensitivity=size.l1, epsilon=share.epsilon), 1, size.bits, label),)
+        return (Release(self.statistic, Gaussian(sensitivity=size.l2, rho=share.rho), 1, size.bits + size.finer, label),)
+
+
+@dataclass(frozen=True)
+class Largest(Need):
+    """The place of the largest number of a statistic, in every group."""
+
+    statistic: Sums | Histogram
+    label: str
+
+    def releases(self, frame: Frame, share: Cost) -> tuple[Release, ...]:
+        contest = self.statistic.contest(frame)
+        law = PermuteAndFlip if share.epsilon is not None else Exponential
+        epsilon = share.contest(contest.times)
+        mechanism = law(sensitivity=max(contest.sensitivity, 1), epsilon=epsilon, monotonic=contest.monotonic)
+        return (Release(self.statistic, mechanism, contest.times, contest.bits, self.label),)
+
+
+@dataclass(frozen=True)
+class Ranked(Need):
+    """The cell of every group's histogram below which a share of the rows lies, and then the ends of its interval."""
+
+    statistic: Histogram
+    share: Fraction
+
+    def releases(self, frame: Frame, share: Cost) -> tuple[Release, ...]:
+        label = f"quantile({self.statistic.axes[0].of}, {float(self.share):g})"
+        sides = ((0, Fraction(1, 2), ""), (-1, Fraction(1, 4), ", lower end"), (1, Fraction(1, 4), ", upper end"))
+        return tuple(self._release(frame, share.part(portion), side, label + end) for side, portion, end in sides)
+
+    def _release(self, frame: Frame, share: Cost, side: int, label: str) -> Release:
+        contest = self.statistic.contest(frame, ranks=True)
+        mechanism = Quantile(
+            share=self.share,
+            epsilon=share.contest(contest.times),
+            weight=contest.sensitivity,
+            side=side,
+            concentrated=share.epsilon is None,
+            neighbours=frame.unit.neighbours,
+        )
+        mechanism.limits(self.statistic.count)  # refused now rather than after payment
+        return Release(self.statistic, mechanism, contest.times, contest.bits, label)
+
+
+@dataclass(frozen=True)
+class OpenKeys(Need):
+    """The private choice of open keys by how many units share them; each of a unit's keys is chosen on its own.
+
+    For a rho: keys cost epsilon tanh(epsilon / 2) <= epsilon^2 / 2 each.
+    """
+
+    def releases(self, frame: Frame, share: Cost) -> tuple[Release, ...]:
+        if frame.exchanged:
+            raise ParameterError('Open keys are chosen for neighbours "add-remove"; list the keys, or choose those neighbours.')
+        if not share.delta:
+            raise ParameterError(
+                "The values of these keys are not public, and choosing which to show costs a delta, which this budget has not; "
+                "declare a category, list the keys (WHERE key IN (...)), or open a Budget(epsilon=..., delta=...)."
+            )
+        times = frame.most
+        epsilon = share.amount / times if share.currency == "epsilon" else root(2 * share.amount / times)
+        return (Release(KeyCounts(), Threshold(epsilon=epsilon, delta=share.delta / times), times, label=str(KeyCounts())),)
 
 
 def outside(distance: Reals, one: Spread, other: Spread, factor: Reals) -> Reals:
@@ -215,32 +258,3 @@ def outside(distance: Reals, one: Spread, other: Spread, factor: Reals) -> Reals
 
 def _erfc(x: Reals) -> Reals:
     return np.array([math.erfc(v) for v in np.atleast_1d(x)]).reshape(np.shape(x))
-
-
-def named(part: Part) -> str:
-    """The mechanism of a part."""
-    mechanism = part.mechanism
-    if mechanism is None:
-        return "public"
-    if isinstance(mechanism, (Laplace, Gaussian)):
-        return f"{type(mechanism).__name__} noise"
-    if isinstance(mechanism, Threshold):
-        return "private key selection"
-    law = mechanism.selection if isinstance(mechanism, Quantile) else mechanism
-    return "exponential mechanism" if isinstance(law, Exponential) else "permute-and-flip"
-
-
-def described(part: Part) -> tuple[str, str]:
-    """What a part is of, and how it is released."""
-    mechanism, what = part.mechanism, str(part.statistic)
-    if isinstance(mechanism, Laplace):
-        return what, f"Laplace noise of scale {spread_of(part).scale:,.4g}"
-    if isinstance(mechanism, Gaussian):
-        return what, f"Gaussian noise of standard deviation {spread_of(part).scale:,.4g}"
-    if isinstance(mechanism, Threshold):
-        return what, f"shown when about {mechanism.cut:,} or more share them (delta {float(part.times * mechanism.delta):.2g})"
-    if mechanism is None:
-        return what, "public: it is the same for all neighbours"
-    end = {-1: ", lower end", 1: ", upper end"}.get(part.side, "")
-    law = mechanism.selection if isinstance(mechanism, Quantile) else mechanism
-    return what + end, f"{named(part)}, epsilon {float(law.epsilon):.4g} for every group"

@@ -13,14 +13,20 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from discreet.errors import BudgetExceeded, ParameterError
-from discreet.privacy.amount import Amount, amount, down, short, up
-from discreet.privacy.budget import Budget
-from discreet.privacy.filters import ApproximateFilter, ConcentratedFilter, Filter, PureFilter
+from discreet.privacy.budget import Amount, Budget, cut_digits, decimal_down, decimal_up, round_amount
+from discreet.privacy.filters import (
+    ApproximateFilter,
+    ConcentratedFilter,
+    Filter,
+    Price,
+    PureFilter,
+    as_approximate,
+    as_concentrated,
+)
 from discreet.privacy.guarantee import Privacy, zcdp
 from discreet.privacy.losses import Loss
 from discreet.privacy.losses.boxes import tanh_rho
 from discreet.privacy.neighbours import share_neighbours
-from discreet.privacy.prices import Price, as_approximate, as_concentrated
 
 __all__ = ["Account"]
 
@@ -40,24 +46,24 @@ class Account:
     """
 
     budget: Budget
-    roads: tuple[Filter | None, ...]  # approximate: the pure sum, then the zero-concentrated one; None where closed
+    filters: tuple[Filter | None, ...]  # approximate: the pure sum, then the zero-concentrated one; None where closed
 
     @classmethod
     def open(cls, budget: Budget) -> Account:
         """Nothing spent."""
-        roads: tuple[Filter | None, ...]
+        filters: tuple[Filter | None, ...]
         if budget.kind == "pure":
-            roads = (PureFilter(epsilon=budget.epsilon),)
+            filters = (PureFilter(epsilon=budget.epsilon),)
         elif budget.kind == "concentrated":
-            roads = (ConcentratedFilter(rho=budget.rho, delta=budget.leaks),)
+            filters = (ConcentratedFilter(rho=budget.rho, delta=budget.leaks),)
         else:
             sums = ApproximateFilter(epsilon=budget.epsilon, delta=budget.leaks)
-            roads = (sums, ConcentratedFilter(rho=budget.most_rho, delta=budget.leaks))
-        return cls(budget, roads)
+            filters = (sums, ConcentratedFilter(rho=budget.most_rho, delta=budget.leaks))
+        return cls(budget, filters)
 
     def fits(self, privacy: Privacy) -> bool:
         """Whether ``spend`` would accept this guarantee."""
-        return any(road is not None and road.fits(privacy) for road in self.roads)
+        return any(each is not None and each.fits(privacy) for each in self.filters)
 
     def spend(self, privacy: Privacy, asked: Fraction | None = None) -> Account:
         """The account after this guarantee is paid for; refused, with nothing spent, where it does not fit.
@@ -65,9 +71,9 @@ class Account:
         ``asked`` is the epsilon its author typed: an approximate budget's refusal says it again.
         """
         if self.fits(privacy):
-            return Account(self.budget, tuple(_paid(road, privacy) for road in self.roads))
-        for road in self.roads:
-            share_neighbours(road.neighbours if road is not None else None, privacy.neighbours)
+            return Account(self.budget, tuple(_paid(each, privacy) for each in self.filters))
+        for each in self.filters:
+            share_neighbours(each.neighbours if each is not None else None, privacy.neighbours)
         if self.budget.kind == "approximate":
             raise self._refusal(privacy, asked)
         if self.budget.kind == "pure" and (_price(privacy, as_approximate) or (_ZERO, Fraction(1)))[1]:
@@ -75,9 +81,9 @@ class Account:
                 "This question has no pure epsilon, and the budget adds up nothing else; ask with Laplace noise and public keys, "
                 "or start with Budget(epsilon=3, delta=1e-6)."
             )
-        (road,) = self.roads
-        assert road is not None
-        road.spend(privacy)
+        (each,) = self.filters
+        assert each is not None
+        each.spend(privacy)
         raise AssertionError("a question that does not fit was accepted")
 
     # Looking at it.
@@ -86,7 +92,7 @@ class Account:
     def total(self) -> Amount:
         """What there was at the start."""
         budget, kind = self.budget, self.budget.kind
-        return amount(up, kind, budget.epsilon, budget.delta or _ZERO, self._rho(total=True))
+        return round_amount(decimal_up, kind, budget.epsilon, budget.delta or _ZERO, self._rho(total=True))
 
     @property
     def spent(self) -> Amount:
@@ -94,7 +100,7 @@ class Account:
         epsilon, rho, delta, kind = self._spent_epsilon(), self._rho(), self._leaked(), self.budget.kind
         if rho and kind == "approximate" and epsilon != self._pure_spent():
             delta += self.budget.conversion
-        return amount(up, kind, epsilon, delta, rho)
+        return round_amount(decimal_up, kind, epsilon, delta, rho)
 
     @property
     def remaining(self) -> Amount:
@@ -102,13 +108,13 @@ class Account:
         epsilon, rho, kind = self._left("epsilon"), self._left("rho"), self.budget.kind
         if kind == "approximate":
             epsilon = max(epsilon or _ZERO, self._gaussian_left(rho))
-        return amount(down, kind, epsilon, self.budget.leaks - self._leaked(), rho)
+        return round_amount(decimal_down, kind, epsilon, self.budget.leaks - self._leaked(), rho)
 
     @property
     def used(self) -> Fraction:
         """The share of the budget that is used, from 0 to 1, in the currency that adds up; the better of an approximate
         budget's two sums. The delta of thresholds is a matter of its own."""
-        sums = [[(road.spent[name], cap) for name, cap in road.total.items() if name != "delta"] for road in self.roads if road]
+        sums = [[(each.spent[name], cap) for name, cap in each.total.items() if name != "delta"] for each in self.filters if each]
         return min(max(spent / cap for spent, cap in both) for both in sums)
 
     @property
@@ -156,24 +162,24 @@ class Account:
 
     def _left(self, name: str) -> Fraction | None:
         """What is left of a currency: 0 where its sum is closed, None where there never was one."""
-        for road in self.roads:
-            if road is not None and name in road.total:
-                return road.left[name]
+        for each in self.filters:
+            if each is not None and name in each.total:
+                return each.left[name]
         return _ZERO if self.budget.kind == "approximate" else None
 
     def _rho(self, *, total: bool = False) -> Fraction | None:
         """The sum of rhos, or its limit; None where it is closed or there never was one."""
-        for road in self.roads:
-            if road is not None and "rho" in road.total:
-                return (road.total if total else road.spent)["rho"]
+        for each in self.filters:
+            if each is not None and "rho" in each.total:
+                return (each.total if total else each.spent)["rho"]
         return self.budget.most_rho if total else None
 
     def _pure_spent(self) -> Fraction | None:
-        road = self.roads[0]
-        return None if road is None else road.spent.get("epsilon")
+        each = self.filters[0]
+        return None if each is None else each.spent.get("epsilon")
 
     def _leaked(self) -> Fraction:
-        return max(road.spent.get("delta", _ZERO) for road in self.roads if road is not None)
+        return max(each.spent.get("delta", _ZERO) for each in self.filters if each is not None)
 
     def _spent_epsilon(self) -> Fraction | None:
         pure, rho, budget = self._pure_spent(), self._rho(), self.budget
@@ -182,7 +188,7 @@ class Account:
         if not rho or rho == self._rho(total=True):
             converted = budget.epsilon if rho else _ZERO
         else:
-            converted = min(budget.epsilon, short(Fraction(zcdp(rho).epsilon(budget.conversion)), math.ceil))
+            converted = min(budget.epsilon, cut_digits(Fraction(zcdp(rho).epsilon(budget.conversion)), math.ceil))
         return converted if pure is None else min(pure, converted)
 
     def _gaussian_left(self, rho: Fraction | None) -> Fraction:
@@ -192,14 +198,14 @@ class Account:
             return _ZERO
         if rho == self._rho(total=True):
             return budget.epsilon
-        epsilon = short(Fraction(zcdp(rho).epsilon(budget.conversion)), math.floor)
+        epsilon = cut_digits(Fraction(zcdp(rho).epsilon(budget.conversion)), math.floor)
         for _ in range(4):
             try:
                 if not epsilon or budget.rho_of(epsilon) <= rho:
                     return epsilon
             except ParameterError:  # so little that it has no price
                 break
-            epsilon = short(epsilon * (1 - Fraction(1, 10**8)), math.floor)
+            epsilon = cut_digits(epsilon * (1 - Fraction(1, 10**8)), math.floor)
         return _ZERO
 
     # Refusing.
@@ -219,29 +225,29 @@ class Account:
         total_rho = self._rho(total=True) or _ZERO
         leaked = self._leaked()
         delta_left = self.budget.leaks - leaked
-        said = ""
+        message = ""
         if price[1] > delta_left:
-            said = (
+            message = (
                 f"delta {float(price[1]):.6g} requested for groups that are chosen privately, {float(leaked):.6g} spent and "
                 f"{float(delta_left):.6g} left of the half that pays for them; ask with a smaller delta=, or list the groups. "
             )
         if price[0] > rho_left and (pure is None or pure[0] > (self._left("epsilon") or _ZERO)):
             fits = f"one question of up to epsilon {_below(left)} still fits" if left else "no such question fits any more"
             used = f"{_percent(self.used)} of the budget ({self.budget}) is used"
-            said += f"epsilon {float(requested):.6g} requested; {used}, and {fits}. Ask for less, or stop here."
+            message += f"epsilon {float(requested):.6g} requested; {used}, and {fits}. Ask for less, or stop here."
         return BudgetExceeded(
             {"epsilon": self._spent_epsilon() or _ZERO, "rho": total_rho - rho_left, "delta": leaked},
             {"epsilon": requested, "rho": price[0], "delta": price[1]},
             {"epsilon": left, "rho": rho_left, "delta": delta_left},
-            said.strip(),
+            message.strip(),
         )
 
     # Keeping it.
 
     def to_json(self) -> str:
         """A text that means the same account for ever."""
-        roads = [None if road is None else json.loads(road.to_json()) for road in self.roads]
-        return json.dumps({"discreet": "account", "version": 1, "budget": json.loads(self.budget.to_json()), "roads": roads})
+        filters = [None if each is None else json.loads(each.to_json()) for each in self.filters]
+        return json.dumps({"discreet": "account", "version": 1, "budget": json.loads(self.budget.to_json()), "roads": filters})
 
     @classmethod
     def from_json(cls, text: str) -> Account:
@@ -249,13 +255,13 @@ class Account:
         try:
             facts = json.loads(text)
             opened = Budget.from_json(json.dumps(facts["budget"])).open()
-            roads = tuple(None if road is None else Filter.from_json(json.dumps(road)) for road in facts["roads"])
-            same = all(_alike(road, first) for road, first in zip(roads, opened.roads, strict=True))
-            if facts["discreet"] != "account" or facts["version"] != 1 or not same or not any(roads):
+            filters = tuple(None if each is None else Filter.from_json(json.dumps(each)) for each in facts["roads"])
+            same = all(_alike(each, first) for each, first in zip(filters, opened.filters, strict=True))
+            if facts["discreet"] != "account" or facts["version"] != 1 or not same or not any(filters):
                 raise ValueError
         except (KeyError, TypeError, ValueError, AttributeError):
             raise ParameterError("This text is no account known here; give what to_json() wrote, or update discreet.") from None
-        return cls(opened.budget, roads)
+        return cls(opened.budget, filters)
 
 
 def _price(privacy: Privacy, price: Callable[[Loss], Price]) -> tuple[Fraction, Fraction] | None:
@@ -269,9 +275,9 @@ def _price(privacy: Privacy, price: Callable[[Loss], Price]) -> tuple[Fraction, 
     return first, second
 
 
-def _paid(road: Filter | None, privacy: Privacy) -> Filter | None:
+def _paid(each: Filter | None, privacy: Privacy) -> Filter | None:
     """A sum after a question that another sum may have admitted: closed where it does not fit."""
-    return road.spend(privacy) if road is not None and road.fits(privacy) else None
+    return each.spend(privacy) if each is not None and each.fits(privacy) else None
 
 
 def _percent(share: Fraction) -> str:
@@ -282,13 +288,13 @@ def _percent(share: Fraction) -> str:
     """
     if share in (0, 1):
         return f"{100 * share} %"
-    most = max(short(100 * share, math.ceil, 3), Fraction(1, 100))
+    most = max(cut_digits(100 * share, math.ceil, 3), Fraction(1, 100))
     return f"{float(min(most, Fraction(999, 10))):.6g} %"
 
 
 def _below(epsilon: Fraction) -> str:
     """An epsilon that may be asked for as it is shown."""
-    return f"{float(short(epsilon, math.floor, 6)):.6g}"
+    return f"{float(cut_digits(epsilon, math.floor, 6)):.6g}"
 
 
 def _digits(amount: Amount) -> str:
@@ -301,13 +307,13 @@ def _pure_within(rho: Fraction) -> Fraction:
     for _ in range(60):
         middle = (low + high) / 2
         low, high = (middle, high) if tanh_rho(middle) <= rho else (low, middle)
-    return short(low, math.floor)
+    return cut_digits(low, math.floor)
 
 
-def _alike(road: Filter | None, first: Filter | None) -> bool:
+def _alike(each: Filter | None, first: Filter | None) -> bool:
     """Whether a stored sum is one of this budget. A rho that another machine's logarithms converted may differ by a trifle."""
-    if road is None or first is None:
+    if each is None or first is None:
         return True
-    close = all(abs(road.total[name] - cap) <= cap / 2**30 for name, cap in first.total.items())
-    exact = all(road.total[name] == cap for name, cap in first.total.items() if name != "rho")
-    return road.kind == first.kind and close and exact
+    close = all(abs(each.total[name] - cap) <= cap / 2**30 for name, cap in first.total.items())
+    exact = all(each.total[name] == cap for name, cap in first.total.items() if name != "rho")
+    return each.kind == first.kind and close and exact

@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Integral
-from typing import Literal
+from typing import Literal, TypeVar
 
 from discreet.calls import called_as
 from discreet.errors import ParameterError
@@ -24,6 +24,7 @@ from discreet.exact import rational, root_up, shown, whole
 __all__ = ["Neighbours", "Sensitivity", "count", "histogram", "mean", "sum"]
 
 Neighbours = Literal["add-remove", "replace"]
+N = TypeVar("N", int, Fraction)
 
 
 @called_as('1, 1, "add-remove"')
@@ -36,25 +37,35 @@ class Sensitivity:
     neighbours: Neighbours
 
 
+def move(low: N, high: N, *, grouped: bool, neighbours: Neighbours) -> tuple[N, N]:
+    """How far one record that adds between ``low`` and ``high`` moves a sum, or (``grouped``) sums of which it is in one: the L1
+    norm, and the square of the L2 norm.
+
+    Added or removed: by the largest size b. Replaced: one sum moves by at most h - l, or two sums by b each.
+    """
+    bound, span = max(abs(low), abs(high)), high - low
+    if neighbours == "add-remove":
+        return bound, bound**2
+    return (max(2 * bound, span), max(2 * bound**2, span**2)) if grouped else (span, span**2)
+
+
 @called_as("")
 def count(*, neighbours: Neighbours = "add-remove") -> Sensitivity:
     """Of the number of records with some property: 1, however a record changes."""
-    return Sensitivity(1, 1, _checked(neighbours))
+    return _whole(*move(0, 1, grouped=False, neighbours=_checked(neighbours)), neighbours)
 
 
 @called_as("")
 def histogram(*, neighbours: Neighbours = "add-remove") -> Sensitivity:
     """Of counts over disjoint bins: one bin moves by 1 when a record comes or goes, two when one is replaced."""
-    if _checked(neighbours) == "add-remove":
-        return Sensitivity(1, 1, neighbours)
-    return Sensitivity(2, root_up(Fraction(2)), neighbours)
+    return _whole(*move(0, 1, grouped=True, neighbours=_checked(neighbours)), neighbours)
 
 
 @called_as("lower=0, upper=100")
 def sum(*, lower: object, upper: object, neighbours: Neighbours = "add-remove") -> Sensitivity:
     """Of a sum of values clamped to [lower, upper]: the largest size of a value, or of a difference of two."""
     low, high = _bounds(lower, upper)
-    moved = max(abs(low), abs(high)) if _checked(neighbours) == "add-remove" else high - low
+    moved, _ = move(low, high, grouped=False, neighbours=_checked(neighbours))
     if moved == 0:
         raise ParameterError(
             f"Values between {lower} and {upper} never change the sum; write bounds that differ from 0 and each other."
@@ -74,8 +85,13 @@ def mean(*, lower: object, upper: object, size: int, neighbours: Neighbours = "r
     low, high = _bounds(lower, upper)
     if low == high:
         raise ParameterError(f"Values between {lower} and {upper} never change the mean; write bounds that differ.")
-    norm = (high - low) / whole("size", size)
+    norm = move(low, high, grouped=False, neighbours=neighbours)[0] / whole("size", size)
     return Sensitivity(norm, norm, neighbours)
+
+
+def _whole(l1: int, square: int, neighbours: Neighbours) -> Sensitivity:
+    l2 = root_up(Fraction(square))
+    return Sensitivity(l1, int(l2) if l2.denominator == 1 else l2, neighbours)
 
 
 def _checked(neighbours: Neighbours) -> Neighbours:

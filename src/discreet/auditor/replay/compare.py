@@ -30,10 +30,10 @@ import numpy as np
 from discreet.auditor.replay.distance import Move, Streams, move
 from discreet.auditor.replay.trace import Committed, Released, Reserved, Step, Trace, watch
 from discreet.auditor.sampling.containers import read_attributes
+from discreet.display import clean
 from discreet.privacy import Privacy
+from discreet.privacy.filters import Price, as_approximate, as_concentrated
 from discreet.privacy.losses import Loss
-from discreet.privacy.prices import Price, as_approximate, as_concentrated
-from discreet.tables import clean
 
 __all__ = ["Difference", "Kind", "Replay", "are_equal", "follow", "replay"]
 

@@ -18,7 +18,7 @@ from discreet.auditor.sampling.features import FINEST, Sample, expand, is_lowest
 from discreet.auditor.sampling.learning import Learner
 from discreet.auditor.sampling.outputs import NUMBER, describe, is_annotation
 from discreet.auditor.sampling.partitions import Partition
-from discreet.tables import clean
+from discreet.display import clean
 
 __all__ = ["Event", "explain", "find_clearest"]
 

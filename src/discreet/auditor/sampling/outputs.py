@@ -15,7 +15,7 @@ import numpy as np
 
 from discreet.auditor.sampling.containers import name_type, take_apart
 from discreet.auditor.texts import exception_text, shorten, split_numbers, strip_addresses
-from discreet.tables import clean
+from discreet.display import clean
 
 __all__ = [
     "NUMBER",

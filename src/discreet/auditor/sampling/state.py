@@ -41,7 +41,7 @@ from discreet.auditor.sampling.features import Sample, is_lowest_bit
 from discreet.auditor.sampling.memory import Memory, find_stored_randomness
 from discreet.auditor.sampling.outputs import is_stored_answer
 from discreet.auditor.sampling.runs import Sampler
-from discreet.tables import clean
+from discreet.display import clean
 
 __all__ = [
     "Obstacle",

@@ -12,6 +12,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ from discreet.engine.sql.dialect import quoted, text_literal
 from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
+    import duckdb
     import pyarrow
 
     from discreet.engine.sources.frames import Batches
@@ -221,12 +223,21 @@ def _kind(file: Path) -> str | None:
     return kinds.get(Path(name).suffix)
 
 
+@cache
+def _describer(process: int) -> duckdb.DuckDBPyConnection:  # noqa: ARG001 (a forked process must not use its parent's)
+    """A database that holds nothing and describes schemas: to start one takes much longer than to ask it."""
+    import duckdb
+
+    settings = {"autoload_known_extensions": "false", "autoinstall_known_extensions": "false", "threads": "1"}
+    return duckdb.connect(config={**settings, "enable_external_file_cache": "false"})
+
+
 def _types(queries: Iterable[str], given: object | None = None) -> list[dict[str, str]]:
     """The names and DuckDB types that queries would give, from schemas alone."""
     import duckdb
 
     try:
-        with duckdb.connect(config={"autoload_known_extensions": "false", "autoinstall_known_extensions": "false"}) as database:
+        with _describer(os.getpid()).cursor() as database:
             if given is not None:
                 database.register("given", given)
             return [{row[0]: row[1] for row in database.execute(f"DESCRIBE {query}").fetchall()} for query in queries]

@@ -26,10 +26,9 @@ from hashlib import sha256
 from discreet.engine.base import Groups
 from discreet.engine.sql.dialect import Dialect
 from discreet.engine.sql.statement import Raw, Statement
-from discreet.mechanisms import Laplace
 from discreet.plan.expressions.evaluate import infer
-from discreet.plan.plan import Plan, facts_of
-from discreet.plan.statistics import CELL_BITS, ROWS, Cells, Measure
+from discreet.plan.plan import Plan
+from discreet.plan.statistics import CELL_BITS, ROWS, Axis, Histogram, Measure
 from discreet.schema.units import Person
 
 __all__ = ["Counting"]
@@ -57,8 +56,7 @@ class Counting:
         cells = "".join(f", {sql} AS s{j}" for j, sql in enumerate(totals) if sql != "count(*)")
         text = f"{with_keys},\n{self._cells(groups, f'count(*) AS c{cells}')}"
         if factor:
-            norm = 1 if any(isinstance(part.mechanism, Laplace) for part in self.plan.parts) else 2
-            text += f",\n{heavy(unit.rows, self._most(groups), norm)}"
+            text += f",\n{heavy(unit.rows, self._most(groups), self.plan.norm)}"
         each = ", ".join(
             contribution(
                 f"s{j}" if m != ROWS else "c",
@@ -96,12 +94,12 @@ class Counting:
         new.text = f"{text}{choice}\nSELECT i, count(*) AS s0 FROM {kept} GROUP BY i"
         return new
 
-    def histogram(self, cells: Cells, groups: Groups, *, streamed: bool) -> Statement:
+    def histogram(self, histogram: Histogram, groups: Groups, *, streamed: bool) -> Statement:
         """The rows in every cell x of every group i: a line (i, x, n) for each that is not empty, n rows or weights of rows; or
         ``streamed``, a line for each row: its place i * cells + x, and for persons its weight n."""
         new = self._statement()
-        text = self._placed(new, cells, groups)
-        place = f"CAST(placed.i AS BIGINT) * {cells.count} + x AS place"
+        text = self._placed(new, histogram.axes, groups)
+        place = f"CAST(placed.i AS BIGINT) * {histogram.count} + x AS place"
         if not isinstance(self.plan.schema.unit, Person):
             end = f"SELECT {place} FROM placed" if streamed else "SELECT i, x, count(*) AS n FROM placed GROUP BY i, x"
             new.text = f"{text}\n{end}"
@@ -117,21 +115,30 @@ class Counting:
         new.text = f"{text}{choice}\n{f'SELECT {place}, {weight} AS n {both}' if streamed else grouped}"
         return new
 
-    def _placed(self, new: Statement, cells: Cells, groups: Groups) -> str:
-        """``placed``: for every row its group i and its cell x."""
-        number, join = ("keys.i", f" JOIN keys ON {keyed(len(groups.listed))}") if groups.listed else ("0", "")
-        if cells.values is None:
-            away = f"(({new.once(cells.of)} - {_double(cells.first)}) / {_double(cells.width)})"
-            text = self._with(new, {"x": new.rounded(away, 0, cells.count - 1)}, groups)
-            x, end = "x", " WHERE x IS NOT NULL"
-        else:
-            text = self._with(new, {"v": new.key(cells.of, cells.values)}, groups)
-            kind = infer(cells.of, facts_of(self.plan.schema)).kind
-            table = self.dialect.numbered.format(j="v", values=new.listed(kind, cells.values), n=len(cells.values))
-            text += f",\nplaces AS (SELECT * FROM {table})"
-            x, end = "places.i", " JOIN places ON lines.v = places.k"
+    def _placed(self, new: Statement, axes: Sequence[Axis], groups: Groups) -> str:
+        """``placed``: for every row its group i and its cell x, that of the last axis turning fastest."""
+        number, joins = ("keys.i", f" JOIN keys ON {keyed(len(groups.listed))}") if groups.listed else ("0", "")
+        columns: dict[str, str] = {}
+        tables, tests, x = "", [], ""
+        for j, axis in enumerate(axes):
+            end = f"{j}" if j else ""
+            if axis.values is None:
+                away = f"(({new.once(axis.of)} - {_double(axis.first)}) / {_double(axis.width)})"
+                columns[f"x{end}"] = new.rounded(away, 0, axis.count - 1)
+                tests.append(f"x{end} IS NOT NULL")
+                place = f"x{end}"
+            else:
+                columns[f"v{end}"] = new.key(axis.of, axis.values)
+                kind = infer(axis.of, self.plan.facts).kind
+                table = self.dialect.numbered.format(j=f"v{end}", values=new.listed(kind, axis.values), n=len(axis.values))
+                tables += f",\nplaces{end} AS (SELECT * FROM {table})"
+                joins += f" JOIN places{end} ON lines.v{end} = places{end}.k"
+                place = f"places{end}.i"
+            x = f"({x}) * {axis.count} + {place}" if x else place
+        text = self._with(new, columns, groups) + tables
         who = "person, " if isinstance(self.plan.schema.unit, Person) else ""
-        return f"{text},\nplaced AS (SELECT {who}{number} AS i, {x} AS x FROM lines{join}{end})"
+        where = f" WHERE {' AND '.join(tests)}" if tests else ""
+        return f"{text},\nplaced AS (SELECT {who}{number} AS i, {x} AS x FROM lines{joins}{where})"
 
     def _number(self, new: Statement, groups: Groups, columns: str) -> str:
         """Columns of cells, and the person's number p where groups have to be chosen."""
@@ -154,7 +161,7 @@ class Counting:
         keys = [f"k{j}" for j in range(len(self.plan.keys.keys))]
         text = self._lines(new, {})
         tests = [f"{key} IS NOT NULL" for key in keys]
-        kinds = facts_of(self.plan.schema)
+        kinds = self.plan.facts
         for key, asked in zip(keys, self.plan.keys.keys, strict=True):
             if asked.values is not None:  # of keys that are open together with others, still only those that were listed
                 tests.append(f"{key} IN (SELECT unnest({new.listed(infer(asked.of, kinds).kind, asked.values)}))")
@@ -183,8 +190,7 @@ class Counting:
         text = self._lines(new, columns)
         if not groups.listed:
             return text
-        facts = facts_of(self.plan.schema)
-        kinds = [infer(key.of, facts).kind for key in self.plan.keys.keys]
+        kinds = [infer(key.of, self.plan.facts).kind for key in self.plan.keys.keys]
         return f"{text},\n{new.keys(kinds, groups.listed, product=groups.product)}"
 
     def _cells(self, groups: Groups, columns: str) -> str:

@@ -6,13 +6,14 @@ last bit.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, cast
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.engine.base import Found, Groups
+from discreet.engine.base import Counted, Found, Groups
 from discreet.engine.duckdb.dialect import DUCKDB
 from discreet.engine.duckdb.session import NOTHING, RELATION, Session, exact_integers
 from discreet.engine.sources.source import Source
@@ -23,8 +24,8 @@ from discreet.mechanisms.secret import Secret
 from discreet.mechanisms.values import Histograms, Table
 from discreet.plan.expressions import Value
 from discreet.plan.expressions.evaluate import infer
-from discreet.plan.plan import Plan, facts_of
-from discreet.plan.statistics import MOST_WORK, Cells, Commonest, Measure, Persons, Ranked, Scores, Statistic
+from discreet.plan.plan import Plan
+from discreet.plan.statistics import MOST_WORK, Histogram, Measure, Persons, Sums
 from discreet.schema.table import Schema
 from discreet.schema.units import Person
 
@@ -93,31 +94,39 @@ class DuckDBEngine:
         return self._count(self._counting(plan, salt), groups)
 
     def _count(self, counting: Counting, groups: Groups) -> Found:
-        plan = counting.plan
-        found: dict[Statistic, Secret[NDArray[np.generic]] | Secret[Table]] = {}
-        sums = {part.statistic: part.bits for part in plan.parts if isinstance(part.statistic, Measure) and part.mechanism}
-        scores = {part.statistic: part.bits for part in plan.parts if isinstance(part.statistic, Scores)}
-        wanted = [*sums.items(), *((measure, bits) for score, bits in scores.items() for measure in score.of)]
-        if wanted:
-            table = self._sums(counting, wanted, groups)
-            arrays = [self._array(table, plan, m, bits, f"s{j}", groups.size) for j, (m, bits) in enumerate(wanted)]
-            found |= {measure: Secret(array) for measure, array in zip(sums, arrays, strict=False)}
-            rest = arrays[len(sums) :]
-            for score in scores:
-                found[score] = Secret(np.concatenate(rest[: len(score.of)]))
-                rest = rest[len(score.of) :]
-        for part in plan.parts:
-            if isinstance(part.statistic, Persons):
-                table = self._columns(counting.persons(groups))
-                found[part.statistic] = Secret(_sums(table, "s0", groups.size, small=True, bits=part.bits))
-        histograms: dict[Cells, Secret[Table]] = {}
-        for part in plan.parts:
-            if isinstance(part.statistic, (Ranked, Commonest)):
-                cells = part.statistic.cells
-                if cells not in histograms:
-                    histograms[cells] = Secret(self._histogram(counting, cells, groups))
-                found[part.statistic] = histograms[cells]
+        """Statistics of one kind are counted together: sums in one scan, every histogram in its own."""
+        wanted: dict[type, list[Counted]] = {}
+        for release in counting.plan.releases:
+            if release.mechanism is not None and (release.statistic, release.bits) not in wanted.get(type(release.statistic), []):
+                wanted.setdefault(type(release.statistic), []).append((release.statistic, release.bits))
+        found: dict[Counted, Secret[NDArray[np.generic]] | Secret[Table]] = {}
+        for kind, count in self._COUNT.items():
+            if kind in wanted:
+                found |= count(self, counting, wanted[kind], groups)
         return found
+
+    def _count_sums(self, counting: Counting, wanted: Sequence[tuple[Sums, int]], groups: Groups) -> Found:
+        """A number for every group; of several measures one measure after the other."""
+        measures = [(measure, bits) for sums, bits in wanted for measure in sums.of]
+        table = self._sums(counting, measures, groups)
+        arrays = iter([self._array(table, counting.plan, m, bits, f"s{j}", groups.size) for j, (m, bits) in enumerate(measures)])
+        return {(sums, bits): Secret(np.concatenate([next(arrays) for _ in sums.of])) for sums, bits in wanted}
+
+    def _count_persons(self, counting: Counting, wanted: Sequence[tuple[Persons, int]], groups: Groups) -> Found:
+        table = self._columns(counting.persons(groups))
+        return {(one, bits): Secret(_sums(table, "s0", groups.size, small=True, bits=bits)) for one, bits in wanted}
+
+    def _count_histograms(self, counting: Counting, wanted: Sequence[tuple[Histogram, int]], groups: Groups) -> Found:
+        """A line of cells for every group."""
+        tables = {one: self._histogram(counting, one, groups) for one, _ in wanted}
+        unit = counting.plan.schema.unit
+        return {(one, bits): Secret(_finer(tables[one], bits - one.bits(unit))) for one, bits in wanted}
+
+    _COUNT: ClassVar[Mapping[type, Callable[..., Found]]] = {
+        Sums: _count_sums,
+        Persons: _count_persons,
+        Histogram: _count_histograms,
+    }
 
     def _array(self, table: Columns, plan: Plan, measure: Measure, bits: int, name: str, size: int) -> NDArray[np.generic]:
         """One measure of every group; weighted sums of persons are in their parts already, those of rows are multiplied here."""
@@ -135,7 +144,7 @@ class DuckDBEngine:
                 return table
         return self._columns(counting.sums(wanted, groups))
 
-    def _histogram(self, counting: Counting, cells: Cells, groups: Groups) -> Table:
+    def _histogram(self, counting: Counting, cells: Histogram, groups: Groups) -> Table:
         """All cells of all groups where they are few enough to hold, else those that are not empty."""
         size = groups.size * cells.count
         if size > MOST_WORK:
@@ -200,10 +209,17 @@ def _histograms(table: pyarrow.Table, size: int, cells: int) -> Histograms:
     )
 
 
+def _finer(table: Table, bits: int) -> Table:
+    """The same counts in smaller units."""
+    if not bits:
+        return table
+    return replace(table, counts=table.counts << bits) if isinstance(table, Histograms) else table << bits
+
+
 def _plain(column: pyarrow.ChunkedArray, plan: Plan, j: int) -> list[Value]:
     """A key's values as a question writes them: whole numbers are integers."""
     values: list[Value] = column.to_pylist()
-    step = infer(plan.keys.keys[j].of, facts_of(plan.schema)).step
+    step = infer(plan.keys.keys[j].of, plan.facts).step
     if step is not None and step.denominator == 1:
         return [int(value) if isinstance(value, float) and value.is_integer() else value for value in values]
     return values

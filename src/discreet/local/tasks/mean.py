@@ -17,6 +17,7 @@ import numpy as np
 
 from discreet.arrays import Integers, Number
 from discreet.calls import called_as
+from discreet.display import decimals, figure
 from discreet.errors import ParameterError
 from discreet.exact import positive, probability, shown, whole
 from discreet.local.collector import Collector
@@ -28,7 +29,6 @@ from discreet.local.protocols.numbers.laplace import Laplace
 from discreet.local.results import Cells, Plan, Result, normal_factor
 from discreet.local.task import Task, read_epsilon
 from discreet.schema.columns import default_step
-from discreet.tables import decimals, figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -5,48 +5,31 @@ Arithmetic around an aggregate is refused with the aggregates to select: with th
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 
 from sqlglot import exp
 
 from discreet.errors import ParameterError
+from discreet.plan.aggregates import SQL, Aggregate, Best, Count, Distinct, Quantile
 from discreet.plan.expressions import Call, Expression, Literal
 from discreet.plan.expressions.evaluate import infer
 from discreet.plan.expressions.facts import Facts
 from discreet.plan.expressions.values import check_candidate, plain_values
-from discreet.plan.query import Aggregate, Best, Count, Distinct, Mean, Mode, Quantile, Sum, Variance
-from discreet.plan.requirements import check_needs, instead_of, plain
 from discreet.plan.sql.scalars import is_aggregate, scalar
 from discreet.plan.sql.scope import Scope
 from discreet.plan.sql.syntax import name_of, only, refusal, written
 from discreet.schema.units import Person
 
-__all__ = ["aggregate", "aggregates_in", "alone", "derived_name", "unanswered"]
+__all__ = ["aggregate", "aggregates_in", "alone", "unanswered"]
 
-_SIMPLE: Mapping[object, str] = {
-    exp.Sum: "sum",
-    exp.Avg: "avg",
-    "mean": "avg",
-    exp.VariancePop: "var",
-    exp.Variance: "var",
-    "var": "var",
-    exp.Stddev: "stddev",
-    exp.StddevPop: "stddev",
-    exp.StddevSamp: "stddev",
-    "std": "stddev",
-    exp.Median: "median",
-    exp.Mode: "mode",
-}
 _SHARED = (exp.Quantile, exp.PercentileCont, exp.ApproxQuantile)
 
 
 def aggregate(node: object, scope: Scope) -> Aggregate:
     """The aggregate that a node means, with types and bounds checked."""
     found = _read(node, scope)
-    check_needs(found, scope.facts)
+    found.check(scope.facts)
     return found
 
 
@@ -66,21 +49,14 @@ def _read(node: object, scope: Scope) -> Aggregate:
         return Quantile(_argument(node.this, scope), _share(share, scope))
     if name == "choose":
         return _best(node, scope)
-    known = _SIMPLE.get(name or type(node))
-    if known is None:
+    if _name(node) not in SQL:
         raise unanswered(node, scope)
+    found, spelling = SQL[_name(node)]
     only(node, "this", "expressions" if name else "this")
     arguments = node.args.get("expressions") or [] if name else [node.this]
     if len(arguments) != 1:
-        raise ParameterError(f"{known} takes one expression; write {known}(x).")
-    of = _argument(arguments[0], scope)
-    if known == "median":
-        return Quantile(of, Fraction(1, 2))
-    if known in ("var", "stddev"):
-        return Variance(of, root=known == "stddev")
-    if known == "mode":
-        return Mode(of)
-    return Sum(of) if known == "sum" else Mean(of)
+        raise ParameterError(f"{spelling.name} takes one expression; write {spelling.name}(x).")
+    return found.make(_argument(arguments[0], scope), **spelling.fixed)
 
 
 def _best(node: exp.Expression, scope: Scope) -> Aggregate:
@@ -159,11 +135,7 @@ def _filtered(node: exp.Expression, scope: Scope) -> Aggregate:
     found, test = _read(node.this, scope), scalar(where.this, scope)
     if infer(test, scope.facts).kind != "boolean":
         raise ParameterError("FILTER (WHERE ...) takes a condition; write FILTER (WHERE age >= 18).")
-    if isinstance(found, (Distinct, Best)):
-        raise ParameterError("count(DISTINCT ...) and choose(...) have no FILTER; put the condition into WHERE.")
-    if isinstance(found, Count):
-        return Count(Call("case", (test, Literal(1) if found.of is None else found.of, Literal(None))))
-    return replace(found, of=Call("case", (test, found.of, Literal(None))))
+    return found.filtered(test)
 
 
 def _share(node: object, scope: Scope) -> Fraction:
@@ -178,20 +150,6 @@ def _share(node: object, scope: Scope) -> Fraction:
     raise ParameterError(
         "The share of a quantile is a constant between 0 and 1, such as 0.5; write quantile(x, 0.01) for nearly the least."
     )
-
-
-def derived_name(found: Aggregate | Expression) -> str:
-    """The name of a column that was given none.
-
-    >>> from discreet.plan.expressions import Column
-    >>> derived_name(Mean(Column("debt"))), derived_name(Count())
-    ('avg_debt', 'count')
-    """
-    if isinstance(found, (Distinct, Best)):
-        return "count_persons" if isinstance(found, Distinct) else "best"
-    text = str(found) if isinstance(found, Expression) else plain(found)
-    words = re.findall(r"\w+", text.replace("var_pop", "var").replace("stddev_pop", "stddev"))
-    return "_".join(words)[:60] or "key"
 
 
 _SINGLE = "would show the value of a single person"
@@ -237,7 +195,7 @@ def unanswered(node: exp.Expression, scope: Scope) -> ParameterError:
             return refusal(node, f"{shown} is not answered; write count(*) FILTER (WHERE {of})")
         if name == "histogram":
             return refusal(node, f"{shown} is not answered; {_counted(of, infer(of, scope.facts))}")
-        return refusal(node, f"{shown} {_SINGLE}; {instead_of(Quantile(of, _EXTREMES[name]), scope.facts)}")
+        return refusal(node, f"{shown} {_SINGLE}; {Quantile(of, _EXTREMES[name]).instead(scope.facts)}")
     for known, instead in _INSTEAD.items():
         if name == known or (known.endswith("*") and name.startswith(known[:-1])):
             return refusal(node, f"{shown} {instead}")

@@ -14,6 +14,7 @@ from fractions import Fraction
 from sqlglot import exp
 
 from discreet.errors import ParameterError
+from discreet.plan.aggregates import SQL
 from discreet.plan.expressions import Call, Expression, Literal, size
 from discreet.plan.expressions.evaluate import OPERATIONS, infer
 from discreet.plan.expressions.values import check_words
@@ -341,8 +342,8 @@ _CALLS: dict[type[exp.Expression], tuple[str, tuple[str, ...], tuple[str, ...]]]
     exp.DayOfWeekIso: ("weekday", ("this",), ()),
     exp.DayOfYear: ("dayofyear", ("this",), ()),
 }
-# Aggregates that sqlglot does not know.
-_STRANGERS: tuple[str, ...] = ("mean", "std", "stdev", "var", "list", "arg_min", "arg_max", "quantile_disc", "product")
+# Aggregates that sqlglot does not know, and that are not answered by that name alone.
+_STRANGERS: tuple[str, ...] = ("stdev", "list", "arg_min", "arg_max", "quantile_disc", "product")
 _STRANGERS += ("histogram", "choose", "fsum", "sumkahan", "kahan_sum", "favg")
 _STRANGERS += ("reservoir_quantile", "mad", "kurtosis_pop", "sem", "geomean", "entropy")
 
@@ -350,7 +351,7 @@ _STRANGERS += ("reservoir_quantile", "mad", "kurtosis_pop", "sem", "geomean", "e
 def is_aggregate(node: object) -> bool:
     """Whether a node makes one value of many rows."""
     if isinstance(node, exp.Anonymous):
-        return str(node.this).lower() in _STRANGERS
+        return str(node.this).lower() in (*_STRANGERS, *SQL)
     return isinstance(node, (exp.AggFunc, exp.Filter, exp.WithinGroup, exp.IgnoreNulls))
 
 

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from discreet.errors import ParameterError
+from discreet.plan.aggregates.base import name_from
 from discreet.plan.expressions import Call, Column, Expression, Literal, Value, columns_of, quoted
 from discreet.plan.expressions.evaluate import infer, listing
-from discreet.plan.plan import facts_of_result
 from discreet.plan.query import Key, Order, Output, Query
-from discreet.plan.sql.reductions import aggregate, aggregates_in, alone, derived_name
+from discreet.plan.sql.reductions import aggregate, aggregates_in, alone
 from discreet.plan.sql.scalars import is_aggregate, scalar
 from discreet.plan.sql.scope import Scope
 from discreet.plan.sql.syntax import name_of, only, refusal
@@ -133,7 +133,7 @@ def _key(of: Expression, values: tuple[Value, ...] | None, items: Sequence[_Item
     names = [item.name for item in items if item.key == of]
     if len(names) > 1:
         raise ParameterError(f"{of} is selected twice; select every key once.")
-    plain = of.name.rsplit(".", 1)[-1] if isinstance(of, Column) else derived_name(of)
+    plain = of.name.rsplit(".", 1)[-1] if isinstance(of, Column) else name_from(str(of))
     if values is None:
         values = _told(of, where, scope)
     return Key((names and names[0]) or plain, of, values)
@@ -156,7 +156,7 @@ def _sorted(literals: Sequence[Expression]) -> tuple[Value, ...]:
 
 def _output(item: _Item, scope: Scope) -> Output:
     found = aggregate(item.node, scope)
-    return Output(derived_name(found) if item.name is None else item.name, found)
+    return Output(found.name if item.name is None else item.name, found)
 
 
 def _check_rows(where: object) -> None:
@@ -188,7 +188,7 @@ def _check_names(names: Sequence[str]) -> None:
 
 def results(scope: Scope, keys: Sequence[Key], outputs: Sequence[Output]) -> Scope:
     """The scope after noise: names of keys and outputs; what is selected may also be repeated in full."""
-    facts = facts_of_result(Query(tuple(outputs), keys=tuple(keys)), scope.facts)
+    facts = Query(tuple(outputs), keys=tuple(keys)).result(scope.facts)
     own = {key.name: scope.words[key.of.name] for key in keys if isinstance(key.of, Column) and key.of.name in scope.words}
 
     def named(node: exp.Expression) -> Expression | None:

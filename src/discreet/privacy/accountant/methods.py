@@ -258,6 +258,7 @@ def log_moment_bound(parts: Parts, x: float) -> float:
 
 
 def moment_delta(parts: Parts, e: float) -> float:
+    """The least delta at epsilon = e that the moments certify, beside what is disclosed for certain."""
     if disclosure(parts) == 1:
         return 1.0  # nothing finite is left
     best = _lowest(lambda x: log_moment_bound(parts, x) - x * e + _chernoff(x))
@@ -266,6 +267,7 @@ def moment_delta(parts: Parts, e: float) -> float:
 
 
 def moment_epsilon(parts: Parts, delta: Fraction) -> float:
+    """The least epsilon at delta that the moments certify."""
     log_delta = log(delta)
     best = _lowest(lambda x: (log_moment_bound(parts, x) + _chernoff(x) - log_delta) / x)
     return max(0.0, best + 2.0**-40 * (1 + abs(best)))

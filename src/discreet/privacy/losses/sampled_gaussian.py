@@ -204,6 +204,7 @@ class SampledGaussian(Loss):
 
 
 def no_groups(size: int) -> ParameterError:
+    """The refusal of a group on a sample."""
     return ParameterError(
         f"A group of {size} on a sample has no closed form here; write .group({size}).sampled(rate) where its records take "
         f"part together, and .group({size}).sampled(1 - (1 - rate)**{size}) where each is drawn by itself."

@@ -7,12 +7,13 @@ from fractions import Fraction
 import pytest
 
 from discreet.errors import ParameterError
+from discreet.plan.aggregates import Aggregate, Best, Count, Mean, Mode, Quantile, Sum, Variance
+from discreet.plan.aggregates.base import Context
 from discreet.plan.expressions import Call, Expression, Literal
 from discreet.plan.expressions import Column as Name
-from discreet.plan.expressions.evaluate import infer
-from discreet.plan.expressions.facts import Facts, facts_of_column
-from discreet.plan.query import Aggregate, Best, Count, Mean, Mode, Output, Quantile, Sum, Variance
-from discreet.plan.statistics import MOST_CELLS, MOST_WORK, ROWS, Cells, Commonest, Measure, Ranked, Scores, needs, statistics
+from discreet.plan.expressions.facts import facts_of_column
+from discreet.plan.release import Additive, Largest, Ranked
+from discreet.plan.statistics import MOST_CELLS, MOST_WORK, ROWS, Axis, Histogram, Measure, Persons, Sums
 from discreet.schema.columns import boolean, category, integer, number, text
 
 X, Y = Name("x"), Name("y")
@@ -29,36 +30,39 @@ FACTS = {
 }
 
 
-def facts(of: Expression) -> Facts:
-    return infer(of, FACTS)
+def needs(aggregate: Aggregate, *beside: Aggregate, groups: int = 1) -> list[Sums | Persons | Histogram]:
+    """The statistics that an aggregate needs."""
+    found = aggregate.needs(Context(FACTS, groups, (aggregate, *beside)))
+    assert all(isinstance(need, Additive | Largest | Ranked) for need in found)
+    return [need.statistic for need in found]  # type: ignore[attr-defined]
 
 
-def ends(measure: object) -> tuple[int, int, int, Fraction]:
-    assert isinstance(measure, Measure)
+def measures(aggregate: Aggregate, *beside: Aggregate) -> list[Measure]:
+    return [measure for sums in needs(aggregate, *beside) if isinstance(sums, Sums) for measure in sums.of]
+
+
+def ends(measure: Measure) -> tuple[int, int, int, Fraction]:
     return measure.low, measure.high, measure.shift, measure.step
 
 
 def test_counts() -> None:
-    assert needs(Count(), facts) == (ROWS,)
-    assert needs(Count(Name("odd")), facts) == (ROWS,)  # never missing
-    assert needs(Count(Name("age")), facts) == (Measure("present", 0, 1, Name("age"), True),)
+    assert measures(Count()) == [ROWS]
+    assert measures(Count(Name("odd"))) == [ROWS]  # never missing
+    assert measures(Count(Name("age"))) == [Measure("present", 0, 1, Name("age"), True)]
 
 
 def test_sums_are_in_steps_and_means_are_around_the_middle() -> None:
-    assert [ends(m) for m in needs(Sum(Name("cents")), facts)] == [(0, 10**9, 0, Fraction(1, 100))]
-    assert [ends(m) for m in needs(Mean(Name("odd")), facts)][1] == (-6, 7, 3, 1)
-    assert [ends(m) for m in needs(Mean(Name("age")), facts)][1] == (-60, 60, 60, 1)
-    assert [ends(m) for m in needs(Sum(Name("big")), facts)] == [(-(2**63) + 1, 2**63 - 1, 0, 1)]
+    assert [ends(m) for m in measures(Sum(Name("cents")))] == [(0, 10**9, 0, Fraction(1, 100))]
+    assert [ends(m) for m in measures(Mean(Name("odd")))][1] == (-6, 7, 3, 1)
+    assert [ends(m) for m in measures(Mean(Name("age")))][1] == (-60, 60, 60, 1)
+    assert [ends(m) for m in measures(Sum(Name("big")))] == [(-(2**63) + 1, 2**63 - 1, 0, 1)]
 
 
 def test_squares() -> None:
-    _, value, square = needs(Variance(Name("odd")), facts)
-    assert isinstance(square, Measure)
+    _, value, square = measures(Variance(Name("odd")))
     assert (square.low, square.high, square.lift, square.shift) == (-24, 25, 24, 3)  # 0 to 49, less 24
     assert square.worth == 1
-    _, value, square = needs(Variance(Name("cents")), facts)
-    assert isinstance(value, Measure)
-    assert isinstance(square, Measure)
+    _, value, square = measures(Variance(Name("cents")))
     assert value.bound == 5 * 10**8
     assert square.worth == Fraction(1, 10**4)
     assert square.bound < 2**62
@@ -66,19 +70,15 @@ def test_squares() -> None:
 
 @pytest.mark.parametrize("of", [Call("+", (Name("big"), Literal(0))), Name("public.big")], ids=str)
 def test_what_is_calculated_in_doubles_has_at_most_2_52_units(of: Expression) -> None:
-    (measure,) = needs(Sum(of), facts)
-    assert isinstance(measure, Measure)
+    (measure,) = measures(Sum(of))
     assert measure.bound <= 2**52 + 1
     assert measure.bound * measure.step >= 2**63 - 1
-    (scores,) = needs(Best((1, 2), Call("+", (Name("big"), Name("candidate")))), lambda e: infer(e, FACTS))
-    assert isinstance(scores, Scores)
-    assert all(one.bound <= 2**52 + 1 for one in scores.of)
+    assert all(one.bound <= 2**52 + 1 for one in measures(Best((1, 2), Call("+", (Name("big"), Name("candidate"))))))
 
 
 def test_candidates_share_a_grid() -> None:
-    (scores,) = needs(Best((1, Fraction(1, 4), 3), Call("*", (Name("age"), Name("candidate")))), facts)
-    assert isinstance(scores, Scores)
-    assert [ends(one) for one in scores.of] == [
+    scores = measures(Best((1, Fraction(1, 4), 3), Call("*", (Name("age"), Name("candidate")))))
+    assert [ends(one) for one in scores] == [
         (0, 480, 0, Fraction(1, 4)),
         (0, 120, 0, Fraction(1, 4)),
         (0, 1440, 0, Fraction(1, 4)),
@@ -86,28 +86,23 @@ def test_candidates_share_a_grid() -> None:
 
 
 def test_what_two_outputs_share_is_one_value() -> None:
-    outputs = (
-        Output("m", Mean(Name("age"))),
-        Output("s", Sum(Name("age"))),
-        Output("n", Count(Name("age"))),
-        Output("v", Variance(Name("age"))),
-    )
-    found = statistics(outputs, facts, 1)
-    assert found["s"] == found["m"]  # a mean and a count say the sum
-    assert found["n"][0] == found["m"][0] == found["v"][0]
-    assert found["v"][1] == found["m"][1]
-    assert [ends(m) for m in statistics(outputs[1:2], facts, 1)["s"]] == [(0, 120, 0, 1)]
+    mean, total, count, variance = Mean(Name("age")), Sum(Name("age")), Count(Name("age")), Variance(Name("age"))
+    assert needs(total, mean) == needs(total, variance) == needs(mean)  # a mean and a count say the sum
+    assert needs(count)[0] == needs(mean)[0] == needs(variance)[0]
+    assert needs(variance)[1] == needs(mean)[1]
+    assert [ends(m) for m in measures(total, count)] == [(0, 120, 0, 1)]
 
 
-def cells(aggregate: Aggregate, groups: int = 1) -> Cells:
-    (found,) = statistics((Output("q", aggregate),), facts, groups)["q"]
-    assert isinstance(found, Ranked | Commonest)
-    return found.cells
+def cells(aggregate: Aggregate, groups: int = 1) -> Axis:
+    (found,) = needs(aggregate, groups=groups)
+    assert isinstance(found, Histogram)
+    (axis,) = found.axes
+    return axis
 
 
 def test_cells_of_quantiles() -> None:
     median = Fraction(1, 2)
-    assert cells(Quantile(Name("age"), median)) == Cells(Name("age"), 121, Fraction(0), Fraction(1), exact=True)
+    assert cells(Quantile(Name("age"), median)) == Axis(Name("age"), 121, Fraction(0), Fraction(1), Fraction(120))
     for groups in (1, 100, 10**6):
         found = cells(Quantile(Name("share"), median), groups)
         assert not found.exact
@@ -136,4 +131,4 @@ def test_cells_of_modes() -> None:
 )
 def test_what_has_no_public_bounds_is_refused(aggregate: Aggregate) -> None:
     with pytest.raises(ParameterError, match=r"declare|bounds|list"):
-        statistics((Output("q", aggregate),), facts, 1)
+        needs(aggregate)

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from discreet.mechanisms import Gaussian, Laplace
+from discreet.plan.cost import Cost
 from discreet.plan.expressions import Column as Name
 from discreet.plan.plan import Plan, price
-from discreet.plan.release import Share
 from discreet.plan.sql import parse_query
-from discreet.plan.statistics import CELL_BITS, ROWS, Measure, Norms, Persons, cell_norms, norms
+from discreet.plan.statistics import CELL_BITS, ROWS, Axis, Frame, Histogram, Measure, Norms, Persons, Sums
 from discreet.schema.columns import Column, category, integer, number
 from discreet.schema.table import Schema
 from discreet.schema.units import Unit, person, rows
@@ -49,7 +49,7 @@ def one(**facts: Any) -> Unit:
     ],
 )
 def test_rows(measure: Measure, unit: Unit, groups: int | None, whole: bool, expected: tuple[int, ...]) -> None:
-    assert norms(measure, unit, groups, whole_table=whole) == Norms(*expected)
+    assert Sums((measure,)).norms(Frame(unit, groups, whole)) == Norms(*expected)
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_rows(measure: Measure, unit: Unit, groups: int | None, whole: bool, exp
     ],
 )
 def test_persons(measure: Measure, unit: Unit, groups: int | None, one_way: int, square: int) -> None:
-    found = norms(measure, unit, groups, whole_table=True)
+    found = measure.norms(Frame(unit, groups, True))
     assert found.bits == 16 - measure.bound.bit_length()
     assert found.l1 == one_way << found.bits
     least = math.isqrt((square << 2 * found.bits) - 1) + 1  # the least whole number that is no smaller than the root
@@ -77,10 +77,10 @@ def test_persons(measure: Measure, unit: Unit, groups: int | None, one_way: int,
 
 
 def test_distinct_persons() -> None:
-    assert norms(Persons(), one(rows=9, groups=4), 9, whole_table=True) == Norms(4, 2)
-    assert norms(Persons(), one(rows=9, groups=4), 2, whole_table=True) == Norms(2, 363, 0, 8)
-    assert norms(Persons(), one(rows=9, groups=4, neighbours="replace"), 9, whole_table=True) == Norms(8, 725, 0, 8)
-    assert norms(Persons(), one(rows=9, groups=4, neighbours="replace"), 1, whole_table=True) == Norms(1, 1)
+    assert Persons().norms(Frame(one(rows=9, groups=4), 9, True)) == Norms(4, 2)
+    assert Persons().norms(Frame(one(rows=9, groups=4), 2, True)) == Norms(2, 363, 0, 8)
+    assert Persons().norms(Frame(one(rows=9, groups=4, neighbours="replace"), 9, True)) == Norms(8, 725, 0, 8)
+    assert Persons().norms(Frame(one(rows=9, groups=4, neighbours="replace"), 1, True)) == Norms(1, 1)
 
 
 @pytest.mark.parametrize(
@@ -99,41 +99,62 @@ def test_distinct_persons() -> None:
     ],
 )
 def test_contests(unit: Unit, groups: int | None, quantile: bool, weight: int, times: int) -> None:
-    assert cell_norms(unit, groups, quantile=quantile) == (weight, times)
+    found = Histogram((Axis(Name("x"), 9),)).contest(Frame(unit, groups, False), ranks=quantile)
+    assert (found.sensitivity, found.times, found.monotonic) == (weight, times, unit.neighbours == "add-remove")
 
 
-def planned(question: str, unit: Unit, share: Share, **columns: Column) -> Plan:
+@pytest.mark.parametrize(
+    ("unit", "groups", "one_way", "square", "bits"),
+    [
+        (rows(), 1, 1, 1, 0),
+        (rows(), 9, 1, 1, 0),
+        (REPLACE, 1, 2, 2, 0),  # out of one cell and into another
+        (REPLACE, 9, 2, 2, 0),
+        (one(rows=3, groups=2), 1, 3, 9, CELL_BITS),
+        (one(rows=3, groups=2), 9, 6, 9 * 2, CELL_BITS),
+        (one(rows=3, groups=2, neighbours="replace"), 1, 6, 9 * 2, CELL_BITS),
+        (one(rows=3, groups=2, neighbours="replace"), 9, 12, 9 * 4, CELL_BITS),
+    ],
+)
+def test_marginals(unit: Unit, groups: int, one_way: int, square: int, bits: int) -> None:
+    """A row is in one cell of one group; a person's rows weigh 3 together in each of two groups, at worst in one cell."""
+    marginal = Histogram((Axis(Name("x"), 9), Axis(Name("y"), 7)))
+    found = marginal.norms(Frame(unit, groups, False))
+    assert (marginal.count, found.l1, found.bits) == (63, one_way << bits, bits)
+    assert 0 <= Fraction(found.l2, 2**found.finer) ** 2 / 4**bits - square < Fraction(square, 100)
+
+
+def planned(question: str, unit: Unit, share: Cost, **columns: Column) -> Plan:
     schema = Schema(columns or {"debt": number(0, 10_000_000, step=0.01), "drug": category("yes", "no")}, unit)
     return price(parse_query(question, schema), schema, share)
 
 
-HALF = Share(Fraction(1, 2), None)
-RHO = Share(None, Fraction(1, 100))
+HALF = Cost("epsilon", Fraction(1, 2))
+RHO = Cost("rho", Fraction(1, 100))
 
 
 def test_the_sum_of_debts() -> None:
     """One patient owes at most 10,000,000: Laplace noise of scale 10,000,000 / epsilon, on cents."""
-    (part,) = planned("SELECT sum(debt) AS s FROM data", rows(), HALF).parts
-    assert isinstance(part.mechanism, Laplace)
-    assert part.mechanism.scale / 100 == 10_000_000 / Fraction(1, 2)
+    (release,) = planned("SELECT sum(debt) AS s FROM data", rows(), HALF).releases
+    assert isinstance(release.mechanism, Laplace)
+    assert release.mechanism.scale / 100 == 10_000_000 / Fraction(1, 2)
 
 
 def test_histograms() -> None:
     """Lap(1 / epsilon) when somebody comes or goes, Lap(2 / epsilon) when somebody is replaced."""
     question = "SELECT drug, count(*) AS n FROM data GROUP BY drug"
     for unit, moved in ((rows(), 1), (REPLACE, 2)):
-        (part,) = planned(question, unit, HALF).parts
-        assert isinstance(part.mechanism, Laplace)
-        assert part.mechanism.scale == moved / Fraction(1, 2)
+        (release,) = planned(question, unit, HALF).releases
+        assert isinstance(release.mechanism, Laplace)
+        assert release.mechanism.scale == moved / Fraction(1, 2)
 
 
 def test_a_mean_of_public_size() -> None:
     """Values in [-b, b], n public: sigma^2 = 2 b^2 / (rho n^2) on the mean, and the count is free."""
     b, n = 50, 1000
-    count, total = planned("SELECT avg(x) AS m FROM data", REPLACE, RHO, x=integer(-b, b, missing=0)).parts
+    count, total = planned("SELECT avg(x) AS m FROM data", REPLACE, RHO, x=integer(-b, b, missing=0)).releases
     assert count.mechanism is None
     assert isinstance(total.mechanism, Gaussian)
-    assert isinstance(total.statistic, Measure)
     variance = total.mechanism.squared_sigma * total.statistic.worth**2 / n**2
     assert float(variance) == pytest.approx(2 * b**2 / (0.01 * n**2), rel=1e-9)
 
@@ -141,5 +162,5 @@ def test_a_mean_of_public_size() -> None:
 def test_squares_are_bounded_by_squares() -> None:
     """Of values in (0, 50) the squares around the middle are 0 to 625, half of which is what a row can add: not 50."""
     plan = planned("SELECT var_pop(x) AS v FROM data", rows(), HALF, x=integer(0, 50, missing=0))
-    moved = {str(part.statistic): part.mechanism.sensitivity for part in plan.parts if isinstance(part.mechanism, Laplace)}
+    moved = {one.label: one.mechanism.sensitivity for one in plan.releases if isinstance(one.mechanism, Laplace)}
     assert moved == {"count(*)": 1, "sum(x - 25)": 25, "sum((x - 25)^2)": 313}

@@ -9,9 +9,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from support.recorded import replay
 
 from discreet.errors import DiscreetError, EntropyError
+from support.recorded import replay
 
 NOT_NUMBERS = {
     "nan": float("nan"),

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.plan.display import clean, decimals, figure, html_table, label, text_table
+from discreet.display import clean, decimals, figure, html_table, label, text_table
 
 
 def test_columns_are_aligned_also_with_wide_signs() -> None:

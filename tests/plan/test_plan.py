@@ -6,16 +6,17 @@ import random
 from collections.abc import Iterator
 
 import pytest
-from plan.random_expressions import CONSTANTS, FACTS, KINDS, draw
+from support.random_expressions import CONSTANTS, FACTS, KINDS, draw
 
 from discreet.engine.duckdb.dialect import DUCKDB
 from discreet.engine.sql.expressions import write
 from discreet.errors import ParameterError
+from discreet.plan.aggregates import Best, Count
 from discreet.plan.expressions import Call, Column, Expression, Literal
 from discreet.plan.expressions.evaluate import OPERATIONS, evaluate, infer
 from discreet.plan.expressions.facts import facts_of_column
 from discreet.plan.plan import MOST_KEY, MOST_TERMS, MOST_TEXT, check, terms
-from discreet.plan.query import Best, Count, Key, Output, Query
+from discreet.plan.query import Key, Output, Query
 from discreet.schema.columns import boolean, category, date, integer, text
 from discreet.schema.table import Schema
 from discreet.schema.units import rows

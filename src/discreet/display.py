@@ -1,4 +1,4 @@
-"""Small tables as plain text and as HTML, and numbers as people read them.
+"""Small tables as plain text and as HTML; numbers and keys as people read them.
 
 What is shown may come from a table of strangers: control characters never reach a terminal, and markup never reaches a page.
 
@@ -11,6 +11,7 @@ eye         87
 
 from __future__ import annotations
 
+import datetime
 import html
 import math
 import unicodedata
@@ -18,7 +19,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
 
-__all__ = ["clean", "decimals", "figure", "html_table", "text_table"]
+__all__ = ["clean", "decimals", "figure", "html_table", "label", "text_table"]
 
 _WIDEST = 60  # characters of a cell in a terminal
 _HARMFUL = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"))  # controls, direction marks, lone surrogates, line ends
@@ -81,6 +82,23 @@ def decimals(error: float) -> int | None:
     if not math.isfinite(error) or error <= 0:
         return None
     return min(max(0, 1 - math.floor(math.log10(error))), 12)
+
+
+def label(value: bool | int | float | Fraction | str | datetime.date | None) -> str:
+    """A key or a choice as people read it: no thousands separators, for 2026 may be a year.
+
+    >>> label(2026), label(True), label(None), label(Fraction(1, 4))
+    ('2026', 'true', '(missing)', '0.25')
+    """
+    if value is None:
+        return "(missing)"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (float, Fraction)):
+        return f"{float(value):.12g}"
+    if isinstance(value, datetime.date):
+        return value.isoformat()
+    return clean(value) if isinstance(value, str) else f"{Decimal(value):f}"
 
 
 def _cell(tag: str, text: str, side: str, line: str) -> str:

@@ -1,0 +1,111 @@
+"""Aggregates, and the register of their names in SQL and in Python.
+
+>>> mean("debt"), quantile("age", 0.9)
+(Asked(kind='mean', of='debt', extra=None), Asked(kind='quantile', of='age', extra=0.9))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from discreet.calls import called_as
+from discreet.errors import ParameterError
+from discreet.plan.aggregates.base import Aggregate, Spelling
+from discreet.plan.aggregates.choices import Best, Mode, Quantile
+from discreet.plan.aggregates.sums import Count, Distinct, Mean, Sum, Variance
+from discreet.plan.expressions import Expression
+
+__all__ = ["PYTHON", "SQL", "Aggregate", "Asked", "Best", "Count", "Distinct", "Mean", "Mode", "Quantile", "Sum", "Variance"]
+__all__ += ["count", "mean", "median", "most_common", "persons", "quantile", "register", "stddev", "sum", "variance"]
+
+SQL: dict[str, tuple[type[Aggregate], Spelling]] = {}  # by the names of functions of one expression
+PYTHON: dict[str, tuple[type[Aggregate], Spelling]] = {}  # by the names of functions
+
+
+def register(aggregate: type[Aggregate]) -> None:
+    """Let SQL and Python know an aggregate by its names."""
+    for spelling in aggregate.spellings:
+        SQL.update(dict.fromkeys(spelling.sql, (aggregate, spelling)))
+        if spelling.python is not None:
+            PYTHON[spelling.python] = aggregate, spelling
+
+
+register(Count)
+register(Distinct)
+register(Sum)
+register(Mean)
+register(Variance)
+register(Quantile)
+register(Mode)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """An aggregate that a question will ask for, by its name in Python; ``of`` is an expression as SQL writes it."""
+
+    kind: str
+    of: str | None = None
+    extra: object = None
+
+    def aggregate(self, read: Callable[[str], Expression]) -> Aggregate:
+        """What it means; ``read`` knows the columns of a table."""
+        if isinstance(self.of, str) and self.of.strip() == "*":
+            raise ParameterError("A star stands for no expression; write count() for the number of rows.")
+        found, spelling = PYTHON[self.kind]
+        more = {} if spelling.extra is None else {spelling.extra: self.extra}
+        return found.make(None if self.of is None else read(self.of), **spelling.fixed, **more)
+
+
+@called_as('"age"')
+def count(of: str | None = None) -> Asked:
+    """Rows, or rows in which something is not missing."""
+    return Asked("count", of)
+
+
+@called_as("")
+def persons() -> Asked:
+    """Distinct persons."""
+    return Asked("persons")
+
+
+@called_as('"debt"')
+def sum(of: str) -> Asked:
+    """The sum of what is not missing."""
+    return Asked("sum", of)
+
+
+@called_as('"age"')
+def mean(of: str) -> Asked:
+    """The mean of what is not missing."""
+    return Asked("mean", of)
+
+
+@called_as('"age"')
+def variance(of: str) -> Asked:
+    """The population variance of what is not missing."""
+    return Asked("variance", of)
+
+
+@called_as('"age"')
+def stddev(of: str) -> Asked:
+    """The population standard deviation of what is not missing."""
+    return Asked("stddev", of)
+
+
+@called_as('"age"')
+def median(of: str) -> Asked:
+    """The value below which half of what is not missing lies."""
+    return Asked("quantile", of, 0.5)
+
+
+@called_as('"age", 0.9')
+def quantile(of: str, share: object) -> Asked:
+    """The value below which a share of what is not missing lies."""
+    return Asked("quantile", of, share)
+
+
+@called_as('"ward"')
+def most_common(of: str) -> Asked:
+    """The commonest value of a declared list."""
+    return Asked("most_common", of)

@@ -1,0 +1,78 @@
+"""Questions written in Python: the plan that SQL makes, and refusals that say the call to write."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+from support.questions import begin
+
+from discreet.errors import ParameterError
+from discreet.plan.aggregates import count, mean, median, most_common, quantile, stddev, variance
+from discreet.plan.aggregates import sum as total
+from discreet.plan.sql import parse_query
+from discreet.schema.columns import boolean, category, date, integer, text
+from discreet.schema.table import Schema
+from discreet.schema.units import person
+
+SCHEMA = Schema(
+    {
+        "age": integer(0, 120),
+        "sex": category("m", "f"),
+        "flag": boolean(),
+        "city": text(),
+        "seen": date("2020-01-01", "2026-12-31"),
+    },
+    person("id", rows=2, groups=2),
+)
+QUESTION = begin(SCHEMA)
+
+
+def test_the_same_plan_as_sql() -> None:
+    built = (
+        QUESTION.where("age >= 18 AND flag")
+        .where("sex = 'm'")
+        .group_by("sex", decade="age // 10")
+        .agg(n=count(), m=mean("age"), q=quantile("age", 0.25), v=variance("age"), d=stddev("age"), s=total("age"))
+        .having("n > 5")
+        .order_by("n", descending=True)
+        .limit(3)
+    )
+    sql = (
+        "SELECT sex, age // 10 AS decade, count(*) AS n, avg(age) AS m, quantile(age, 0.25) AS q, var_pop(age) AS v, "
+        "stddev_pop(age) AS d, sum(age) AS s FROM data WHERE age >= 18 AND flag AND sex = 'm' GROUP BY sex, decade "
+        "HAVING n > 5 ORDER BY n DESC LIMIT 3"
+    )
+    assert built.query(SCHEMA) == parse_query(sql, SCHEMA)
+
+
+REFUSED: dict[str, tuple[Callable[[], object], str]] = {
+    "a list of keys": (lambda: QUESTION.group_by(["sex", "flag"]), 'write group_by("sex", "flag")'),  # type: ignore[arg-type]
+    "a list of values": (lambda: QUESTION.group_by("city", keys=["x", "y"]), 'write keys={"city": [...]}'),  # type: ignore[arg-type]
+    "a named key's": (lambda: QUESTION.group_by(t="city", keys=["x"]), 'write keys={"t": [...]}'),  # type: ignore[arg-type]
+    "a text for a list": (lambda: QUESTION.group_by("city", keys={"city": "xy"}), 'write keys={"city": [...]}'),
+    "a number for a list": (lambda: QUESTION.group_by("city", keys={"city": 5}), "The listed keys of city are"),  # type: ignore[dict-item]
+    "no values": (lambda: QUESTION.group_by("city", keys={"city": []}), "The listed keys of city are"),
+    "lists for values": (lambda: QUESTION.group_by("city", keys={"city": [["x"]]}), "The listed keys of city are"),  # type: ignore[list-item]
+    "another key's values": (lambda: QUESTION.group_by("sex", keys={"city": ["x"]}), "city, which is not grouped by"),
+    "no name": (lambda: QUESTION.agg(count()), "write agg(n=count(), "),
+    "a dict": (lambda: QUESTION.agg({"n": count()}), "write agg(n=count(), "),
+    "no call": (lambda: QUESTION.agg(n=count), "such as count()"),  # type: ignore[arg-type]
+    "a star": (lambda: QUESTION.agg(n=count("*")), "write count()"),
+    "a mean of words": (lambda: QUESTION.agg(m=mean("sex")), "avg(sex) needs numbers, and sex is a text; write mode(sex)"),
+    "a median of days": (lambda: QUESTION.agg(m=median("seen")), "write median(days(seen, DATE '2020-01-01'))"),
+    "a sum of truths": (lambda: QUESTION.agg(m=total("flag")), "write count(*) FILTER (WHERE flag)"),
+    "no bounds": (lambda: QUESTION.agg(m=total("1 / (age / 7)")), "Nothing bounds (1 / (age / 7))"),
+    "no list": (lambda: QUESTION.agg(m=most_common("city")), "mode(city) needs a declared list"),
+    "an aggregate in having": (lambda: QUESTION.agg(n=count()).having("count(*) > 5"), "use the name in HAVING"),
+    "an order with a direction": (lambda: QUESTION.agg(n=count()).order_by("n DESC"), 'write order_by("n", descending=True)'),
+    "an order upwards": (lambda: QUESTION.agg(n=count()).order_by("n asc"), 'write order_by("n")'),
+    "nothing": (lambda: QUESTION.group_by("sex").query(SCHEMA), "Nothing is asked for yet"),
+}
+
+
+@pytest.mark.parametrize(("refused", "says"), REFUSED.values(), ids=REFUSED)
+def test_a_call_is_refused_with_the_call_to_write(refused: Callable[[], object], says: str) -> None:
+    with pytest.raises(ParameterError, match=re.escape(says)):
+        refused()

@@ -48,7 +48,7 @@ from discreet.privacy.losses.base import UNIT, Loss, Parts
 __all__ = ["Smoothed", "open_smoothed", "window"]
 
 _GOAL = 1e-11  # of the answer, for each source of error that can be chosen
-_FINEST = 7e-10  # of epsilon, from ten uses on: no need to smooth less
+_FINEST = 8e-10  # of epsilon, from ten uses on: no need to smooth less
 _FINE = 4e-8  # with fewer
 _MOST_NODES = 1 << 17  # to begin with
 _MANY_NODES = 1 << 20  # where most of them are given up

@@ -157,7 +157,7 @@ def open_smoothed(parts: Parts, saddle: Saddle, effort: int, nodes: int = _MOST_
         weights = np.array([second / np.abs(s * (s + 1)), second])
         # A node may be given up when all of them together stay below the goal: in F, and in the bump, which weighs mu^2.
         floor = math.exp(-surplus) * width / size / np.maximum(weights[0], weights[1] * mu * mu)
-        kept = _Nodes(t, mu, x, floor)
+        kept = _Nodes(t, mu, x, floor, max(2 * effort - work, 0.0))
         kept.fade(parts)
         sums += np.array([weights @ kept.errors(), 8 * UNIT * ((weights[:, kept.held] * np.abs(kept.law)) @ kept.at)])
         index.append(j[kept.held])
@@ -240,7 +240,7 @@ def two_values(loss: Loss) -> bool:
 class _Nodes:
     """The nodes still held (``at``, their ``limits`` and ``law``), and bounds on the modulus at those given up."""
 
-    def __init__(self, t: Reals, mu: float, x: float, floor: Reals) -> None:
+    def __init__(self, t: Reals, mu: float, x: float, floor: Reals, most: float) -> None:
         self.t, self.at, self.x, self.mu, self.floor, self.work = t, t, x, mu, floor, 0
         self.logs, self.terms = -((mu * t) ** 2) / 2, 1  # of the limits: products of many factors leave the doubles
         self.given_up = np.zeros(t.size)
@@ -249,6 +249,7 @@ class _Nodes:
         self.depth = np.empty(0)  # units by which the law may be off, but for those of its factors
         self.started = False
         self.shift = 0.0  # phases t * shift that the law still lacks
+        self.most = most  # terms that may be computed
 
     def fade(self, parts: Parts) -> None:
         """Take all losses in, those first that give most nodes up for least work, until none is held."""
@@ -256,6 +257,9 @@ class _Nodes:
             if two_values(loss) and self.at.size:
                 self.bound(loss, count)
         for loss, count in parts:
+            each = loss.work(self.x) * (8 if self.at.size < self.t.size / 8 else 1)  # scattered nodes are no matrix
+            if self.at.size * each > self.most - self.work:  # the farthest are given up
+                self._keep(np.arange(self.at.size) < max(64, (self.most - self.work) / each))
             if self.at.size:
                 self.multiply(loss, count)
 
@@ -275,14 +279,17 @@ class _Nodes:
         error = self.at * ((fast - still) / float(self.t[-1])) + still
         known = np.maximum(log_modulus, -600.0)
         self.logs, self.terms = self.logs + float(count) * (known + np.log1p(error * np.exp(-known))), self.terms + 1
-        limits = self.limits
-        keep = limits > self.floor
+        keep = self.limits > self.floor
         if keep.mean() < 0.95:
-            self.given_up[self.held[~keep]] = limits[~keep]
-            self.held, self.at = self.held[keep], self.at[keep]
-            self.logs, self.floor = self.logs[keep], self.floor[keep]
-            if self.started:
-                self.law, self.depth = self.law[keep], self.depth[keep]
+            self._keep(keep)
+
+    def _keep(self, keep: NDArray[np.bool_]) -> None:
+        """Hold these nodes; of the others their limits count as errors."""
+        self.given_up[self.held[~keep]] = self.limits[~keep]
+        self.held, self.at = self.held[keep], self.at[keep]
+        self.logs, self.floor = self.logs[keep], self.floor[keep]
+        if self.started:
+            self.law, self.depth = self.law[keep], self.depth[keep]
 
     def bound(self, loss: Loss, count: int) -> None:
         """|phi|^2 = 1 - 4 p (1 - p) sin^2(t gap / 2) for two values with masses p and 1 - p."""
@@ -302,7 +309,7 @@ class _Nodes:
             mu, x = self.mu, self.x
             self.law, self.depth = np.exp(mu * mu * (-0.5 * self.at**2 + 1j * (x + 0.5) * self.at)), np.zeros(self.at.size)
         small = self._turn(loss, count) - 1 if two_values(loss) else loss.increment(self.x, self.at)
-        self.work += self.at.size * loss.work(self.x)
+        self.work += self.at.size * loss.work(self.x) * (8 if self.at.size < self.t.size / 8 else 1)
         log_phi = _log1p(small)
         if count == 1:
             self.law = self.law * (1 + small)

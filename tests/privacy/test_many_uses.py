@@ -11,7 +11,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from contract.patience import within
+from support.patience import within
 from flint import arb, ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -15,7 +15,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from contract.patience import within
+from support.patience import within
 from flint import acb, arb, arb_poly, ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st

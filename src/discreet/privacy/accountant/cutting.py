@@ -215,13 +215,18 @@ def cut_losses(parts: Parts, log_delta: float, *, top: bool, share: float = 1.0)
             loss = cut_gaussian(loss, most, share)
         elif isinstance(loss, SampledLattice) and has_path(loss, digits):
             loss = SampledDensity(loss, digits)
-        elif isinstance(loss, SampledLattice) or (many and isinstance(loss, Atomic)):
+        elif isinstance(loss, SampledLattice) or (isinstance(loss, Atomic) and (many or _is_long(loss))):
             loss = cut_list(loss, most, up=top)
         elif many and isinstance(loss, Smooth) and has_path(whole := SampledLattice(loss, Fraction(1)), digits):
             loss = SampledDensity(whole, digits)
         lost += count * loss.lost
         kept.append((loss, count))
     return tuple(kept), lost * (1 + 2.0**-40)
+
+
+def _is_long(loss: Atomic) -> bool:
+    """Whether its list has so many values that sums over it are worth a matrix product."""
+    return loss.atoms.mass.size > 64 and not _has_sides(loss)
 
 
 def settle(parts: Parts, *, top: bool, epsilon: float | None = None, log_delta: float | None = None) -> Kept | None:

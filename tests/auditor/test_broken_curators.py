@@ -19,7 +19,7 @@ from discreet.curator import plans
 from discreet.engine.duckdb import cleaning
 from discreet.engine.sql import counting
 from discreet.engine.sql.counting import Counting
-from discreet.engine.sql.engine import DuckDBEngine
+from discreet.engine.sql.engine import SqlEngine
 from discreet.errors import ParameterError
 from discreet.ledger.ledger import Ledger
 from discreet.plan import release
@@ -80,14 +80,14 @@ def unpaid_groups(patch: pytest.MonkeyPatch) -> None:
 
 
 def failing(patch: pytest.MonkeyPatch) -> None:
-    count = DuckDBEngine.count
+    count = SqlEngine.count
 
     def fails(self: Any, *of: Any) -> Any:
         if self._session._source.frame.num_rows > 6:
             raise RuntimeError("too many rows")
         return count(self, *of)
 
-    patch.setattr(DuckDBEngine, "count", fails)
+    patch.setattr(SqlEngine, "count", fails)
 
 
 def talking(patch: pytest.MonkeyPatch) -> None:

@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from unittest.mock import patch
 
 import pyarrow as pa
 import pytest
+from contract import losses, test_mechanism_contract
+from contract.members import Member, additive, pure
 from contract.stores import PROMISES
+from curator.hospital import curator, table
 from support.share_true import ShareTrue
+from support.toy_loss import Abstaining
+from support.toy_mechanism import Twice
 
 import discreet as dp
+from discreet.curator.curator import VERBS
 from discreet.ledger.store import STORES
+from discreet.mechanisms.base import recorded
 from discreet.plan import aggregates
 from discreet.plan.aggregates import Asked
+from discreet.plan.release import Release
+from discreet.plan.statistics import Persons
+from discreet.privacy import Privacy
+from discreet.privacy.losses import Response
+from discreet.privacy.losses.base import KINDS, Loss, register
 
 
 @pytest.mark.parametrize("promise", PROMISES, ids=lambda promise: promise.__name__)
@@ -25,6 +39,69 @@ def test_a_ledger_store(promise: Callable[[Path], None], tmp_path: Path, monkeyp
     monkeypatch.setitem(STORES, ".memory", "support.memory_store")
     promise(tmp_path / "clinic.memory")
     assert not (tmp_path / "clinic.memory").exists()
+
+
+@pytest.mark.parametrize("promise", losses.PROMISES, ids=lambda promise: promise.__name__)
+def test_a_loss(promise: Callable[[Loss], None]) -> None:
+    """One class, ``support/toy_loss.py``, and one line; its curve lies where its pair says."""
+    toy, half = Abstaining(Fraction(1), Fraction(3, 5)), Fraction(1, 2)
+    with patch.dict(KINDS):
+        register(Abstaining)
+        promise(toy)
+    response = Privacy.of(Response(Fraction(1), 2))
+    for privacy, whole in ((Privacy.of(toy), response), (40 * Privacy.of(toy), 40 * response)):
+        low, high = privacy.delta_bounds(half)
+        assert 0 < low <= high <= whole.delta(half)
+        assert high - low <= 1e-6 * high
+    one = Privacy.of(toy).delta(half)
+    assert one == pytest.approx(0.4 * response.delta(half), rel=1e-9)
+    assert Privacy.of(toy).sampled(0.1).delta(0) == pytest.approx(0.1 * Privacy.of(toy).delta(0), rel=1e-6)
+    assert dp.filters.PureFilter(epsilon=3).spend(2 * Privacy.of(toy)).left == {"epsilon": 1}
+
+
+MECHANISM_PROMISES = [
+    promise
+    for name, promise in vars(test_mechanism_contract).items()
+    if name.startswith("test_") and list(inspect.signature(promise).parameters) == ["member"]
+]
+
+
+@pytest.mark.parametrize("promise", MECHANISM_PROMISES, ids=lambda promise: promise.__name__)
+def test_a_mechanism(promise: Callable[[Member], None]) -> None:
+    """One class, ``support/toy_mechanism.py``, and one entry in the contract; audits and answers get their words from it."""
+    toy = Member(lambda s, e: Twice(sensitivity=s, epsilon=e), pure, lambda m: m.scale, additive, (0, 7, -3))
+    promise(toy)
+    mechanism = toy.make(2, 1)
+    with recorded() as record:
+        for value in ([1, 2], [2, 5]):
+            mechanism.release(value)
+    moved = mechanism.moved(*record)
+    assert moved.cost == dp.pure(2)
+    assert moved.far == "moved by 4, declared 2 (L1): [1, 2] and [2, 5]"
+    assert Release(Persons(), mechanism, bits=1).description[1] == "Laplace noise, twice, of scale 1"
+
+
+@pytest.mark.parametrize("unit", [dp.rows(), dp.person("patient", rows=3, groups=1)], ids=["rows", "persons"])
+def test_a_room_above_the_curator(unit: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One file, ``support/toy_room.py``, and one line: its verb is a curator's, and what it releases goes through the gate."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("LOCALAPPDATA", str(tmp_path / "state"))
+    hospital = curator(tmp_path, unit=unit, budget=dp.Budget(rho=10**7))
+    with pytest.raises(AttributeError, match="'Curator' object has no attribute 'marginal'"):
+        hospital.marginal  # noqa: B018
+    monkeypatch.setitem(VERBS, "marginal", "support.toy_room")
+    assert "marginal" in dir(hospital)
+    found = hospital.marginal("drug_use", "ward", rho=10**6)
+    assert hospital.budget.spent.rho == 10**6
+    assert [(entry.question, entry.state) for entry in hospital.history()] == [("6 cells of drug_use, ward", "answered")]
+    assert hospital.marginal("drug_use", "ward", rho=10**6) == found
+    assert hospital.budget.spent.rho == 10**6
+    rows = table().select(["drug_use", "ward"]).to_pylist()
+    wanted = [rows.count({"drug_use": a, "ward": b}) for a in ("yes", "no") for b in ("eye", "heart", "bone")]
+    if unit == dp.rows():
+        assert found == [pytest.approx(n, abs=0.5) for n in wanted]  # noise of standard deviation 1/1,414
+    else:  # persons count for three of their rows, and weigh as much as they do
+        assert sum(found) < sum(wanted)
 
 
 def test_an_aggregate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,9 +18,8 @@ from curator.hospital import COLUMNS, table
 import discreet as dp
 from discreet.curator.gate import Reservation
 from discreet.curator.plans import answer_of, let_out
+from discreet.engine import open_engine, open_source
 from discreet.engine.base import groups_of
-from discreet.engine.sources.source import open_source
-from discreet.engine.sql.engine import DuckDBEngine
 from discreet.plan.cost import Cost
 from discreet.plan.plan import price
 from discreet.plan.sql import parse_query
@@ -46,7 +45,7 @@ def test_intervals_cover(unit: object, share: Cost) -> None:
     plan = price(parse_query(QUESTION, schema), schema, share)
     source = open_source(table(), columns=[*COLUMNS, "patient"])
     groups = groups_of(plan)
-    engine = DuckDBEngine(source, schema, {})
+    engine = open_engine(source, schema, {})
     counts = engine.count(plan, groups, "salt")
     quiet = price(parse_query(QUESTION, schema), schema, replace(share, amount=Fraction(10**7 if share.epsilon else 10**13)))
     truth = answer_of(

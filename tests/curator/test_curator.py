@@ -285,7 +285,7 @@ def test_engine_failures_say_nothing_of_the_data(tmp_path: Path, monkeypatch: py
     def broken(*_: object) -> None:
         raise EngineError("The engine could not finish the question.")
 
-    monkeypatch.setattr("discreet.engine.sql.engine.DuckDBEngine.count", broken)
+    monkeypatch.setattr("discreet.engine.sql.engine.SqlEngine.count", broken)
     with pytest.raises(EngineError):
         hospital.sql("SELECT count(*) AS n FROM data", epsilon=0.5)
     assert hospital.budget.spent.epsilon == 0.6  # data was touched: nothing is refunded

@@ -13,10 +13,10 @@ import pytest
 from golden.worlds import WORLDS, open_world, questions, write_table
 
 import discreet as dp
-from discreet.curator import digest
+from discreet.curator import plans
 from discreet.curator.former import declared_text
 from discreet.curator.inspection import declarations
-from discreet.curator.plans import Plans
+from discreet.curator.plans import Plans, facts_of
 from discreet.plan.cost import Terms
 from discreet.plan.preview import plan_within
 from discreet.plan.sql import parse_query
@@ -55,7 +55,7 @@ def asked(text: str, *, epsilon: object = 1, unit: Unit | None = None, **columns
 
 def test_facts_are_written_out() -> None:
     (plan,) = asked("SELECT city, avg(debt) AS d FROM data WHERE age > 17 GROUP BY city ORDER BY d LIMIT 3").plans
-    facts = digest.facts_of(plan)
+    facts = facts_of(plan)
     assert (
         facts
         == json.loads(json.dumps(facts))
@@ -86,7 +86,7 @@ def test_every_declaration_has_facts_and_its_former_text() -> None:
     assert {name: declared_text(column) for name, column in COLUMNS.items()} == TEXTS
     assert {unit: declared_text(unit) for unit in UNITS} == UNITS
     assert declared_text(dp.text(length=9, missing="?")) == "Text(missing='?', length=9)"
-    assert {*digest._DECLARED} == {*map(type, COLUMNS.values()), *map(type, UNITS)}
+    assert {*plans._DECLARED} == {*map(type, COLUMNS.values()), *map(type, UNITS)}
     assert declarations(Schema(COLUMNS, dp.rows()))["age"] == "42daf02394dff135"
 
 

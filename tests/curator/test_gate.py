@@ -16,7 +16,7 @@ from curator.hospital import COLUMNS, curator, table
 
 import discreet as dp
 from discreet.curator import plans
-from discreet.engine.sql.engine import DuckDBEngine
+from discreet.engine.sql.engine import SqlEngine
 from discreet.errors import BudgetExceeded, DiscreetError, EngineError
 from discreet.ledger.ledger import Ledger
 
@@ -25,7 +25,7 @@ COUNT = "SELECT count(*) AS n FROM data"
 
 def test_the_order_is_pay_count_keep_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[str] = []
-    for owner, verb in ((Ledger, "reserve"), (DuckDBEngine, "count"), (Ledger, "commit")):
+    for owner, verb in ((Ledger, "reserve"), (SqlEngine, "count"), (Ledger, "commit")):
         real = getattr(owner, verb)
 
         def spy(*args: object, _real: object = real, _verb: str = verb, **named: object) -> object:
@@ -139,11 +139,11 @@ KILLED = """
     import discreet as dp
     from curator.hospital import COLUMNS
     from discreet.curator import plans
-    from discreet.engine.sql.engine import DuckDBEngine
+    from discreet.engine.sql.engine import SqlEngine
     from discreet.ledger.ledger import Ledger
     owner, verb, when = {{
         "before reserve": (Ledger, "reserve", 0), "after reserve": (Ledger, "reserve", 1),
-        "before count": (DuckDBEngine, "count", 0), "after count": (DuckDBEngine, "count", 1),
+        "before count": (SqlEngine, "count", 0), "after count": (SqlEngine, "count", 1),
         "after noise": (plans, "let_out", 1), "before commit": (Ledger, "commit", 0), "after commit": (Ledger, "commit", 1),
     }}[{step!r}]
     real = getattr(owner, verb)

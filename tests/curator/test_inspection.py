@@ -194,7 +194,7 @@ def test_nobody_looks_where_that_cannot_be_noted(opened: Open, monkeypatch: pyte
     def full(*_: object) -> None:
         raise LedgerRefused("The disk is full.")
 
-    monkeypatch.setattr(Ledger, "look", full)
+    monkeypatch.setattr(Ledger, "note_look", full)
     monkeypatch.setattr("discreet.curator.curator.look", lambda *_: pytest.fail("somebody looked"))
     with pytest.raises(LedgerRefused):
         opened().check()

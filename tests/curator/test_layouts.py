@@ -14,7 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet as dp
-from discreet.engine.sql.engine import DuckDBEngine
+from discreet.curator import tables
+from discreet.engine.sql.engine import SqlEngine
 from discreet.errors import EngineError, LedgerRefused
 
 COUNT, YOUNG = "SELECT count(*) AS n FROM data", "SELECT count(*) AS n FROM data WHERE age < 200"
@@ -72,13 +73,13 @@ def test_a_file_whose_times_were_set_back_is_looked_at_anew(
     version: str | None, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     later = 4 * 10**18  # of the year 2096
-    monkeypatch.setattr("discreet.curator.tables.time.time_ns", lambda: later)  # nothing is fresh
+    monkeypatch.setattr("discreet.engine.sources.source.time.time_ns", lambda: later)  # nothing is fresh
     aged(file)
     one = curator(file, tmp_path, version=version)
     assert round(one.sql(COUNT, epsilon=FAR).value) == 1
     looked: list[object] = []
-    real = type(one._holding)._look
-    monkeypatch.setattr(type(one._holding), "_look", lambda self, source: looked.append(source) or real(self, source))
+    real = type(one._tables)._open
+    monkeypatch.setattr(type(one._tables), "_open", lambda self, source: looked.append(source) or real(self, source))
     one.sql(COUNT + " WHERE age > 3", epsilon=FAR)
     assert not looked  # as long as nothing shows that it changed
     file.write_text(WRONG)
@@ -92,22 +93,22 @@ def test_a_check_looks_anew(file: Path, tmp_path: Path, monkeypatch: pytest.Monk
     one.sql(COUNT, epsilon=FAR)
     file.write_text(WRONG)
     opened: list[object] = []
-    real = DuckDBEngine.__init__
+    real = tables.open_engine
 
-    def spy(self: DuckDBEngine, source: object, *arguments: object, **named: object) -> None:
+    def spy(source: object, *arguments: object, **named: object) -> object:
         opened.append(source)
-        real(self, source, *arguments, **named)  # type: ignore[arg-type]
+        return real(source, *arguments, **named)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(DuckDBEngine, "__init__", spy)
+    monkeypatch.setattr(tables, "open_engine", spy)
     one.check(epsilon=FAR)
     assert "patient has 1 different value" in str(one.check())
     assert [source.names for source in opened] == [("visit", "patient", "age")] * 2  # type: ignore[attr-defined]
 
 
 def spoil(monkeypatch: pytest.MonkeyPatch, change: Callable[[], object], *, first: bool) -> None:
-    real = DuckDBEngine.count
+    real = SqlEngine.count
 
-    def changing(self: DuckDBEngine, *arguments: object) -> object:
+    def changing(self: SqlEngine, *arguments: object) -> object:
         if first:
             change()
         found = real(self, *arguments)  # type: ignore[arg-type]
@@ -115,7 +116,7 @@ def spoil(monkeypatch: pytest.MonkeyPatch, change: Callable[[], object], *, firs
             change()
         return found
 
-    monkeypatch.setattr(DuckDBEngine, "count", changing)
+    monkeypatch.setattr(SqlEngine, "count", changing)
 
 
 CHANGES: dict[str, Callable[[Path], object]] = {

@@ -21,11 +21,12 @@ RICH = dp.Budget(epsilon=10**6, delta=1e-6)
 @pytest.mark.parametrize("cells", [(0.0, 2.0), (0.0, 100.0), (98.0, 100.0), (50.0, 50.0), (0.0, 0.0)], ids=str)
 def test_accuracy_is_the_half_width_wherever_the_data_lie(half: float, cells: tuple[float, float], tmp_path: Path) -> None:
     """Half the rows have each value. A half-width depends on noisy sums: by a percent or so, and that of a root near 0 by more.
+    The largest is sought among 21 means: near the bounds, which cut an interval, one between them may be 4 % wider.
 
     There the square of the upper end is noise plus reach, at most 3.1 reaches but once in a million.
     """
     frame = pd.DataFrame({"x": np.array(cells * 5000)})
-    for what, wanted, slack in (("avg", half, 1.05), ("variance", 50 * half, 1.05), ("stddev", 2 * half, 1.8)):
+    for what, wanted, slack in (("avg", half, 1.1), ("variance", 50 * half, 1.1), ("stddev", 2 * half, 1.8)):
         people = dp.Curator(
             frame,
             unit=dp.rows(size=10_000),

@@ -15,7 +15,7 @@ import pytest
 
 import discreet as dp
 from discreet.engine.sources import contents
-from discreet.engine.sql.engine import DuckDBEngine
+from discreet.engine.sql.engine import SqlEngine
 from discreet.errors import DiscreetError, ParameterError
 
 COUNT, MEAN = "SELECT count(*) AS n FROM data", "SELECT avg(age) AS a FROM data"
@@ -165,14 +165,14 @@ def test_a_declared_version_says_whether_the_table_changed(file: Path, tmp_path:
 
 
 def spoil(monkeypatch: pytest.MonkeyPatch, change: Callable[[], object]) -> None:
-    real = DuckDBEngine.count
+    real = SqlEngine.count
 
-    def changing(self: DuckDBEngine, *arguments: object) -> object:
+    def changing(self: SqlEngine, *arguments: object) -> object:
         found = real(self, *arguments)  # type: ignore[arg-type]
         change()
         return found
 
-    monkeypatch.setattr(DuckDBEngine, "count", changing)
+    monkeypatch.setattr(SqlEngine, "count", changing)
 
 
 @pytest.mark.parametrize("change", [lambda file: file.write_text(TABLE + "new,5\n")], ids=["written"])
@@ -248,7 +248,7 @@ def test_no_fingerprint_is_shown(file: Path, tmp_path: Path) -> None:
     answer = one.sql(COUNT, epsilon=1)
     shown = f"{one.history()} {one!r} {answer} {answer.to_json()} {one.preview(COUNT, epsilon=1)}"
     salt = one._ledger().salt
-    secrets = [one._holding.fingerprint(salt), str(one._holding.called(salt)), salt.hex()]
+    secrets = [one._tables.fingerprint(salt), str(one._tables.name(salt)), salt.hex()]
     assert all(secret not in shown for secret in secrets)
 
 

@@ -250,7 +250,7 @@ def test_whatever_a_reservation_lets_out_was_charged_to_the_account(reserved: li
         charged = account.spend(price)
         for one in accepted:
             account = account.spend(one)
-        for mine, most in zip(account.roads, charged.roads, strict=True):
+        for mine, most in zip(account.filters, charged.filters, strict=True):
             if most is not None:
                 assert mine is not None
                 assert all(mine.spent[name] <= amount for name, amount in most.spent.items())

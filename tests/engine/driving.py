@@ -2,32 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 from engine import reference_counting as reference
+from engine.second import SECOND, SecondSession
 
-from discreet.engine.base import groups_of
-from discreet.engine.sources.public import facts_of_public
-from discreet.engine.sources.source import open_source
-from discreet.engine.sql.engine import DuckDBEngine
+from discreet.engine import open_engine, open_public, open_source
+from discreet.engine.base import Engine, groups_of
+from discreet.engine.duckdb.session import DuckDBSession
+from discreet.engine.sources.public import PublicTable
+from discreet.engine.sql.engine import SqlEngine
 from discreet.mechanisms.secret import opened
 from discreet.plan.cost import Cost
 from discreet.plan.plan import Plan, price
 from discreet.plan.query import Query
+from discreet.plan.release import Additive
 from discreet.plan.sql import parse_query
-from discreet.plan.statistics import Histogram, KeyCounts, Persons, Sums
+from discreet.plan.statistics import Frame, Histogram, KeyCounts, Persons, Sums
 from discreet.schema.columns import Column
 from discreet.schema.table import Schema
 from discreet.schema.units import Person, Unit
 
-__all__ = ["PURE", "RHO", "agree", "count", "keys", "planned", "table"]
+__all__ = ["PURE", "RHO", "agree", "count", "count_in_turn", "keys", "marginal", "planned", "rehearse", "table"]
 
 PURE = Cost("epsilon", Fraction(1))
 RHO = Cost("rho", Fraction(1, 2), Fraction(1, 10**6))
 Rows = Sequence[Mapping[str, Any]]
+T = TypeVar("T")
+_TURNS = itertools.count()
 
 
 def planned(
@@ -38,9 +46,20 @@ def planned(
     public: Mapping[str, Rows] | None = None,
 ) -> Plan:
     """A priced plan; public tables are given as rows."""
-    known = {name: facts_of_public(open_source(pa.Table.from_pylist(list(rows)))) for name, rows in (public or {}).items()}
-    schema = Schema(columns, unit, known)
+    schema = Schema(columns, unit, {name: opened.columns for name, opened in _public(public).items()})
     return price(parse_query(question, schema) if isinstance(question, str) else question, schema, share)
+
+
+def marginal(plan: Plan) -> Plan:
+    """The same plan, which releases one histogram over all expressions of its histograms, with noise on every cell."""
+    axes = dict.fromkeys(axis for one in plan.releases if isinstance(one.statistic, Histogram) for axis in one.statistic.axes)
+    return replace(plan, releases=Additive(Histogram(tuple(axes))).releases(_frame(plan), plan.share))
+
+
+def _frame(plan: Plan) -> Frame:
+    query = plan.query
+    whole_table = query.where is None and not query.keys and all(join.keep for join in query.joins)
+    return Frame(plan.schema.unit, plan.keys.size, whole_table)
 
 
 def table(plan: Plan, rows: Rows, types: Mapping[str, pa.DataType] | None = None) -> pa.Table:
@@ -49,28 +68,64 @@ def table(plan: Plan, rows: Rows, types: Mapping[str, pa.DataType] | None = None
 
 
 def count(plan: Plan, source: object, chosen: Any = None, public: Mapping[str, Rows] | None = None) -> dict[Any, Any]:
-    """Every statistic of a plan, opened: integers by group, or by group and cell."""
-    with_public = {name: open_source(pa.Table.from_pylist(list(rows))) for name, rows in (public or {}).items()}
-    engine = DuckDBEngine(open_source(source, columns=_names(plan)), plan.schema, with_public)
-    try:
-        found = {
-            counted: opened(secret) for counted, secret in engine.count(plan, groups_of(plan, chosen), reference.SALT).items()
-        }
-    finally:
-        engine.close()
+    """Every statistic of a plan, opened: integers by group, or by group and cell. All engines count the same."""
+    return _alike(plan, source, public, lambda engine: _counted(engine, plan, chosen))
+
+
+def count_in_turn(plan: Plan, source: object, chosen: Any = None) -> dict[Any, Any]:
+    """The same, by one engine after the other from call to call: for neighbours, which may be counted by different ones."""
+    with _engines(plan, source, None) as engines:
+        return _counted(engines[next(_TURNS) % len(engines)], plan, chosen)
+
+
+def _counted(engine: Engine, plan: Plan, chosen: Any) -> dict[Any, Any]:
+    found = engine.count(plan, groups_of(plan, chosen), reference.SALT)
+    held = {key: opened(secret) for key, secret in found.items()}
     return {
         (statistic, bits): [row.tolist() for row in held] if statistic.tabular else [int(x) for x in held]
-        for (statistic, bits), held in found.items()
+        for (statistic, bits), held in held.items()
     }
+
+
+def rehearse(plan: Plan, source: object) -> None:
+    """No engine refuses a plan."""
+    _alike(plan, source, None, lambda engine: engine.rehearse(plan))
 
 
 def keys(plan: Plan, source: object) -> dict[tuple[Any, ...], int]:
     """Open keys, opened."""
-    engine = DuckDBEngine(open_source(source, columns=_names(plan)), plan.schema, {})
+
+    def counted(engine: Engine) -> dict[tuple[Any, ...], int]:
+        found = opened(engine.keys(plan, reference.SALT))
+        assert all(len(str(value).encode()) <= 65 for key in found for value in key)
+        return dict(zip(engine.spell(plan, list(found)), found.values(), strict=True))
+
+    return _alike(plan, source, None, counted)
+
+
+def _alike(plan: Plan, source: object, public: Mapping[str, Rows] | None, count: Callable[[Engine], T]) -> T:
+    """What every engine counts: the same."""
+    with _engines(plan, source, public) as engines:
+        found = [count(engine) for engine in engines]
+    assert all(one == found[0] for one in found)
+    return found[0]
+
+
+@contextmanager
+def _engines(plan: Plan, source: object, public: Mapping[str, Rows] | None) -> Iterator[list[Engine]]:
+    """DuckDB's, and a second one that speaks another dialect to the same database."""
+    held = open_source(source, columns=_names(plan))
+    first = open_engine(held, plan.schema, _public(public))
+    assert isinstance(first, SqlEngine)
+    assert isinstance(first._session, DuckDBSession)
     try:
-        return opened(engine.keys(plan, reference.SALT))
+        yield [first, SqlEngine(SecondSession(first._session), SECOND, first._raw, held.layout)]
     finally:
-        engine.close()
+        first.close()
+
+
+def _public(public: Mapping[str, Rows] | None) -> dict[str, PublicTable]:
+    return {name: open_public(pa.Table.from_pylist(list(rows))) for name, rows in (public or {}).items()}
 
 
 def agree(plan: Plan, found: Mapping[Any, Any], rows: Rows, chosen: Any = None, public: Mapping[str, Rows] | None = None) -> None:

@@ -72,6 +72,8 @@ def _moved(release: Release, before: Any, after: Any) -> tuple[Fraction, Fractio
 def _scores(release: Release, held: Any) -> Any:
     if isinstance(release.mechanism, Selection) and not release.statistic.tabular:
         return [held]
+    if isinstance(release.mechanism, Laplace | Gaussian) and release.statistic.tabular:
+        return [cell for line in held for cell in line]
     if not isinstance(release.mechanism, Quantile):
         return held
     spy = copy.copy(release.mechanism)

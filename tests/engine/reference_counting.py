@@ -248,9 +248,23 @@ def open_keys(plan: Plan, given: Sequence[Line]) -> dict[tuple[Any, ...], int]:
         mine[line.person].add(line.key)
     counts: Counter[tuple[Any, ...]] = Counter()
     for person, keys in mine.items():
-        names = {key: "/".join(f"{len(_word(part))}:{_word(part)}" for part in key) for key in keys}
+        names = {key: _one_text(_told_apart(plan, key)) for key in keys}
         counts.update(chosen_keys(person, names, plan.schema.unit.groups))
     return dict(counts)
+
+
+def _told_apart(plan: Plan, key: tuple[Any, ...]) -> list[str]:
+    """One long text as its hash; several that may be long together as one text, and that as its hash."""
+    words = [_word(value) for value in key]
+    wide = sum(infer(asked.of, plan.facts).length or 0 for asked in plan.keys.keys) > 64
+    if len(words) > 1 and not wide:
+        return words
+    (one,) = words if len(words) == 1 else [_one_text(words)]
+    return ["#" + sha256(one.encode()).hexdigest() if len(one.encode()) > 64 else one]
+
+
+def _one_text(words: Sequence[str]) -> str:
+    return "/".join(f"{len(word)}:{word}" for word in words)
 
 
 def _word(value: Any) -> str:

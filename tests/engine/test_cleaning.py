@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 
+import duckdb
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -19,7 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.engine.duckdb.cleaning import clean, clean_id, clean_key
-from discreet.engine.duckdb.session import RELATION, Session
+from discreet.engine.duckdb.session import DuckDBSession
 from discreet.engine.sources.source import open_source
 from discreet.engine.sql.dialect import quoted
 from discreet.errors import ParameterError
@@ -31,11 +32,11 @@ def cleaned(source: object, name: str = "x", columns: dict[str, Column] = COLUMN
     opened = open_source(source)
     raw = opened.raw[name]
     wanted = [f"{clean(column, quoted(name), raw)} AS {quoted(said)}" for said, column in columns.items()]
-    with Session(opened, threads=1) as session:
+    with DuckDBSession(opened, threads=1) as session:
         answer = session.fetch(
-            f"SELECT {', '.join(wanted)}, CAST({clean_id(quoted(name), raw)} AS VARCHAR) AS id FROM {RELATION}"
+            f"SELECT {', '.join(wanted)}, CAST({clean_id(quoted(name), raw)} AS VARCHAR) AS id FROM {DuckDBSession.relation}"
         )
-    return {said: answer.column(said).to_pylist() for said in [*columns, "id"]}
+    return {said: answer[said] for said in [*columns, "id"]}
 
 
 def expected(cells: Sequence[object], columns: dict[str, Column] = COLUMNS) -> dict[str, list[object]]:
@@ -135,12 +136,12 @@ def test_any_text_cleans_as_the_reference_does(cells: list[str]) -> None:
 @given(st.lists(st.integers(-(2**127) + 1, 2**127 - 1), min_size=1, max_size=40))
 def test_integers_of_any_width_are_clamped_exactly(cells: list[int]) -> None:
     column = integer(-(2**63) + 1, 2**63 - 1)
-    with Session(open_source(pa.table({"x": [1]}))) as session:
+    with DuckDBSession(open_source(pa.table({"x": [1]}))) as session:
         for kind in ("HUGEINT", "UHUGEINT"):
             held = cells if kind == "HUGEINT" else [2 * abs(cell) for cell in cells]
             rows = ", ".join(f"('{cell}'::{kind})" for cell in held)
             sql = f"SELECT {clean(column, 'x', kind)} AS v FROM (VALUES {rows}) AS t(x)"
-            assert sorted(session.fetch(sql).column("v").to_pylist()) == sorted(reference_clean(column, cell) for cell in held)
+            assert sorted(session.fetch(sql)["v"]) == sorted(reference_clean(column, cell) for cell in held)
 
 
 @pytest.mark.parametrize(
@@ -148,20 +149,20 @@ def test_integers_of_any_width_are_clamped_exactly(cells: list[int]) -> None:
 )
 def test_types_that_are_no_plain_values_clean_without_an_error(kind: str) -> None:
     source = pa.table({"x": [1]})
-    with Session(open_source(source)) as session:
+    with DuckDBSession(open_source(source)) as session:
         for column in COLUMNS.values():
             sql = f"SELECT {clean(column, 'x', kind)} AS v, {clean_id('x', kind)} AS i FROM (SELECT NULL::{kind} AS x)"
-            assert session.fetch(sql).column("v").to_pylist() == [reference_clean(column, None)]
+            assert session.fetch(sql)["v"] == [reference_clean(column, None)]
 
 
 def test_infinite_and_endless_moments_are_clamped_or_missing() -> None:
     far = {"DATE": "infinity", "TIMESTAMP": "infinity", "TIMESTAMP WITH TIME ZONE": "infinity"}
     column = COLUMNS["day"]
-    with Session(open_source(pa.table({"x": [1]}))) as session:
+    with DuckDBSession(open_source(pa.table({"x": [1]}))) as session:
         for kind, value in far.items():
             for sign, end in (("", column.upper), ("-", column.lower)):
                 sql = f"SELECT {clean(column, 'x', kind)} AS v FROM (SELECT '{sign}{value}'::{kind} AS x)"
-                assert session.fetch(sql).column("v").to_pylist() == [end]
+                assert session.fetch(sql)["v"] == [end]
     late = pa.table({"x": pa.array([2**62, 0], pa.timestamp("s"))})
     assert cleaned(late)["day"] == [None, reference_clean(column, "1970-01-01")]
 
@@ -176,9 +177,9 @@ def test_a_number_never_leaves_its_bounds_by_rounding() -> None:
 
 def test_a_key_is_cleaned_without_its_list() -> None:
     table = pa.table({"x": ["yes", "other", None]})
-    with Session(open_source(table)) as session:
-        sql = f"SELECT {clean_key(category('yes', missing='yes'), 'x', 'VARCHAR')} AS v FROM {RELATION}"
-        assert session.fetch(sql).column("v").to_pylist() == ["yes", "other", None]
+    with DuckDBSession(open_source(table)) as session:
+        sql = f"SELECT {clean_key(category('yes', missing='yes'), 'x', 'VARCHAR')} AS v FROM {DuckDBSession.relation}"
+        assert session.fetch(sql)["v"] == ["yes", "other", None]
 
 
 def test_missing_is_rounded_to_the_grid() -> None:
@@ -196,3 +197,17 @@ def test_ids_keep_what_cleaning_would_change() -> None:
     cells = ["007", "7", " 7", "", None, "nan"]
     assert cleaned(pa.table({"x": cells}), columns={"t": text()})["id"] == ["007", "7", " 7", None, None, "nan"]
     assert cleaned(pa.table({"x": [5.0, math.nan, 0.1, -0.0]}), columns={"t": text()})["id"] == ["5", None, "0.1", "0"]
+
+
+@pytest.mark.parametrize("zone", [None, "UTC"])
+def test_nanoseconds_mean_the_same_in_frames_files_and_databases(zone: str | None, tmp_path: Path) -> None:
+    """They are rounded down, before 1970 too; also the first and the last, which DuckDB calls infinite."""
+    cells = [0, -1, 999, 1500, -1500, 1577836800123456789, -1577836800123456789, 2**63 - 1, -(2**63) + 1, -(2**63), None]
+    frame = pa.table({"x": pa.array(cells, pa.timestamp("ns", zone))})
+    pq.write_table(frame, tmp_path / "x.parquet")
+    with duckdb.connect(str(tmp_path / "x.duckdb")) as database:
+        database.execute(f"CREATE TABLE t AS SELECT * FROM '{tmp_path / 'x.parquet'}'")
+    found = cleaned(frame)
+    assert found["id"][:3] == ["1970-01-01 00:00:00", "1969-12-31 23:59:59.999999", "1970-01-01 00:00:00"]
+    assert cleaned(tmp_path / "x.parquet") == found
+    assert cleaned(tmp_path / "x.duckdb") == found

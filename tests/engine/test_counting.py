@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from engine.driving import PURE, RHO, Rows, agree, count, keys, planned, table
+from engine.driving import PURE, RHO, Rows, agree, count, count_in_turn, keys, marginal, planned, rehearse, table
 from engine.hostile import CELLS, COLUMNS, TYPES, UNITS, hostile
 from engine.reference_counting import lines, open_keys
 from hypothesis import given, settings
@@ -23,7 +23,7 @@ from discreet.plan.aggregates import Best, Count
 from discreet.plan.expressions import Call
 from discreet.plan.expressions import Column as Name
 from discreet.plan.query import Output, Query
-from discreet.schema.columns import category, integer
+from discreet.schema.columns import category, integer, text
 from discreet.schema.units import Unit, person
 
 QUESTIONS = {
@@ -51,6 +51,21 @@ def test_engine_counts_what_the_reference_counts(question: str, unit: Unit, shar
     agree(plan, count(plan, table(plan, held, TYPES)), held)
 
 
+@pytest.mark.parametrize("share", [PURE, RHO], ids=["pure", "rho"])
+@pytest.mark.parametrize("unit", UNITS.values(), ids=UNITS.keys())
+def test_marginals_over_several_expressions(unit: Unit, share: Any) -> None:
+    """Cells of two and three expressions, by value and by nearness, in groups and without."""
+    held = hostile(150, seed=3)
+    for question in (
+        "SELECT mode(drug) AS d, median(age // 10) AS a FROM data",
+        "SELECT code, median(age // 40) AS a, mode(smokes) AS s, mode(drug) AS d FROM data WHERE age > 3 GROUP BY code",
+    ):
+        plan = marginal(planned(question, COLUMNS, unit, share))
+        frame = table(plan, held, TYPES)
+        agree(plan, count(plan, frame), held)
+        rehearse(plan, frame)
+
+
 @settings(deadline=None, max_examples=30)
 @given(
     st.lists(st.fixed_dictionaries({name: st.sampled_from(cells) for name, cells in CELLS.items()}), max_size=12),
@@ -61,7 +76,7 @@ def test_engine_counts_what_the_reference_counts(question: str, unit: Unit, shar
 )
 def test_any_small_table(held: Rows, question: str, r: int, g: int, share: Any) -> None:
     plan = planned(question, COLUMNS, person("id", rows=r, groups=g), share)
-    agree(plan, count(plan, table(plan, held, TYPES)), held)
+    agree(plan, count_in_turn(plan, table(plan, held, TYPES)), held)
 
 
 @pytest.mark.parametrize("unit", [UNITS["rows"], UNITS["person"]], ids=["rows", "person"])
@@ -102,7 +117,7 @@ def test_order_chunks_and_threads_change_no_bit(monkeypatch: pytest.MonkeyPatch)
         chunks = pa.concat_tables([table(plan, shuffled[i : i + 333], TYPES) for i in range(0, len(held), 333)])
         for threads in (1, 2):
             monkeypatch.setattr("os.cpu_count", lambda threads=threads: threads)
-            assert count(plan, chunks) == first
+            assert count_in_turn(plan, chunks) == first
 
 
 @pytest.mark.parametrize("share", [PURE, RHO], ids=["pure", "rho"])
@@ -189,6 +204,29 @@ def test_open_keys_and_then_what_is_counted_over_the_chosen(question: str, unit:
     assert not any("dunno" in key for key in found)  # outside its list a category is missing, in an open key too
     chosen = sorted(found)[::2]
     agree(plan, count(plan, frame, chosen), held, chosen)
+
+
+LONG = {"city": text(length=300), "name": text(length=300), "age": integer(0, 120)}
+
+
+@pytest.mark.parametrize("unit", [UNITS["rows"], UNITS["person"]], ids=["rows", "person"])
+@pytest.mark.parametrize("keys_of", ["city", "city || name", "city, name, age // 60"])
+def test_long_open_keys_are_counted_by_their_hashes(keys_of: str, unit: Unit) -> None:
+    """What an engine keeps of a key is short, whatever an analyst makes of it; what is shown is the key."""
+    draw = random.Random(6)
+    texts = ["x", "y" * 64, "y" * 65, "y" * 66, "é" * 33, "#" + "0" * 64, "", None, "z" * 299]
+    held = [
+        {"city": draw.choice(texts), "name": draw.choice(texts), "age": draw.choice([5, 70, None]), "id": str(i % 9)}
+        for i in range(90)
+    ]
+    plan = planned(f"SELECT {keys_of}, count(*) AS n, sum(age) AS s FROM data GROUP BY {keys_of}", LONG, unit, RHO)
+    frame = table(plan, held)
+    found = keys(plan, frame)
+    assert found == open_keys(plan, lines(plan, held))
+    assert max(len(str(value)) for key in found for value in key) > 64
+    chosen = sorted(found, key=str)[::2]
+    agree(plan, count(plan, frame, chosen), held, chosen)
+    rehearse(plan, frame)
 
 
 REGIONS: Rows = [

@@ -9,16 +9,20 @@ from typing import Any
 import pandas
 import pyarrow as pa
 import pytest
-from engine.driving import PURE, agree, count, planned, table
+from engine.driving import PURE, RHO, agree, count, planned, table
 from engine.hostile import COLUMNS, TYPES, UNITS, hostile
 
+from discreet.engine import open_engine, open_source
+from discreet.engine.base import groups_of
+from discreet.engine.duckdb import session
 from discreet.errors import ParameterError
+from discreet.mechanisms.secret import opened
 from discreet.plan.aggregates import Count, Sum
 from discreet.plan.expressions import Call, Literal
 from discreet.plan.expressions import Column as Name
 from discreet.plan.query import Key, Output, Query
-from discreet.schema.columns import category, number
-from discreet.schema.units import person, rows
+from discreet.schema.columns import category, number, text
+from discreet.schema.units import Unit, person, rows
 
 
 @pytest.mark.parametrize("name", ["cleaned", "lines", "keys", "cells", "heavy", "chosen", "person"])
@@ -110,3 +114,24 @@ def test_sums_are_the_same_in_doubles_and_in_wide_integers(monkeypatch: pytest.M
     quick = count(plan, table(plan, held, TYPES))
     monkeypatch.setattr("discreet.engine.sql.engine._EXACT", 0)  # doubles are never trusted
     assert count(plan, table(plan, held, TYPES)) == quick
+
+
+@pytest.mark.parametrize("unit", [rows(), person("id", rows=2, groups=2)], ids=["rows", "person"])
+def test_what_an_analyst_writes_fills_no_memory(unit: Unit, monkeypatch: pytest.MonkeyPatch) -> None:
+    """80 MB of keys that a question makes of short texts, where there are 25 MB and no disk: keys are told apart by hashes, and
+    only those that were chosen are held."""
+    monkeypatch.setitem(session._SETTINGS, "max_temp_directory_size", "1MB")
+    size = 20_000
+    long = f"concat({', '.join(['t'] * 200)})"
+    plan = planned(f"SELECT {long} AS k, count(*) AS n FROM data GROUP BY k", {"t": text(length=20)}, unit, RHO)
+    frame = pa.table({"t": [f"{i:020}" for i in range(size)], "id": [str(i) for i in range(size)]})
+    engine = open_engine(open_source(frame), plan.schema, {}, memory="25MB")
+    try:
+        found = opened(engine.keys(plan, "salt"))
+        assert len(found) == size
+        chosen = engine.spell(plan, list(found)[:3])
+        assert all(len(key) == 200 * 20 for (key,) in chosen)
+        (counts,) = engine.count(plan, groups_of(plan, chosen), "salt").values()
+        assert min(opened(counts)) == max(opened(counts)) > 0  # type: ignore[type-var]
+    finally:
+        engine.close()

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.engine.duckdb.session import RELATION, Session
+from discreet.engine.duckdb.session import DuckDBSession
 from discreet.engine.sources.csv import LONGEST
 from discreet.engine.sources.source import open_source
 from discreet.errors import ParameterError
@@ -19,9 +19,9 @@ HEAD = b"a,b,c\n"
 
 
 def rows(place: Path) -> list[tuple[str | None, ...]]:
-    with Session(open_source(place), threads=1) as session:
-        table = session.fetch(f"SELECT * FROM {RELATION}")
-    return [tuple(row.values()) for row in table.to_pylist()]
+    with DuckDBSession(open_source(place), threads=1) as session:
+        table = session.fetch(f"SELECT * FROM {DuckDBSession.relation}")
+    return list(zip(*table.values(), strict=True))  # type: ignore[arg-type]
 
 
 def written(folder: Path, content: bytes, name: str = "x.csv") -> Path:
@@ -140,6 +140,6 @@ def test_many_lines_and_several_threads_lose_nothing(tmp_path: Path) -> None:
     lines = [b'"%d,%d' % (i, i) if i % 7 == 0 else b"%d,%d" % (i, i) for i in range(200_000)]
     lines[1000] = b"bad\xff"
     place = written(tmp_path, b"a,b\n" + b"\n".join(lines))
-    with Session(open_source(place, columns=["b"])) as session:
-        counted = session.fetch(f"SELECT count(*) AS n, sum(b::BIGINT)::BIGINT AS s FROM {RELATION}").to_pylist()
-    assert counted == [{"n": 199_999, "s": sum(range(200_000)) - 1000}]
+    with DuckDBSession(open_source(place, columns=["b"])) as session:
+        counted = session.fetch(f"SELECT count(*) AS n, sum(b::BIGINT)::BIGINT AS s FROM {DuckDBSession.relation}")
+    assert counted == {"n": [199_999], "s": [sum(range(200_000)) - 1000]}

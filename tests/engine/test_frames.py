@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from discreet.engine.duckdb.session import RELATION, Session
+from discreet.engine.duckdb.session import DuckDBSession
 from discreet.engine.sources.frames import arrow_of, names_of, unmarked
 from discreet.engine.sources.source import open_source
 
@@ -89,8 +89,8 @@ def test_every_type_of_pandas_is_read(kind: str) -> None:
         "datetime64[s]": pd.Series(["2020-01-01", None], dtype="datetime64[s]"),
         "interval": pd.Series(pd.interval_range(0, 2)),
     }[kind]
-    with Session(open_source(pd.DataFrame({"x": made}))) as session:
-        assert session.fetch(f"SELECT count(*) AS n FROM {RELATION}").to_pylist() == [{"n": 2}]
+    with DuckDBSession(open_source(pd.DataFrame({"x": made}))) as session:
+        assert session.fetch(f"SELECT count(*) AS n FROM {DuckDBSession.relation}") == {"n": [2]}
 
 
 def test_only_the_columns_that_are_asked_for_are_converted() -> None:
@@ -102,27 +102,27 @@ def test_only_the_columns_that_are_asked_for_are_converted() -> None:
 
 def test_a_frame_that_is_written_to_later_stays_as_it_was() -> None:
     frame = pd.DataFrame({"x": np.arange(3)})
-    with Session(open_source(frame)) as session:
+    with DuckDBSession(open_source(frame)) as session:
         frame.loc[0, "x"] = 100
-        assert session.fetch(f"SELECT sum(x)::BIGINT AS s FROM {RELATION}").to_pylist() == [{"s": 3}]
+        assert session.fetch(f"SELECT sum(x)::BIGINT AS s FROM {DuckDBSession.relation}") == {"s": [3]}
 
 
 def test_bytes_that_are_no_text_are_missing(tmp_path: Path) -> None:
     offsets = pa.py_buffer(np.array([0, 2, 3], dtype=np.int32).tobytes())
     broken = pa.Array.from_buffers(pa.string(), 2, [None, offsets, pa.py_buffer(b"\xff\xfea")])
-    with Session(open_source(pa.table({"x": broken}))) as session:
-        assert session.fetch(f"SELECT lower(x) AS x FROM {RELATION}").column("x").to_pylist() == [None, "a"]
+    with DuckDBSession(open_source(pa.table({"x": broken}))) as session:
+        assert session.fetch(f"SELECT lower(x) AS x FROM {DuckDBSession.relation}")["x"] == [None, "a"]
     pq.write_table(pa.table({"x": broken}), tmp_path / "x.parquet")
-    with Session(open_source(tmp_path / "x.parquet")) as session:
-        assert session.fetch(f"SELECT lower(x) AS x FROM {RELATION}").column("x").to_pylist() == ["??", "a"]
+    with DuckDBSession(open_source(tmp_path / "x.parquet")) as session:
+        assert session.fetch(f"SELECT lower(x) AS x FROM {DuckDBSession.relation}")["x"] == ["??", "a"]
 
 
 @pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
 @pytest.mark.parametrize("zone", [None, "UTC"])
 def test_moments_beyond_the_calendar_do_not_fail(unit: str, zone: str | None) -> None:
     cells = pa.array([2**62, -(2**62), 2**63 - 1, -(2**63) + 1, 1500, -1], pa.int64()).cast(pa.timestamp(unit, zone))
-    with Session(open_source(pa.table({"x": cells}))) as session:
-        days = session.fetch(f"SELECT CAST(epoch_us(x) AS VARCHAR) AS t FROM {RELATION}").column("t").to_pylist()
+    with DuckDBSession(open_source(pa.table({"x": cells}))) as session:
+        days = session.fetch(f"SELECT CAST(epoch_us(x) AS VARCHAR) AS t FROM {DuckDBSession.relation}")["t"]
     times = {"s": (1_500_000_000, -1_000_000), "ms": (1_500_000, -1_000), "us": (1500, -1), "ns": (1, -1)}[unit]
     assert days[-2:] == [str(time) for time in times]
 

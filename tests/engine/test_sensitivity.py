@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from engine.driving import PURE, RHO, count, keys, planned, table
+from engine.driving import PURE, RHO, count_in_turn, keys, marginal, planned, table
 from engine.moves import moves, prepared, side, tight
 from hypothesis import HealthCheck, given, settings, target
 from hypothesis import strategies as st
@@ -80,8 +80,8 @@ def opened_on(plan: Plan, held: Rows) -> dict[Any, Any]:
     frame = table(plan, held, TYPES)
     if plan.keys.size is None:
         found = {(plan.releases[0].statistic, 0): keys(plan, frame)}
-        return prepared(plan, found | count(plan, frame, [(g,) for g in GROUPS]))
-    return prepared(plan, count(plan, frame))
+        return prepared(plan, found | count_in_turn(plan, frame, [(g,) for g in GROUPS]))
+    return prepared(plan, count_in_turn(plan, frame))
 
 
 def pairs(unit: Unit, count_of: int) -> list[tuple[int, int]]:
@@ -156,6 +156,21 @@ def test_best_candidates(score: str, unit: Unit, share: Cost) -> None:
         extras.insert(0, [])
     reached = attained(plan, [base(1) + extra for extra in extras], unit)
     assert reached == all_parts(plan)
+
+
+@pytest.mark.parametrize("share", SHARES.values(), ids=SHARES.keys())
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
+@pytest.mark.parametrize("who", ["rows", "persons"])
+def test_marginals(who: str, neighbours: Any, share: Cost) -> None:
+    """All cells of all groups as one vector; also in one group, where whoever is replaced leaves one cell and enters another."""
+    few = {"add-remove": None, "replace": 100}[neighbours]
+    unit: Unit = rows(neighbours=neighbours, size=few) if who == "rows" else person("id", rows=3, groups=2, neighbours=neighbours)
+    cells = "mode(x // 100) AS a, median(y // 150) AS b FROM data"
+    for question in (f"SELECT {cells}", f"SELECT g, {cells} GROUP BY g"):
+        plan = marginal(planned(question, COLUMNS, unit, share))
+        extras = [[], *([one] for one in ROWS)] if who == "rows" else list(extreme_persons(3).values())
+        reached = attained(plan, [base(1) + extra for extra in extras[who == "rows" and neighbours == "replace" :]], unit)
+        assert reached == all_parts(plan)
 
 
 @pytest.mark.parametrize("unit", [rows(), person("id", rows=2, groups=3)], ids=["rows", "persons"])

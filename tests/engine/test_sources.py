@@ -12,17 +12,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from discreet.engine.duckdb.session import RELATION, Session
-from discreet.engine.sources.source import Source, open_source
+from discreet.engine.duckdb.session import DuckDBSession
+from discreet.engine.sources.source import LocalSource, open_source
 from discreet.errors import ParameterError
 
 SALT = b"s" * 32
 TABLE = pa.table({"Age": [1, 2, 3], "word": ["a", "b", None]})
 
 
-def total(source: Source) -> int:
-    with Session(source) as session:
-        return int(session.fetch(f'SELECT sum("Age")::BIGINT AS s FROM {RELATION}').column("s")[0].as_py())
+def total(source: LocalSource) -> int:
+    with DuckDBSession(source) as session:
+        return int(session.fetch(f'SELECT sum("Age")::BIGINT AS s FROM {DuckDBSession.relation}')["s"][0])
 
 
 def database(place: Path, *tables: str) -> Path:
@@ -81,8 +81,8 @@ def test_texts_of_a_database_are_compared_letter_by_letter(tmp_path: Path) -> No
     with duckdb.connect(str(tmp_path / "x.duckdb")) as made:
         made.execute("CREATE TABLE t (x VARCHAR COLLATE NOCASE)")
         made.execute("INSERT INTO t VALUES ('yes'), ('YES')")
-    with Session(open_source(tmp_path / "x.duckdb")) as session:
-        assert session.fetch(f"SELECT x FROM {RELATION} GROUP BY x").num_rows == 2
+    with DuckDBSession(open_source(tmp_path / "x.duckdb")) as session:
+        assert len(session.fetch(f"SELECT x FROM {DuckDBSession.relation} GROUP BY x")["x"]) == 2
 
 
 @pytest.mark.parametrize("source", [None, 5, b"x.csv", [1, 2], {"a": [1]}, object, "", "x\0.csv"], ids=repr)
@@ -131,8 +131,8 @@ def test_columns_are_found_by_exact_name_then_by_letters() -> None:
     for name, said in (("Size", "several"), ("Agee", "did you mean Age"), ("zzz", "no column zzz")):
         with pytest.raises(ParameterError, match=said):
             source.find(name)
-    with Session(source) as session:
-        assert session.fetch(f"SELECT * FROM {RELATION}").to_pylist() == [{"Age": 1, "SIZE": 3}]
+    with DuckDBSession(source) as session:
+        assert session.fetch(f"SELECT * FROM {DuckDBSession.relation}") == {"Age": [1], "SIZE": [3]}
 
 
 def test_columns_that_the_engine_could_confuse_are_refused(tmp_path: Path) -> None:
@@ -152,12 +152,12 @@ def test_names_are_quoted_everywhere(tmp_path: Path) -> None:
     name = 'a"; DROP TABLE x; --'
     pq.write_table(pa.table({name: [1]}), tmp_path / "x.parquet")
     for source in (pa.table({name: [1]}), tmp_path / "x.parquet"):
-        with Session(open_source(source)) as session:
-            assert session.fetch(f"SELECT * FROM {RELATION}").column_names == [name]
+        with DuckDBSession(open_source(source)) as session:
+            assert list(session.fetch(f"SELECT * FROM {DuckDBSession.relation}")) == [name]
 
 
 def test_an_empty_table_is_a_table(tmp_path: Path) -> None:
     pq.write_table(TABLE.slice(0, 0), tmp_path / "x.parquet")
     for source in (TABLE.slice(0, 0), tmp_path / "x.parquet", pl.from_arrow(TABLE.slice(0, 0))):
-        with Session(open_source(source)) as session:
-            assert session.fetch(f"SELECT count(*) AS n FROM {RELATION}").to_pylist() == [{"n": 0}]
+        with DuckDBSession(open_source(source)) as session:
+            assert session.fetch(f"SELECT count(*) AS n FROM {DuckDBSession.relation}") == {"n": [0]}

@@ -23,7 +23,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.engine.duckdb.cleaning import MIXED, clean, clean_id
-from discreet.engine.duckdb.session import RELATION, Session
+from discreet.engine.duckdb.session import DuckDBSession
 from discreet.engine.sources.source import open_source
 from discreet.engine.sql.dialect import quoted, text_literal
 from discreet.schema.columns import Column, date, integer, number, text
@@ -33,9 +33,8 @@ def read(source: object, columns: dict[str, Column]) -> dict[str, list[object]]:
     """What declarations make of the raw column ``x``."""
     opened = open_source(source)
     wanted = ", ".join(f"{clean(column, 'x', opened.raw['x'])} AS {quoted(said)}" for said, column in columns.items())
-    with Session(opened, threads=1) as session:
-        found = session.fetch(f"SELECT {wanted} FROM {RELATION}")
-    return {said: found.column(said).to_pylist() for said in columns}
+    with DuckDBSession(opened, threads=1) as session:
+        return session.fetch(f"SELECT {wanted} FROM {DuckDBSession.relation}")
 
 
 def texts(cells: Sequence[str | None]) -> pa.Table:
@@ -203,8 +202,8 @@ def test_a_text_among_values_does_not_decide_how_they_are_read() -> None:
     held = [f"row({cell}, NULL)" if mark == "text" else f"row(NULL, {cell})" for mark, cell in said]
     rows = [f"SELECT {i} AS i, {cell}::{MIXED} AS x" for i, cell in enumerate(held)]
     wanted.append(f"CAST({clean_id('x', MIXED)} AS VARCHAR) AS id")
-    with Session(open_source(pa.table({"x": [1]}))) as session:
-        found = session.fetch(f"SELECT {', '.join(wanted)} FROM ({' UNION ALL '.join(rows)}) ORDER BY i").to_pydict()
+    with DuckDBSession(open_source(pa.table({"x": [1]}))) as session:
+        found = session.fetch(f"SELECT {', '.join(wanted)} FROM ({' UNION ALL '.join(rows)}) ORDER BY i")
     turned, plain = datetime.date(2024, 3, 5), datetime.date(2024, 5, 3)
     assert found == {
         "number": [1125000, 1125, None, None, None, None, 1000, None],
@@ -216,7 +215,7 @@ def test_a_text_among_values_does_not_decide_how_they_are_read() -> None:
 
 
 def test_an_enumeration_is_made_of_texts() -> None:
-    with Session(open_source(pa.table({"x": [1]}))) as session:
+    with DuckDBSession(open_source(pa.table({"x": [1]}))) as session:
         sql = clean(number(0, 10, step=0.5, decimal=","), "x", "ENUM('1,5', '1.5')")
         cells = "SELECT unnest(['1,5', '1.5', NULL])::ENUM('1,5', '1.5') AS x"
-        assert session.fetch(f"SELECT {sql} AS v FROM ({cells})").column("v").to_pylist() == [3, None, None]
+        assert session.fetch(f"SELECT {sql} AS v FROM ({cells})")["v"] == [3, None, None]

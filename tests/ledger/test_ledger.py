@@ -20,7 +20,7 @@ from discreet.errors import BudgetExceeded, LedgerRefused, ParameterError
 from discreet.ledger import Ledger
 from discreet.privacy import Privacy, approximate, pure, zcdp
 from discreet.privacy.budget import Budget
-from discreet.privacy.losses.boxes import tanh_rho
+from discreet.privacy.losses.base import tanh_rho
 
 F = Fraction
 

@@ -227,7 +227,7 @@ def test_whoever_dies_while_beginning_can_begin_again(step: str, tmp_path: Path)
     place, about = tmp_path / "first", Table("patient", frozenset({"age"}))
     killed = subprocess.run([sys.executable, "-c", KILLED, str(place), step], capture_output=True, check=False)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
-    assert Ledger.look(place, BUDGET, "u") is None
+    assert Ledger.view(place, BUDGET, "u") is None
     if step != "opening":  # nothing was begun
         people.check(tmp_path / "second", "", about)
     Ledger.open(place, BUDGET, "u", "", about)
@@ -318,7 +318,7 @@ def test_a_ledger_from_before_keeps_its_place_and_its_spending(tmp_path: Path) -
 
     feb = table(tmp_path, "feb.csv")
     refused(lambda: people.check(tmp_path / "new.ledger", "", feb), LedgerRefused, f'write ledger="{path}"')
-    looked = Ledger.look(path, BUDGET, UNIT)
+    looked = Ledger.view(path, BUDGET, UNIT)
     assert looked is not None
     assert (looked.account.spent.epsilon, looked.people) == (0.25, "")
     ledger = opened(path, table(tmp_path, "jan.csv"))
@@ -334,7 +334,7 @@ def test_a_ledger_is_named_once_and_renamed_on_purpose(tmp_path: Path) -> None:
     path = tmp_path / "first"
     opened(path, table(tmp_path))
     assert opened(path, table(tmp_path), "patients").people == "patients"
-    for verb in (lambda: opened(path, None, "staff"), lambda: Ledger.look(path, BUDGET, UNIT, "staff")):
+    for verb in (lambda: opened(path, None, "staff"), lambda: Ledger.view(path, BUDGET, UNIT, "staff")):
         refused(verb, LedgerRefused, "budget of patients, not of staff", "discreet ledger people")
     Ledger.open(path).name("staff")
     assert opened(path, None, "Staff").account.spent.epsilon == 0.3
@@ -345,7 +345,7 @@ def test_a_ledger_is_named_once_and_renamed_on_purpose(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["", " ", 7, None, "a\nb", "x" * 201, "\x1b[31m"])
 def test_names_are_a_few_words(name: object, tmp_path: Path) -> None:
-    refused(lambda: people.checked_name(name), ParameterError, "patients of the clinic")
+    refused(lambda: people.check_name(name), ParameterError, "patients of the clinic")
     ledger = opened(tmp_path / "first", None)
     refused(lambda: ledger.name(name), ParameterError)  # type: ignore[arg-type]
     assert ledger.account.spent.epsilon == 0.1

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from support.random_expressions import CONSTANTS, FACTS, KINDS, draw
 
-from discreet.engine.duckdb.dialect import DUCKDB
+from discreet.engine.duckdb.dialect import DIALECT
 from discreet.engine.sql.expressions import write
 from discreet.errors import ParameterError
 from discreet.plan.aggregates import Best, Count
@@ -154,7 +154,7 @@ def test_what_an_engine_writes_is_as_long_as_its_terms_say(kind: str) -> None:
         nested = Call(name, (nested,) if name == "neg" else (nested, Column("m")))
         some.append(nested)
     for expression in some:
-        sql = write(expression, dict.fromkeys(FACTS, "t.column"), lambda _: "$p1", DUCKDB)
+        sql = write(expression, dict.fromkeys(FACTS, "t.column"), lambda _: "$p1", DIALECT)
         assert len(sql) <= 60 * terms(expression), str(expression)
 
 

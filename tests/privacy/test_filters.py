@@ -32,7 +32,7 @@ from discreet.privacy.filters import (
     as_divergence,
 )
 from discreet.privacy.losses import BoundedRange, Box, DiscreteGaussian, Laplace, SampledLattice
-from discreet.privacy.losses.boxes import tanh_rho
+from discreet.privacy.losses.base import tanh_rho
 from discreet.privacy.losses.sampled import sample
 
 F = Fraction

@@ -147,12 +147,12 @@ class Answer:
         return iter(self.rows())
 
     def __str__(self) -> str:
-        return rendering.answer_text(self)
+        return rendering.render_text(self)
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return rendering.answer_html(self)
+        return rendering.render_html(self)
 
     def __reduce__(self) -> tuple[Callable[[str], Answer], tuple[str]]:
         return Answer.from_json, (self.to_json(),)

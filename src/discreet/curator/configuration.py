@@ -79,16 +79,16 @@ def read(path: str | os.PathLike[str]) -> Configuration:
     if not isinstance(path, (str, os.PathLike)):
         raise ParameterError(f'The owner\'s file is named by a path, not by {type(path).__name__}; write open("hospital.toml").')
     file = Path(path)
-    facts = _parsed(file)
+    facts = _parse(file)
     try:
-        _known(facts, _TOP, "the file")
+        _check_keys(facts, _TOP, "the file")
         if facts.get("version") != 1 or isinstance(facts["version"], bool):
             raise ParameterError("its first line must say which version of these rules it follows; write version = 1.")
         table, ledger, people, data = (_text(facts, name) if name in facts else None for name in _TEXTS)
         return Configuration(
-            source=_beside(file, _text(facts, "source")),
+            source=_resolve(file, _text(facts, "source")),
             table=table,
-            ledger=None if ledger is None else _beside(file, ledger),
+            ledger=None if ledger is None else _resolve(file, ledger),
             people=people,
             version=data,
             unit=_unit(_section(facts, "unit")),
@@ -102,7 +102,7 @@ def read(path: str | os.PathLike[str]) -> Configuration:
         raise ParameterError(f"{file.name}: {mistake}") from None
 
 
-def _parsed(file: Path) -> _Table:
+def _parse(file: Path) -> _Table:
     try:
         return tomllib.loads(file.read_text(encoding="utf-8-sig"), parse_float=_decimal)
     except tomllib.TOMLDecodeError as mistake:
@@ -145,20 +145,22 @@ _SECTIONS = {
 
 def _unit(given: _Table) -> Unit:
     if "person" in given:
-        _known(given, ("person", "rows", "groups", "neighbours", "size"), "[unit]")
-        _needed(given, ("rows", "groups"), "[unit] with a person", "rows = 8 in a group, and groups = 3 groups' worth in all")
+        _check_keys(given, ("person", "rows", "groups", "neighbours", "size"), "[unit]")
+        _check_needed(
+            given, ("rows", "groups"), "[unit] with a person", "rows = 8 in a group, and groups = 3 groups' worth in all"
+        )
         rest = {name: value for name, value in given.items() if name != "person"}
-        return _said("[unit]", lambda: person(_text(given, "person"), **rest))  # type: ignore[arg-type]
-    _known(given, ("rows", "neighbours", "size"), "[unit] without a person")
+        return _locate("[unit]", lambda: person(_text(given, "person"), **rest))  # type: ignore[arg-type]
+    _check_keys(given, ("rows", "neighbours", "size"), "[unit] without a person")
     if given.get("rows") is not True:
         raise ParameterError(f"[unit]: {_SECTIONS['unit']}")
     rest = {name: value for name, value in given.items() if name != "rows"}
-    return _said("[unit]", lambda: rows(**rest))  # type: ignore[arg-type]
+    return _locate("[unit]", lambda: rows(**rest))  # type: ignore[arg-type]
 
 
 def _budget(given: _Table) -> Budget:
-    _known(given, ("epsilon", "delta", "rho"), "[budget]")
-    return _said("[budget]", lambda: Budget(**given))
+    _check_keys(given, ("epsilon", "delta", "rho"), "[budget]")
+    return _locate("[budget]", lambda: Budget(**given))
 
 
 def _column(name: str, given: object) -> Column:
@@ -168,26 +170,26 @@ def _column(name: str, given: object) -> Column:
     kind = given["type"]
     if not isinstance(kind, str) or kind not in _TYPES:
         raise ParameterError(
-            f"{where}: there is no type {shown(kind)}{_meant(str(kind), _TYPES)}; there are {', '.join(_TYPES)}."
+            f"{where}: there is no type {shown(kind)}{_suggest(str(kind), _TYPES)}; there are {', '.join(_TYPES)}."
         )
     make, must, may = _TYPES[kind]
-    _known(given, ("type", *must, *may), f"{where}, which is {kind},")
-    _needed(given, must, f"{where}, which is {kind},", ", ".join(f"{key} = ..." for key in must))
+    _check_keys(given, ("type", *must, *may), f"{where}, which is {kind},")
+    _check_needed(given, must, f"{where}, which is {kind},", ", ".join(f"{key} = ..." for key in must))
     rest = {key: value for key, value in given.items() if key not in ("type", "values")}
     values = given.get("values", [])
     if not isinstance(values, list):
         raise ParameterError(f'{where}: values must be a list; write values = ["yes", "no"].')
-    return _said(where, lambda: make(*values, **rest))
+    return _locate(where, lambda: make(*values, **rest))
 
 
 def _public(file: Path, name: str, given: object) -> str:
     if not isinstance(given, dict):
         raise ParameterError(f"[public] {shown(name)} is no table of keys; {_SECTIONS['public']}")
-    _known(given, ("source",), f"[public.{shown(name)}]")
-    return _beside(file, _text(given, "source"))
+    _check_keys(given, ("source",), f"[public.{shown(name)}]")
+    return _resolve(file, _text(given, "source"))
 
 
-def _said(where: str, make: Callable[[], _T]) -> _T:
+def _locate(where: str, make: Callable[[], _T]) -> _T:
     """A refusal of a public fact, with the place where it was written."""
     try:
         return make()
@@ -195,19 +197,19 @@ def _said(where: str, make: Callable[[], _T]) -> _T:
         raise ParameterError(f"{where}: {mistake}") from None
 
 
-def _known(given: _Table, names: Iterable[str], where: str) -> None:
+def _check_keys(given: _Table, names: Iterable[str], where: str) -> None:
     for key in given:
         if key not in tuple(names):
-            raise ParameterError(f"{where} has an unknown key {shown(key)}{_meant(key, names)}; there are {', '.join(names)}.")
+            raise ParameterError(f"{where} has an unknown key {shown(key)}{_suggest(key, names)}; there are {', '.join(names)}.")
 
 
-def _needed(given: _Table, names: Iterable[str], where: str, example: str) -> None:
+def _check_needed(given: _Table, names: Iterable[str], where: str, example: str) -> None:
     missing = [name for name in names if name not in given]
     if missing:
         raise ParameterError(f"{where} does not say {' and '.join(missing)}; write {example}.")
 
 
-def _meant(key: str, names: Iterable[str]) -> str:
+def _suggest(key: str, names: Iterable[str]) -> str:
     close = difflib.get_close_matches(key.lower(), list(names), n=1)
     return f" (did you mean {close[0]}?)" if close else ""
 
@@ -229,7 +231,7 @@ _EXAMPLES = {
 }
 
 
-def _beside(file: Path, name: str) -> str:
+def _resolve(file: Path, name: str) -> str:
     return str(file.parent / name)
 
 
@@ -279,7 +281,7 @@ source = {source}
 
 def write_skeleton(source: str | os.PathLike[str], *, written: str | None = None, table: str | None = None) -> str:
     """A commented configuration for a file, from the names of its columns; ``written`` is its path as the text will say it."""
-    from discreet.engine.sources.source import open_source
+    from discreet.engine import open_source
 
     return skeleton(written or os.fspath(source), open_source(source, table=table).names, table)
 

@@ -22,25 +22,25 @@ import re
 import threading
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import replace
-from functools import partial
+from importlib import import_module
 from pathlib import Path
-from typing import NoReturn, TypeVar
+from types import MethodType
+from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 from discreet.arrays import Number
 from discreet.calls import called_as
 from discreet.curator.answer import Answer
-from discreet.curator.gate import Held, Outcome, Request, ask, asked_before
-from discreet.curator.inspection import Look, Reading, as_table, bounding, changed, declarations, look, shares
+from discreet.curator.gate import Outcome, Request, ask, asked_before
+from discreet.curator.inspection import Look, Reading, as_table, ask_shares, declarations, look, remark_bounds, remark_changes
 from discreet.curator.plans import Plans
 from discreet.curator.question import Question
-from discreet.curator.tables import Apart, Holding
+from discreet.curator.tables import Tables
 from discreet.errors import DiscreetError, ParameterError
 from discreet.ledger.chain import Entry
 from discreet.ledger.ledger import Ledger
-from discreet.ledger.people import check, checked_name
-from discreet.ledger.witness import resolved
+from discreet.ledger.people import check, check_name
+from discreet.ledger.witness import resolve
 from discreet.plan.aggregates import Asked
 from discreet.plan.cost import Accuracy, Terms
 from discreet.plan.expressions import Value
@@ -57,7 +57,11 @@ __all__ = ["Curator"]
 _STRIPES = 64
 _SIZE = re.compile(r"(?=.*[1-9])[0-9]+(\.[0-9]+)?\s*[KMGT]i?B", re.ASCII | re.IGNORECASE)
 
-Said = TypeVar("Said", Answer, Preview)
+# Verbs of the rooms above this one, and the module of each: a function of that name that takes a curator, and makes requests to
+# the gate. A line comes with its room, which is loaded when its verb is first used.
+VERBS: dict[str, str] = {}
+
+Shown = TypeVar("Shown", Answer, Preview)
 Result = TypeVar("Result")
 
 
@@ -98,18 +102,18 @@ class Curator:
             raise ParameterError('Public tables are given by name; write public={"regions": "regions.csv"}.')
         if memory is not None and not (isinstance(memory, str) and _SIZE.fullmatch(memory.strip())):
             raise ParameterError('The memory of the engine is a size with its unit; write memory="2GB", or leave it out.')
-        self._people = "" if people is None else checked_name(people)
-        self._holding = Holding(source, columns, unit, public or {}, table=table, memory=memory, version=version)
+        self._people = "" if people is None else check_name(people)
+        self._tables = Tables(source, columns, unit, public or {}, table=table, memory=memory, version=version)
         self._budget = budget
-        self._place = resolved(self._holding.ledger_beside(self._people) if ledger is None else ledger)
+        self._place = resolve(self._tables.ledger_path(self._people) if ledger is None else ledger)
         self._process = os.getpid()
         self._opening = threading.Lock()
         self._asking = [threading.Lock() for _ in range(_STRIPES)]
         self._opened: Ledger | None = None
         self._seen: Ledger | None = None
         self._files = frozenset[str]()  # those that pay from it
-        if self._look() is None:
-            check(self._place, self._people, self._holding.facts())
+        if self._view() is None:
+            check(self._place, self._people, self._tables.facts())
         if budget.delta is not None and unit.size is not None and budget.delta * unit.size >= 1:
             warnings.warn(
                 f"delta {float(budget.delta):g} is not below 1 / {unit.size:,}: revealing somebody outright could satisfy it; "
@@ -199,27 +203,26 @@ class Curator:
         private**, for the owner's eyes, rounded, printed and never stored. The ledger notes that somebody looked, and answers
         say so where declarations have changed since.
         """
-        self._here()
+        self._check_process()
         if epsilon is None and rho is None:
-            self._holding.source()
+            self._tables.source()
             ledger = self._ledger()
-            ledger.note_look(declarations(self._holding.schema), self._holding.called(ledger.salt))
-            return look(self._holding.schema, self._holding.apart)
-        reading = Reading.of(self._holding.schema)
-        texts, asked = shares(reading)
+            ledger.note_look(declarations(self._tables.schema), self._tables.name(ledger.salt))
+            return look(self._tables)
+        reading = Reading.of(self._tables.schema)
+        texts, asked = ask_shares(reading)
         queries = [parse_query(text, reading.schema) for text in texts]
         request = Plans(*plan_within(Terms(epsilon, rho), queries, reading.schema, self._budget))
-        with ExitStack() as held:
-            engine = partial(held.enter_context, self._holding.apart(reading.schema, reading.sources))
-            outcome = self._ask(request, Apart(self._holding, engine))
-        return self._noted(as_table(request.finish(outcome), asked))
+        with self._tables.declared_as(reading.schema, reading.sources) as tables:
+            outcome = self._ask(request, tables)
+        return self._remark(as_table(request.finish(outcome), asked))
 
     # The budget.
 
     @property
     def budget(self) -> Account:
         """What is spent and what is left, at this moment."""
-        ledger = self._look()
+        ledger = self._view()
         return self._budget.open() if ledger is None else ledger.account
 
     @property
@@ -230,13 +233,13 @@ class Curator:
     @property
     def people(self) -> str | None:
         """Whose budget it is; None where nobody said."""
-        ledger = self._look()
+        ledger = self._view()
         return (self._people if ledger is None else ledger.people or self._people) or None
 
     @called_as("")
     def history(self) -> tuple[Entry, ...]:
         """All questions that were paid for."""
-        ledger = self._look()
+        ledger = self._view()
         entries = () if ledger is None else ledger.history()
         return tuple(replace(entry, data="") for entry in entries)  # a fingerprint is never shown
 
@@ -244,11 +247,11 @@ class Curator:
 
     def progress(self) -> float | None:
         """How far the scan under way is, from 0 to 1; None when that is not known."""
-        return self._holding.progress()
+        return self._tables.progress()
 
     def close(self) -> None:
         """Let go of the table; the ledger stays."""
-        self._holding.close()
+        self._tables.close()
 
     def __enter__(self) -> Curator:
         return self
@@ -256,73 +259,83 @@ class Curator:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> MethodType:
+            if name in VERBS:
+                return MethodType(getattr(import_module(VERBS[name]), name), self)
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
+
+    def __dir__(self) -> list[str]:
+        return sorted([*super().__dir__(), *VERBS])
+
     def __reduce_ex__(self, _: object) -> NoReturn:
         raise DiscreetError("A curator holds private data and cannot be copied or stored; open it again from its own facts.")
 
     def __repr__(self) -> str:
-        return f"<Curator of {len(self._holding.schema.columns)} columns: {self.budget.brief}>"
+        return f"<Curator of {len(self._tables.schema.columns)} columns: {self.budget.brief}>"
 
     def _question(self) -> Question:
-        return Question(self._holding.schema, self._release, self._offer)
+        return Question(self._tables.schema, self._release, self._offer)
 
     def _queries(self, questions: Sequence[str | Question]) -> list[Query]:
         asked = list(questions) if isinstance(questions, Iterable) and not isinstance(questions, str) else []
         if not asked:
             raise ParameterError('A batch is a list of questions; write batch(["SELECT ...", "SELECT ..."], epsilon=0.5).')
-        schema = self._holding.schema
+        schema = self._tables.schema
         return [one.query(schema) if isinstance(one, Question) else parse_query(one, schema) for one in asked]
 
     def _plan(self, queries: Sequence[Query], terms: Terms) -> Plans:
         """Everything that can be refused is refused here, before data or budget is touched."""
         for join in (join for query in queries for join in query.joins):
-            self._holding.check(join)
-        return Plans(*plan_within(terms, queries, self._holding.schema, self._budget))
+            self._tables.check(join)
+        return Plans(*plan_within(terms, queries, self._tables.schema, self._budget))
 
-    def _here(self) -> None:
+    def _check_process(self) -> None:
         if os.getpid() != self._process:
             raise DiscreetError("This process was forked from the one that opened the curator; open it again here.")
 
     def _release(self, queries: Sequence[Query], terms: Terms) -> list[Answer]:
-        self._here()
+        self._check_process()
         request = self._plan(queries, terms)
-        return [self._noted(answer) for answer in request.finish(self._ask(request))]
+        return [self._remark(answer) for answer in request.finish(self._ask(request))]
 
-    def _ask(self, request: Request[Result], held: Held | None = None) -> Outcome[Result]:
+    def _ask(self, request: Request[Result], tables: Tables | None = None) -> Outcome[Result]:
         """The result of a request to the gate: also of those that rooms above this one make."""
-        self._here()
-        self._holding.source()  # what is missing is missed before a ledger is made
+        self._check_process()
+        self._tables.source()  # what is missing is missed before a ledger is made
         with self._asking[int(request.digest, 16) % _STRIPES]:  # of two threads with the same one, the second gets the first's
-            return ask(request, self._ledger(), held or self._holding)
+            return ask(request, self._ledger(), tables or self._tables)
 
     def _offer(self, queries: Sequence[Query], terms: Terms) -> Preview:
-        request, ledger = self._plan(queries, terms), self._look()
-        before = "" if ledger is None else asked_before(request, ledger, self._holding)
-        return self._noted(offer(request.plans, request.cost, self.budget, before))
+        request, ledger = self._plan(queries, terms), self._view()
+        before = "" if ledger is None else asked_before(request, ledger, self._tables)
+        return self._remark(offer(request.plans, request.cost, self.budget, before))
 
-    def _noted(self, said: Said) -> Said:
+    def _remark(self, shown: Shown) -> Shown:
         """With remarks on what its numbers are about."""
-        return replace(said, remarks=(*said.remarks, *self._remarks()))
+        return replace(shown, remarks=(*shown.remarks, *self._remarks()))
 
     def _remarks(self) -> tuple[str, ...]:
         """That persons are bounded, and that declarations were changed after a look."""
-        schema, ledger = self._holding.schema, self._look()
+        schema, ledger = self._tables.schema, self._view()
         if ledger is None:
-            return bounding(schema.unit)
-        return (*bounding(schema.unit), *changed(schema, self._holding.called(ledger.salt), ledger.looks))
+            return remark_bounds(schema.unit)
+        return (*remark_bounds(schema.unit), *remark_changes(schema, self._tables.name(ledger.salt), ledger.looks))
 
-    def _look(self) -> Ledger | None:
+    def _view(self) -> Ledger | None:
         """The ledger to read from, which need not be one that can be written; None as long as there is none."""
         with self._opening:
             if self._opened is None and self._seen is None:
-                self._seen = Ledger.look(self._place, self._budget, self._holding.schema.unit.protected, self._people)
+                self._seen = Ledger.view(self._place, self._budget, self._tables.schema.unit.protected, self._people)
             return self._opened or self._seen
 
     def _ledger(self) -> Ledger:
         """The ledger; the first question makes it."""
-        table, unit = self._holding.facts(), self._holding.schema.unit.protected
+        table, unit = self._tables.facts(), self._tables.schema.unit.protected
         with self._opening:
             if self._opened is None:
-                self._opened = Ledger.open(self._place, self._budget, unit, self._people, table, self._holding.called)
+                self._opened = Ledger.open(self._place, self._budget, unit, self._people, table, self._tables.name)
             elif table.files != self._files:  # of a pattern
                 self._opened.pay_for(self._people, table)
             self._files = table.files

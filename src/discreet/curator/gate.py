@@ -19,25 +19,23 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Generic, Protocol, TypeVar
 
-from discreet.engine.base import Found, Groups
+from discreet.curator.tables import Tables
+from discreet.engine.base import Engine
 from discreet.errors import DiscreetError, EngineError, ParameterError
 from discreet.ledger.chain import Entry
 from discreet.ledger.ledger import Ledger
-from discreet.mechanisms.secret import Secret
 from discreet.plan.cost import Cost
-from discreet.plan.expressions import Value
-from discreet.plan.plan import Plan
 from discreet.privacy import Privacy
 from discreet.privacy.account import Account
 from discreet.privacy.filters import as_approximate, as_concentrated
 from discreet.privacy.losses import Loss
 
-__all__ = ["Held", "Outcome", "Price", "Request", "Reservation", "ask", "asked_before"]
+__all__ = ["Outcome", "Price", "Request", "Reservation", "ask", "asked_before"]
 
 _TORN = "The table changed while this was counted, so it is of neither state; asked again, it is paid for again."
 _MOVED = (
@@ -55,16 +53,6 @@ class Price:
 
     privacy: Privacy
     cost: Cost
-
-
-class Engine(Protocol):
-    """Whatever counts exactly, by the layout that its table had when it was opened."""
-
-    @property
-    def layout(self) -> object: ...
-    def rehearse(self, plan: Plan) -> None: ...
-    def keys(self, plan: Plan, salt: str) -> Secret[Mapping[tuple[Value, ...], int]]: ...
-    def count(self, plan: Plan, groups: Groups, salt: str) -> Found: ...
 
 
 class Request(Protocol[Result]):
@@ -137,6 +125,10 @@ class Reservation:
             return
         stated = privacy if self._neighbours is None else privacy.under(self._neighbours)
         after = []
+        if not self._left:
+            raise ParameterError(
+                "What was reserved has neither an epsilon nor a rho, so nothing is released; reserve one of them."
+            )
         for price, left in self._left:
             asked = _sum(stated, price)
             if asked is None or any(cost > most for cost, most in zip(asked, left, strict=True)):
@@ -163,31 +155,21 @@ class Outcome(Generic[Result]):
     repeated: bool = False
 
 
-class Held(Protocol):
-    """The tables: what they hold and what they are called, as hashes under a key, and what counts in them."""
-
-    def fingerprint(self, salt: bytes) -> str: ...
-    def declared(self, salt: bytes) -> str | None: ...
-    def called(self, salt: bytes) -> str | None: ...
-    def layout(self) -> object: ...
-    def engine(self, fingerprint: str) -> Engine: ...
-
-
-def ask(request: Request[Result], ledger: Ledger, held: Held) -> Outcome[Result]:
+def ask(request: Request[Result], ledger: Ledger, tables: Tables) -> Outcome[Result]:
     """The result of a request, paid for once, or the stored one.
 
-    What is ``held`` is opened when it is needed, after everything that can be refused.
+    Tables are opened when they are needed, after everything that can be refused.
     """
     price = request.price
     if price is None:
         return Outcome(request.run(None, Reservation(Privacy(), ledger.salt)), ledger.account)
-    table, fingerprint = held.called(ledger.salt), held.fingerprint(ledger.salt)
+    table, fingerprint = tables.name(ledger.salt), tables.fingerprint(ledger.salt)
     stored = _stored(ledger, request, fingerprint, price.cost.amount)
     if stored is not None:
         if table is not None:
             ledger.see(table, fingerprint)
         return Outcome(request.read(stored), ledger.account, repeated=True)
-    engine = held.engine(fingerprint)  # what cannot be opened costs nothing
+    engine = tables.engine(fingerprint)  # what cannot be opened costs nothing
     request.rehearse(engine)  # nor what cannot be counted
     number = ledger.reserve(
         question=request.question,
@@ -199,21 +181,21 @@ def ask(request: Request[Result], ledger: Ledger, held: Held) -> Outcome[Result]
         table=table,
     )
     result = _run(request, engine, Reservation(price.privacy, ledger.salt))
-    if _layout(held) != engine.layout:
+    if _layout(tables) != engine.layout:
         raise EngineError(_MOVED)
     remarks: tuple[str, ...] = ()
-    if _changed(held, ledger.salt, fingerprint):
+    if _changed(tables, ledger.salt, fingerprint):
         ledger.tear(number)
         remarks = (_TORN,)
     kept = {"version": 1, "amount": str(price.cost.amount), "answers": request.write(result, remarks)}
     return Outcome(result, ledger.commit(number, json.dumps(kept)), remarks)
 
 
-def asked_before(request: Request[Result], ledger: Ledger, held: Held) -> str:
+def asked_before(request: Request[Result], ledger: Ledger, tables: Tables) -> str:
     """What a preview says of a request that was answered before: from the ledger alone, no table is looked at."""
     if request.price is None:
         return ""
-    declared, table = held.declared(ledger.salt), held.called(ledger.salt)
+    declared, table = tables.declared_fingerprint(ledger.salt), tables.name(ledger.salt)
     entries, same = ledger.repeats(request.digest, table, declared, request.former)
     if not any(_paid(entry) >= request.price.cost.amount for entry in entries):
         return "Asked before, for less: it would be paid for again." if entries and same else ""
@@ -246,16 +228,16 @@ def _sum(privacy: Privacy, price: Callable[[Loss], tuple[Fraction, ...] | None])
     return total
 
 
-def _layout(held: Held) -> object:
+def _layout(tables: Tables) -> object:
     try:
-        return held.layout()
+        return tables.layout()
     except DiscreetError:
         return None  # it vanished, or cannot be read as a table any more
 
 
-def _changed(held: Held, salt: bytes, fingerprint: str) -> bool:
+def _changed(tables: Tables, salt: bytes, fingerprint: str) -> bool:
     try:
-        return held.fingerprint(salt) != fingerprint
+        return tables.fingerprint(salt) != fingerprint
     except DiscreetError:
         return True  # it vanished, or is being written
 

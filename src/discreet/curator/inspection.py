@@ -14,8 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from fractions import Fraction
@@ -25,9 +24,9 @@ from typing import NoReturn
 from discreet.curator.answer import Answer
 from discreet.curator.answer import Column as Output
 from discreet.curator.former import declared_text
+from discreet.curator.tables import Tables
 from discreet.display import clean, label, text_table
-from discreet.engine.base import groups_of
-from discreet.engine.sql.engine import DuckDBEngine
+from discreet.engine.base import Engine, groups_of
 from discreet.errors import DiscreetError
 from discreet.mechanisms.secret import opened
 from discreet.plan.cost import Cost
@@ -38,7 +37,7 @@ from discreet.schema.columns import Category, Column, Date, Integer, Kind, Numbe
 from discreet.schema.table import Schema
 from discreet.schema.units import Person, Rows, Unit
 
-__all__ = ["Look", "Reading", "as_table", "bounding", "changed", "declarations", "look", "shares"]
+__all__ = ["Look", "Reading", "as_table", "ask_shares", "declarations", "look", "remark_bounds", "remark_changes"]
 
 _LETTERS = 100  # of a cell, to tell whether there is any, and spaces around a declared value: many columns fit into one question
 _MOST_ASKED = 60_000  # letters of one question and of what it reads of a row; parsers and engines take some more
@@ -47,8 +46,6 @@ _MOST_NAMED = 10  # declared values that a line names
 _MOST_VALUES = 1000  # of a category, to be looked for one by one
 _ALL_ROWS = 2**19  # no person may count for more
 _SPELLINGS = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y%m%d")
-
-Engines = Callable[[Schema, Mapping[str, str]], AbstractContextManager[DuckDBEngine]]
 
 
 @dataclass(frozen=True)
@@ -87,7 +84,7 @@ class Reading:
         return cls(Schema(columns, schema.unit), sources, states)
 
 
-def shares(reading: Reading) -> tuple[list[str], list[tuple[str, str]]]:
+def ask_shares(reading: Reading) -> tuple[list[str], list[tuple[str, str]]]:
     """Questions for the share of rows in every state, one unless there are very many, and what all outputs mean, in order."""
     asked = [(name, state) for name, state in reading.states if "=" not in state]
     outputs = [f"avg(CASE WHEN {reading.states[one]} THEN 1 ELSE 0 END) AS s{i}" for i, one in enumerate(asked)]
@@ -101,7 +98,7 @@ def shares(reading: Reading) -> tuple[list[str], list[tuple[str, str]]]:
 
 
 def as_table(answers: Sequence[Answer], asked: Sequence[tuple[str, str]]) -> Answer:
-    """The answers to ``shares``, a row for every column and state; estimates and intervals are cut to what a share can be."""
+    """The answers to ``ask_shares``, a row for every column and state; estimates and intervals are cut to what a share can be."""
     found = [output for answer in answers for output in answer.outputs.values()]
 
     def cut(numbers: Iterable[Value]) -> tuple[float, ...]:
@@ -152,10 +149,11 @@ _WARNING = (
 )
 
 
-def look(schema: Schema, engines: Engines) -> Look:
+def look(tables: Tables) -> Look:
     """Count without noise, and round coarsely."""
-    reading = Reading.of(schema)
-    with engines(reading.schema, reading.sources) as engine:
+    schema, reading = tables.schema, Reading.of(tables.schema)
+    with tables.declared_as(reading.schema, reading.sources) as declared:
+        engine = declared.engine("")
         rows = int(_counts(engine, reading.schema, Rows(), {"n": "TRUE"})["n"])
         asked, found = list(reading.states.items()), dict[tuple[str, str], float]()
         for start in range(0, len(asked), 3 * _TOGETHER):
@@ -177,7 +175,7 @@ def look(schema: Schema, engines: Engines) -> Look:
     return Look(head, states, tuple(remarks))
 
 
-def _persons(engine: DuckDBEngine, schema: Schema, rows: int) -> tuple[str, list[str]]:
+def _persons(engine: Engine, schema: Schema, rows: int) -> tuple[str, list[str]]:
     """How many rows and persons there are, and how many rows are beyond what a person may count for."""
     unit = schema.unit
     if not isinstance(unit, Person):
@@ -203,7 +201,7 @@ def _persons(engine: DuckDBEngine, schema: Schema, rows: int) -> tuple[str, list
     return head, remarks
 
 
-def _never(engine: DuckDBEngine, reading: Reading, name: str, column: Category) -> list[str]:
+def _never(engine: Engine, reading: Reading, name: str, column: Category) -> list[str]:
     """Declared values that do not occur, and those that occur in another spelling only; what occurs instead is not said."""
     exact = _by_value(engine, reading.schema, _quoted(name), [str(value) for value in column.values])
     text = next(new for new, source in reading.sources.items() if source == name and new != name)
@@ -227,7 +225,7 @@ def declarations(schema: Schema) -> dict[str, str]:
     return {name: hashlib.sha256(fact.encode(errors="surrogatepass")).hexdigest()[:16] for name, fact in facts.items()}
 
 
-def changed(schema: Schema, table: str | None, looks: Iterable[tuple[str | None, Mapping[str, str]]]) -> tuple[str, ...]:
+def remark_changes(schema: Schema, table: str | None, looks: Iterable[tuple[str | None, Mapping[str, str]]]) -> tuple[str, ...]:
     """What an answer says where a declaration is not the one under which somebody looked at the same table.
 
     Frames have no name, so those that pay from one ledger count as one table.
@@ -240,7 +238,7 @@ def changed(schema: Schema, table: str | None, looks: Iterable[tuple[str | None,
     return (f"Declarations changed after the owner looked at the data ({what}): what they say about it is in no epsilon.",)
 
 
-def bounding(unit: Unit) -> tuple[str, ...]:
+def remark_bounds(unit: Unit) -> tuple[str, ...]:
     """What an answer says where persons count for a part of their rows only."""
     if not isinstance(unit, Person):
         return ()
@@ -249,19 +247,19 @@ def bounding(unit: Unit) -> tuple[str, ...]:
     return (f"Persons are bounded: each counts for at most {rows} in a group and {groups} worth in all.",)
 
 
-def _counts(engine: DuckDBEngine, schema: Schema, unit: Unit, conditions: Mapping[str, str]) -> dict[str, float]:
+def _counts(engine: Engine, schema: Schema, unit: Unit, conditions: Mapping[str, str]) -> dict[str, float]:
     """How many rows meet every condition, exactly; under a person's unit, how many count."""
     outputs = ", ".join(f"count(*) FILTER (WHERE {condition}) AS {name}" for name, condition in conditions.items())
     return {name: counts[0] for name, counts in _exact(engine, replace(schema, unit=unit), f"SELECT {outputs} FROM data").items()}
 
 
-def _persons_of(engine: DuckDBEngine, schema: Schema) -> float:
+def _persons_of(engine: Engine, schema: Schema) -> float:
     assert isinstance(schema.unit, Person)
     one = replace(schema, unit=Person(schema.unit.id, 1, 1))
     return _exact(engine, one, f"SELECT count(DISTINCT {_quoted(schema.unit.id)}) AS n FROM data")["n"][0]
 
 
-def _by_value(engine: DuckDBEngine, schema: Schema, expression: str, values: Sequence[str]) -> dict[str, float]:
+def _by_value(engine: Engine, schema: Schema, expression: str, values: Sequence[str]) -> dict[str, float]:
     listed = ", ".join("'" + value.replace("'", "''") + "'" for value in values)
     text = f"SELECT {expression} AS k, count(*) AS n FROM data WHERE {expression} IN ({listed}) GROUP BY k"
     schema = replace(schema, unit=Rows())
@@ -270,7 +268,7 @@ def _by_value(engine: DuckDBEngine, schema: Schema, expression: str, values: Seq
     return dict.fromkeys(values, 0.0) | dict(zip(keys, _exact(engine, schema, text)["n"], strict=True))
 
 
-def _exact(engine: DuckDBEngine, schema: Schema, text: str) -> dict[str, list[float]]:
+def _exact(engine: Engine, schema: Schema, text: str) -> dict[str, list[float]]:
     """What a question counts, before noise: the one place outside mechanisms and the auditor that opens a secret."""
     plan = price(parse_query(text, schema), schema, _FREE)
     found = engine.count(plan, groups_of(plan), "")

@@ -1,26 +1,52 @@
-"""SQL questions as one request to the gate: plans that are paid for together, counted, let out, and made into answers."""
+"""SQL questions as one request to the gate: plans that are paid for together, counted, let out, and made into answers.
+
+**Digest.** A ledger knows questions again by a hash of the public facts that make them the same. Facts are plain JSON in words of
+their own, written out one by one, so that no renaming inside discreet ends a free repeat: what is asked (as far as it touches
+data, so without HAVING, ORDER BY and LIMIT), what is declared, who is protected, and what is released how. They are not what is
+paid, because what was paid more for may be asked again for less; and what tables hold is no part of them.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from fractions import Fraction
 from functools import cached_property
 
 from discreet.arrays import Reals
 from discreet.curator.answer import Answer, Column, refine
-from discreet.curator.digest import digest_of
 from discreet.curator.former import former_digest
-from discreet.curator.gate import Engine, Outcome, Price, Reservation
-from discreet.engine.base import Found, Groups, groups_of
+from discreet.curator.gate import Outcome, Price, Reservation
+from discreet.engine.base import Engine, Found, Groups, groups_of
 from discreet.mechanisms import Threshold
 from discreet.plan.aggregates.base import Estimate
 from discreet.plan.cost import Cost
 from discreet.plan.expressions import Value
 from discreet.plan.plan import Plan
 from discreet.plan.release import Release, Released
+from discreet.schema.columns import Boolean, Category, Date, Integer, Number, Text
+from discreet.schema.columns import Column as Declared
+from discreet.schema.units import Person, Rows, Unit
 
-__all__ = ["Plans"]
+__all__ = ["Plans", "digest_of", "facts_of"]
+
+
+_VERSION = 2  # 1: hashes of the texts of Python objects (``former``)
+
+# For every declaration: its type in the owner's file, and what it says.
+_DECLARED: dict[type, tuple[str, tuple[str, ...]]] = {
+    Integer: ("integer", ("lower", "upper", "missing", "decimal")),
+    Number: ("number", ("lower", "upper", "step", "missing", "decimal")),
+    Category: ("category", ("values", "missing")),
+    Boolean: ("boolean", ("missing",)),
+    Date: ("date", ("lower", "upper", "missing", "format")),
+    Text: ("text", ("missing", "length")),
+    Rows: ("rows", ("neighbours", "size")),
+    Person: ("person", ("id", "rows", "groups", "neighbours", "size")),
+}
 
 
 @dataclass(frozen=True)
@@ -84,7 +110,7 @@ def _released(plan: Plan, engine: Engine | None, reserved: Reservation) -> Answe
         choice = plan.releases[0].mechanism
         assert isinstance(choice, Threshold)
         reserved.spend(plan.releases[0].privacy)
-        chosen = _ordered(choice.select(engine.keys(plan, reserved.salt)))
+        chosen = _ordered(engine.spell(plan, choice.select(engine.keys(plan, reserved.salt))))
     groups = groups_of(plan, chosen)
     counts: Found = {}
     if engine is not None and groups.size:
@@ -139,3 +165,33 @@ def _keys(plan: Plan, groups: Groups) -> dict[str, tuple[Value, ...]]:
         name: tuple(float(v) if isinstance(v, Fraction) else v for v in column)
         for name, column in zip(plan.keys.names, columns, strict=True)
     }
+
+
+def digest_of(plans: Sequence[Plan]) -> str:
+    """The hash of the facts of questions that are asked together."""
+    facts = {"discreet": "questions", "version": _VERSION, "questions": [facts_of(plan) for plan in plans]}
+    return hashlib.sha256(json.dumps(facts, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()).hexdigest()
+
+
+def facts_of(plan: Plan) -> dict[str, object]:
+    """What makes a question the same as another one."""
+    schema = plan.schema
+    return {
+        "query": str(plan.query.released),
+        "columns": {name: _declared(column) for name, column in schema.columns.items()},
+        "unit": _declared(schema.unit),
+        "public": sorted(schema.public),
+        "delta": str(plan.share.named) if plan.keys.size is None else None,
+        "releases": [[release.label, release.how] for release in plan.releases],
+    }
+
+
+def _declared(declaration: Declared | Unit) -> dict[str, object]:
+    kind, names = _DECLARED[type(declaration)]
+    return {"type": kind, **{name: _plain(getattr(declaration, name)) for name in names}}
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, tuple):
+        return [_plain(one) for one in value]
+    return str(value) if isinstance(value, Fraction | date) else value

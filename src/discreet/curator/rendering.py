@@ -24,16 +24,16 @@ if TYPE_CHECKING:
 
     from discreet.curator.answer import Answer, Column
 
-__all__ = ["answer_html", "answer_text", "cells", "left_of", "notes", "plot", "shown_rows"]
+__all__ = ["cells", "choose_rows", "left_of", "notes", "plot", "render_html", "render_text"]
 
 _MOST, _FIRST, _LAST = 30, 20, 5  # rows of a table; of a longer one, so many at its ends
 _PARTS = 6
 
 
-def shown_rows(count: int) -> tuple[list[int], int, int]:
+def choose_rows(count: int) -> tuple[list[int], int, int]:
     """The rows to show, before which of them some are left out, and how many.
 
-    >>> shown_rows(3), shown_rows(1000)[1:]
+    >>> choose_rows(3), choose_rows(1000)[1:]
     (([0, 1, 2], 3, 0), (20, 975))
     """
     if count <= _MOST:
@@ -120,9 +120,9 @@ def _up(half: float, places: int | None) -> float:
     return math.ceil(half * scale * (1 - 1e-9)) / scale
 
 
-def answer_text(answer: Answer) -> str:
+def render_text(answer: Answer) -> str:
     """An aligned table, then a few lines; long tables are cut in the middle."""
-    rows, cut, hidden = shown_rows(len(answer))
+    rows, cut, hidden = choose_rows(len(answer))
     lines = text_table(*cells(answer, rows)).split("\n")
     if hidden:
         lines.insert(2 + cut, f"... {hidden:,} more rows")
@@ -131,9 +131,9 @@ def answer_text(answer: Answer) -> str:
     return "\n".join([*lines, "", *map(clean, notes(answer))])
 
 
-def answer_html(answer: Answer) -> str:
+def render_html(answer: Answer) -> str:
     """One piece of HTML; long tables are cut in the middle."""
-    rows, cut, hidden = shown_rows(len(answer))
+    rows, cut, hidden = choose_rows(len(answer))
     headers, body, align = cells(answer, rows)
     if hidden:
         body.insert(cut, [f"... {hidden:,} more rows", *[""] * (len(headers) - 1)])

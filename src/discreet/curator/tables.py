@@ -7,30 +7,29 @@ import json
 import os
 import re
 import threading
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from copy import copy
 from hashlib import sha256
 from pathlib import Path
 
-from discreet.engine.sources.contents import hashed, is_settled
-from discreet.engine.sources.public import facts_of_public, is_unique, read_public
-from discreet.engine.sources.source import NoFile, Source, open_source, states_of
-from discreet.engine.sql.engine import DuckDBEngine
+from discreet.engine import open_engine, open_public, open_source
+from discreet.engine.base import Engine, NoFile, Source, hashed
 from discreet.errors import ParameterError
 from discreet.ledger import witness
-from discreet.ledger.people import Table, begun, beside, is_pattern, pays
+from discreet.ledger.people import Table, find_beside, is_begun, is_pattern, pays
 from discreet.plan.query import Join
 from discreet.schema.columns import Column
 from discreet.schema.table import Schema
 from discreet.schema.units import Person, Rows, Unit
 
-__all__ = ["Apart", "Holding", "Identities"]
+__all__ = ["Identities", "Tables"]
 
 
-class Holding:
-    """Knows the tables' public facts at once. A file that is not there is missed by questions, and not by previews.
+class Tables:
+    """The private table and the public ones: their public facts at once, their rows when a question needs them.
+
+    A file that is not there is missed by questions, and not by previews.
 
     A query takes columns of CSV by their places, so that one made for an old first line could bound the wrong persons. So names,
     types, delimiter and list of files are looked at anew before a fingerprint is taken and whenever an engine is opened, unless
@@ -53,21 +52,22 @@ class Holding:
         if version is not None and (not isinstance(version, str) or not version):
             raise ParameterError('A version of the table is a text that you change with the table; write version="2026-11".')
         Schema(columns, unit)  # what is wrong with the facts is said before any file is opened
-        self._public = {name: read_public(given) for name, given in public.items()}
-        self.schema = Schema(dict(columns), unit, {name: facts_of_public(held) for name, held in self._public.items()})
-        source = _resolved(source)  # now, whatever the working folder is when questions come
+        self._public = {name: open_public(given) for name, given in public.items()}
+        self.schema = Schema(dict(columns), unit, {name: held.columns for name, held in self._public.items()})
+        self._declared = tuple(columns)
+        source = _resolve(source)  # now, whatever the working folder is when questions come
         self._path, self._table, self._memory = source if isinstance(source, str | os.PathLike) else None, table, memory
         self._version, self._known, self._hashed = version, dict[bytes, Identities](), dict[bytes, str]()
         self._opening, self._looking = threading.Lock(), threading.Lock()
-        self._engine: DuckDBEngine | None = None
+        self._engine: Engine | None = None
+        self._columns: Mapping[str, str] = {}  # of the table, where a declared name means another
         self._counted = ""  # the fingerprint of what it was opened on
         self._unique: dict[tuple[str, tuple[str, ...]], bool] = {}  # whether a join looks up one row
-        self._source = None if self._path is not None else self._look(source)
-        self._states: dict[Path, tuple[int, ...]] = {}  # of its files, when it was looked at
+        self._source = None if self._path is not None else self._open(source)
         with suppress(NoFile):
             self.source()
 
-    def ledger_beside(self, people: str) -> Path:
+    def ledger_path(self, people: str) -> Path:
         """Where the ledger goes: one for the people that are named, or for all tables of a folder with the same person column.
 
         Under ``rows()`` every file has its own. So has a file whose ledger was begun before ledgers were shared, or by a look
@@ -84,12 +84,12 @@ class Holding:
         if isinstance(unit, Rows) or pays(own):
             return own
         shared = folder / f"people-by-{_slug(unit.id.lower())}.ledger"
-        found = shared if begun(shared) else beside(self.facts())
-        return found or (own if begun(own) else shared)
+        found = shared if is_begun(shared) else find_beside(self.facts())
+        return found or (own if is_begun(own) else shared)
 
     def facts(self) -> Table:
         """What is publicly known of the table, by which its people are known again."""
-        unit, columns = self.schema.unit, frozenset(name.lower() for name in self.schema.columns)
+        unit, columns = self.schema.unit, frozenset(name.lower() for name in self._declared)
         person = unit.id.lower() if isinstance(unit, Person) else None
         if self._path is None:
             return Table(person, columns)
@@ -106,24 +106,24 @@ class Holding:
             path = path.parent
         return Path(os.path.realpath(path))
 
-    def called(self, salt: bytes) -> str | None:
+    def name(self, salt: bytes) -> str | None:
         """A keyed hash of the table's path, which stays when what it holds changes; a frame has no name."""
         source = self.facts().source
         if source is None:
             return None
         return hashed(salt, (part.encode(errors="surrogateescape") for part in ("table", source, self._table or "")))
 
-    def declared(self, salt: bytes) -> str | None:
+    def declared_fingerprint(self, salt: bytes) -> str | None:
         """The fingerprint, where it takes no look at a table: the owner declares a version, or it is a frame that was hashed."""
         if self._version is None:
             return self._hashed.get(salt) if self._path is None else None
-        of = self.called(salt) or self.facts().to_json()  # a version says which state, and not of which table
+        of = self.name(salt) or self.facts().to_json()  # a version says which state, and not of which table
         parts = (part.encode(errors="surrogatepass") for part in ("version", of, self._version))
         return self._with_public(salt, hashed(salt, parts))
 
     def fingerprint(self, salt: bytes) -> str:
         """A keyed hash of what all tables hold."""
-        found = self.declared(salt)
+        found = self.declared_fingerprint(salt)
         if found is None:
             known = self._known.setdefault(salt, Identities(salt))
             found = self._hashed[salt] = self._with_public(salt, self.source().fingerprint(salt, known))
@@ -139,40 +139,39 @@ class Holding:
             assert self._source is not None
             return self._source
         with self._looking:
-            now, states = time.time_ns(), states_of(os.fspath(self._path))
-            if self._source is None or states != self._states:
-                self._source = self._look(self._path)
-                self._states = states if all(is_settled(state, now) for state in states.values()) else {}
+            if self._source is None or not self._source.is_current():
+                self._source = self._open(self._path)
             return self._source
 
     def layout(self) -> object:
         """How the private table is read, as it lies there now."""
         return self.source().layout
 
-    def engine(self, fingerprint: str) -> DuckDBEngine:
+    def engine(self, fingerprint: str) -> Engine:
         """What counts in the private table, opened anew where it holds something else than it did: no old file is read on."""
         with self._opening:
             source = self.source()
             if self._engine is None or self._counted != fingerprint or self._engine.layout != source.layout:
-                self._engine = DuckDBEngine(source, self.schema, self._public, memory=self._memory)
+                public = {name: self._public[name] for name in self.schema.public}
+                self._engine = open_engine(source, self.schema, public, memory=self._memory, columns=self._columns)
                 self._counted = fingerprint
             return self._engine
 
     @contextmanager
-    def apart(self, schema: Schema, sources: Mapping[str, str]) -> Iterator[DuckDBEngine]:
-        """An engine of its own, under other declarations of the same table; ``sources`` says which columns they are about."""
-        engine = DuckDBEngine(self.source(), schema, {}, memory=self._memory, sources=sources)
+    def declared_as(self, schema: Schema, columns: Mapping[str, str]) -> Iterator[Tables]:
+        """The same tables under other declarations, with an engine of their own; ``columns`` are those they mean."""
+        other = copy(self)
+        other.schema, other._columns, other._engine, other._opening = schema, columns, None, threading.Lock()
         try:
-            yield engine
+            yield other
         finally:
-            engine.close()
+            other.close()
 
     def check(self, join: Join) -> None:
         """Refuse a join that would count a row more than once."""
         on = tuple(column for _, column in join.on)
         if (join.table, on) not in self._unique:
-            columns = [(name, self.schema.public[join.table][name].kind) for name in on]
-            self._unique[join.table, on] = is_unique(self._public[join.table], columns)
+            self._unique[join.table, on] = self._public[join.table].is_unique(on)
         if not self._unique[join.table, on]:
             raise ParameterError(
                 f"Several rows of {join.table} have the same {', '.join(on)}, so a row would be counted more than once; "
@@ -191,11 +190,11 @@ class Holding:
                 self._engine.close()
             self._engine = None
 
-    def _look(self, source: object) -> Source:
+    def _open(self, source: object) -> Source:
         unit = self.schema.unit
-        wanted = [*self.schema.columns, *([unit.id] if isinstance(unit, Person) else [])]
+        wanted = [*self._declared, *([unit.id] if isinstance(unit, Person) else [])]
         found = open_source(source, table=self._table, columns=wanted)
-        if unit.neighbours == "replace" and isinstance(unit, Rows) and found.lines:
+        if unit.neighbours == "replace" and isinstance(unit, Rows) and found.drops_lines:
             raise ParameterError(
                 "A line of CSV that cannot be read is left out, so the number of rows is not public; under "
                 'neighbours="replace" give the table as Parquet, or a frame.'
@@ -203,30 +202,7 @@ class Holding:
         return found
 
 
-@dataclass(frozen=True)
-class Apart:
-    """The same tables, counted in by an engine of its own, which is opened when it is needed."""
-
-    holding: Holding
-    open: Callable[[], DuckDBEngine]
-
-    def fingerprint(self, salt: bytes) -> str:
-        return self.holding.fingerprint(salt)
-
-    def declared(self, salt: bytes) -> str | None:
-        return self.holding.declared(salt)
-
-    def called(self, salt: bytes) -> str | None:
-        return self.holding.called(salt)
-
-    def layout(self) -> object:
-        return self.holding.layout()
-
-    def engine(self, fingerprint: str) -> DuckDBEngine:  # noqa: ARG002 - it is opened on what there is now
-        return self.open()
-
-
-def _resolved(source: object) -> object:
+def _resolve(source: object) -> object:
     """A path that no longer depends on the working folder; anything else as it is."""
     path = os.fspath(source) if isinstance(source, str | os.PathLike) else None
     if not isinstance(path, str) or not path:

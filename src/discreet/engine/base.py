@@ -1,23 +1,126 @@
-"""What engines count and over which groups, whatever counts it: whole numbers, as secrets."""
+"""The seam between a curator and whatever counts: sources, sessions and engines, groups, and what is counted over them.
+
+Everything that an engine hands back is a ``Secret``. What a source, a layout or a refusal says is public.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.errors import ParameterError
 from discreet.mechanisms.secret import Secret
 from discreet.mechanisms.values import Table
 from discreet.plan.expressions import Value
 from discreet.plan.plan import Plan
 from discreet.plan.statistics import Statistic
 
-__all__ = ["Counted", "Found", "Groups", "groups_of"]
+__all__ = ["Counted", "Engine", "Found", "Groups", "Known", "NoFile", "Session", "Source", "groups_of", "hashed"]
 
 Counted = tuple[Statistic, int]  # in 2**-bits units
 Found = Mapping[Counted, Secret[NDArray[np.generic]] | Secret[Table]]
+
+
+class NoFile(ParameterError):
+    """There is no such file, or none that this user may read: questions wait for it, previews need not."""
+
+
+class Known(Protocol):
+    """Hashes of files by what is known of them without reading."""
+
+    def get(self, state: str, /) -> str | None: ...
+    def update(self, found: dict[str, str], /) -> None: ...
+
+
+class Source(Protocol):
+    """A private table, of which public things are known: ``names`` of all its columns, and the types of those asked for, as
+    their engine calls them (``raw``)."""
+
+    @property
+    def engine(self) -> str:
+        """The room of the engine that reads it."""
+
+    @property
+    def names(self) -> tuple[str, ...]: ...
+    @property
+    def raw(self) -> Mapping[str, str]: ...
+
+    @property
+    def no_ids(self) -> frozenset[str]:
+        """Columns whose type says nothing by which persons could be told apart."""
+
+    @property
+    def drops_lines(self) -> bool:
+        """Whether rows that cannot be read are left out, so that their number is not public."""
+
+    @property
+    def layout(self) -> object:
+        """How the table is read, all of it public: a query that was made for one layout could, in a table of another, take the
+        wrong column for its persons."""
+
+    def find(self, name: str) -> str:
+        """The name of a column as the table writes it."""
+
+    def is_current(self) -> bool:
+        """Whether the table is surely read as it was when it was looked at."""
+
+    def fingerprint(self, salt: bytes, known: Known | None = None) -> str:
+        """A keyed hash of what the table holds. ``known`` files are not read again."""
+
+
+class Session(Protocol):
+    """A connection that runs SQL, made by us, over one private table and the public ones by their names.
+
+    Threads may share it. Whatever a signal raises while it waits stops the work. What an engine says when it fails may quote a
+    cell: its words are dropped, and an ``EngineError`` says the kind of failure only.
+    """
+
+    @property
+    def relation(self) -> str:
+        """The private table in SQL."""
+
+    @property
+    def nothing(self) -> str:
+        """The same columns without rows."""
+
+    def fetch(self, sql: str, parameters: Mapping[str, object]) -> dict[str, list[object]]:
+        """Few rows, as Python's own values by column; whole numbers of any width arrive to the last bit."""
+
+    def stream(self, sql: str, parameters: Mapping[str, object]) -> Iterator[dict[str, NDArray[np.generic]]]:
+        """Many rows of numbers, in batches, none of which is kept."""
+
+    def progress(self) -> float | None:
+        """How far the slowest question under way is, from 0 to 1; None when that is not known."""
+
+    def close(self) -> None:
+        """Let go of the tables; harmless when repeated."""
+
+
+class Engine(Protocol):
+    """Whatever counts exactly, by the layout that its table had when it was opened."""
+
+    @property
+    def layout(self) -> object: ...
+
+    def rehearse(self, plan: Plan) -> None:
+        """Count the same of a table without rows: what the engine cannot do is refused before anything is paid."""
+
+    def keys(self, plan: Plan, salt: str) -> Secret[Mapping[tuple[Value, ...], int]]:
+        """How many units share every key that there is, or whatever tells keys apart: for a private choice among them."""
+
+    def spell(self, plan: Plan, keys: Sequence[tuple[Value, ...]]) -> list[tuple[Value, ...]]:
+        """The keys that were chosen, as rows have them."""
+
+    def count(self, plan: Plan, groups: Groups, salt: str) -> Found:
+        """Every statistic of a plan, over these groups. ``salt`` decides which of a person's groups count where not all can."""
+
+    def progress(self) -> float | None: ...
+    def close(self) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -36,3 +139,12 @@ def groups_of(plan: Plan, chosen: Sequence[tuple[Value, ...]] | None = None) -> 
         return Groups(columns, False, len(chosen))
     assert plan.keys.listings is not None
     return Groups(plan.keys.listings, True, plan.keys.size or 1)
+
+
+def hashed(salt: bytes, parts: Iterable[bytes]) -> str:
+    """A keyed hash of parts; where one ends and the next begins counts."""
+    state = blake2b(key=salt[:64], digest_size=32)
+    for part in parts:
+        state.update(len(part).to_bytes(8, "little"))
+        state.update(part)
+    return state.hexdigest()

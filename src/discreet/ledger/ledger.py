@@ -19,9 +19,9 @@ from discreet.errors import LedgerRefused, ParameterError
 from discreet.ledger import people as register
 from discreet.ledger import witness
 from discreet.ledger.chain import START, Chain, Entry, Facts, Record, Terms, canonical, entry_of, now, opening, seal
-from discreet.ledger.people import Table, checked_name
+from discreet.ledger.people import Table, check_name
 from discreet.ledger.store import Records, store_of
-from discreet.ledger.witness import Witness, distrust, real, resolved, writable
+from discreet.ledger.witness import Witness, distrust, resolve, resolve_real, resolve_writable
 from discreet.privacy import Privacy
 from discreet.privacy.account import Account
 from discreet.privacy.budget import Budget
@@ -65,8 +65,8 @@ class Ledger:
         Budget and unit are fixed by the first question that is paid for. ``people`` says whose budget it is, ``table`` what is
         publicly known of the table that pays, ``called`` its name under a salt: a second ledger for the same people is refused.
         """
-        self = cls(writable(path))
-        known, begun = witness.read(self.path), register.begun(self.path)
+        self = cls(resolve_writable(path))
+        known, begun = witness.read(self.path), register.is_begun(self.path)
         if not self._store.exists(self.path):
             if known is not None:
                 raise LedgerRefused(distrust(self.path, "is missing, but there was one"))
@@ -98,21 +98,21 @@ class Ledger:
             if known is None or known.number < self._chain.head:
                 self._write_witness()
         if table is not None:
-            for other in register.giving_way(self.path, table):
+            for other in register.find_giving_way(self.path, table):
                 self._take_over(other, called)
             register.remember(self.path, self._chain.people, table)
         return self
 
     @classmethod
-    def look(cls, path: str | os.PathLike[str], budget: Budget, unit: str = "", people: str = "") -> Ledger | None:
+    def view(cls, path: str | os.PathLike[str], budget: Budget, unit: str = "", people: str = "") -> Ledger | None:
         """The ledger at a path, checked from end to end, to read what was spent and asked; None where there was never any.
 
         Nothing is written, so it may be a file, or in a folder, that this user cannot write to, and one that this user never saw:
         whoever pays from it must first adopt it.
         """
-        if not register.begun(resolved(path)):
+        if not register.is_begun(resolve(path)):
             return None
-        self = cls(real(path))
+        self = cls(resolve_real(path))
         if not self._store.exists(self.path):
             raise LedgerRefused(distrust(self.path, "is missing, but there was one"))
         self._terms, self._seen = Terms(budget, unit, people), False
@@ -222,7 +222,7 @@ class Ledger:
 
     def name(self, people: str) -> None:
         """Say whose budget it is, also in other words than before; nobody has two."""
-        people = checked_name(people)
+        people = check_name(people)
         register.check(self.path, people)
         self._note({"kind": "named", "time": now(), "people": people})
         register.remember(self.path, self._chain.people)
@@ -378,7 +378,7 @@ def adopt(path: str | os.PathLike[str]) -> Ledger:
 
     If it is an older copy, what was spent since is forgotten, and the budget no longer bounds what was let out.
     """
-    ledger = Ledger(writable(path))
+    ledger = Ledger(resolve_writable(path))
     if not ledger._store.exists(ledger.path):
         raise LedgerRefused(f"There is no ledger at {ledger.path} to adopt; name the file.")
     with ledger._store.writing(ledger.path) as records:
@@ -386,13 +386,13 @@ def adopt(path: str | os.PathLike[str]) -> Ledger:
             raise LedgerRefused(f"The file {ledger.path} is empty and no ledger; restore a copy, then adopt it.")
         ledger._follow(records)
         ledger._write_witness()
-    register.moved(ledger.path, ledger.id)
+    register.move(ledger.path, ledger.id)
     return ledger
 
 
 def forget(path: str | os.PathLike[str]) -> None:
     """Let a new ledger be made where one was deleted, or for its people. What it answered stays answered, and is not counted."""
-    place = resolved(path)  # its folder may be gone too
+    place = resolve(path)  # its folder may be gone too
     if store_of(place).exists(place):
         raise LedgerRefused(f"The ledger {place} is there, and is not forgotten; move it away first, and keep it.")
     if not (register.forget(place) | witness.remove(place)):

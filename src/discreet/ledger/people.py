@@ -37,15 +37,15 @@ from discreet.ledger.store import store_of
 __all__ = [
     "Table",
     "begin",
-    "begun",
-    "beside",
     "check",
-    "checked_name",
+    "check_name",
     "ending",
+    "find_beside",
+    "find_giving_way",
     "forget",
-    "giving_way",
+    "is_begun",
     "is_pattern",
-    "moved",
+    "move",
     "pays",
     "remember",
 ]
@@ -107,7 +107,7 @@ class _Kept:
     table: Table
 
 
-def checked_name(people: object) -> str:
+def check_name(people: object) -> str:
     """Whose a budget is, in the owner's words."""
     if not isinstance(people, str) or not people.strip() or not people.isprintable() or len(people) > _LONGEST:
         raise ParameterError('Whose budget is it? Say it in a few words: people="patients of the clinic".')
@@ -119,7 +119,7 @@ def is_pattern(path: str | Path) -> bool:
     return any(sign in str(path) for sign in "*?[")
 
 
-def beside(table: Table) -> Path | None:
+def find_beside(table: Table) -> Path | None:
     """The ledger from which people of a table's folder are paid under the name of one file, where there is one such ledger.
 
     A look before the unit was right begins one, and so did every file once. That nobody named it, and that it is the only one,
@@ -136,7 +136,7 @@ def beside(table: Table) -> Path | None:
     return found.pop() if len(found) == 1 else None
 
 
-def begun(ledger: Path) -> bool:
+def is_begun(ledger: Path) -> bool:
     """Whether there is a ledger at a real path, or was one; an empty file is none yet, and may show its mode and group."""
     try:
         if store_of(ledger).begun(ledger):
@@ -149,10 +149,10 @@ def begun(ledger: Path) -> bool:
 def pays(ledger: Path) -> bool:
     """Whether a ledger at a real path may have been paid from, for all that can be read of it."""
     chain = _read(ledger)
-    return begun(ledger) and (chain is None or bool(chain.asked))
+    return is_begun(ledger) and (chain is None or bool(chain.asked))
 
 
-def giving_way(ledger: Path, table: Table) -> list[Path]:
+def find_giving_way(ledger: Path, table: Table) -> list[Path]:
     """Other ledgers that know this one table, by looks alone: nothing was paid from them, and nobody said whose they are."""
     return _giving_way(_kept() if _place().exists() else [], ledger, table)
 
@@ -204,7 +204,7 @@ def ending(ledger: Path) -> Iterator[None]:
         database.execute("COMMIT")
 
 
-def moved(ledger: Path, id: str) -> None:
+def move(ledger: Path, id: str) -> None:
     """A ledger that is trusted here, and is gone from where it was: what is remembered of the old place is that of the new."""
     for old in {kept.ledger for kept in (_kept() if _place().exists() else [])} - {ledger}:
         try:
@@ -226,7 +226,7 @@ def _compare(kept: list[_Kept], ledger: Path, people: str, table: Table | None) 
     for one in others:
         if people and one.people and alike(people, one.people):
             raise LedgerRefused(_refusal(one, ledger, f"it is the budget of {one.people}"))
-    if table is None or (not ours and begun(ledger)):
+    if table is None or (not ours and is_begun(ledger)):
         return
     known = table in [one.table for one in ours]
     joined = table.files - {one.table.source for one in ours}  # of a pattern that pays already

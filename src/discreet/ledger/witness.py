@@ -30,13 +30,13 @@ __all__ = [
     "make_folder",
     "place",
     "read",
-    "real",
     "reason",
     "remove",
-    "resolved",
+    "resolve",
+    "resolve_real",
+    "resolve_writable",
     "state_folder",
     "sync_folder",
-    "writable",
     "write",
 ]
 
@@ -150,7 +150,7 @@ def reason(problem: OSError) -> str:
     return (problem.strerror or type(problem).__name__).lower()
 
 
-def resolved(path: str | os.PathLike[str]) -> Path:
+def resolve(path: str | os.PathLike[str]) -> Path:
     """A path that no longer depends on links or the working folder."""
     try:
         return Path(os.path.realpath(os.fsdecode(path)))
@@ -158,9 +158,9 @@ def resolved(path: str | os.PathLike[str]) -> Path:
         raise ParameterError('A ledger is named by a path; write ledger="hospital.ledger".') from None
 
 
-def real(path: str | os.PathLike[str]) -> Path:
+def resolve_real(path: str | os.PathLike[str]) -> Path:
     """The one path of a ledger, through all links."""
-    found = resolved(path)
+    found = resolve(path)
     if os.path.isdir(found) or not os.path.isdir(found.parent):
         raise LedgerRefused(f"A ledger is a file in a folder that exists, which {found} is not; name such a file.")
     return found
@@ -171,9 +171,9 @@ def is_writable(path: Path) -> bool:
     return os.access(path.parent, os.W_OK) and (not os.path.exists(path) or os.access(path, os.W_OK))
 
 
-def writable(path: str | os.PathLike[str]) -> Path:
+def resolve_writable(path: str | os.PathLike[str]) -> Path:
     """The real path of a ledger that can be written; others can be looked at, and nothing is paid from them."""
-    found = real(path)
+    found = resolve_real(path)
     if not is_writable(found):
         raise LedgerRefused(
             f"The ledger {found} cannot be written, so nothing is answered; make the file and its folder writable "

@@ -29,7 +29,7 @@ from discreet.privacy import Privacy
 from discreet.privacy.losses import Response
 from discreet.privacy.neighbours import Neighbours, read_neighbours
 
-__all__ = ["Estimate", "RandomizedResponse"]
+__all__ = ["Estimate", "RandomizedResponse", "respond"]
 
 _FOREIGN = "An answer is not among the options; map it to one of them before it is randomised."
 
@@ -143,15 +143,8 @@ class RandomizedResponse(Mechanism):
                 raise ValueRefused("Answers must be a flat list or array, one for each person.")
             value = value.item()
         if isinstance(value, (list, np.ndarray)):
-            return _labels(self.options)[self._randomise(self._codes(value))]
-        return self.options[int(self._randomise(self._codes([value]))[0])]
-
-    def _randomise(self, truth: Integers) -> Integers:
-        # Both coins are tossed for everybody, so that the work does not tell who lied.
-        honest = bernoulli(self.chance, truth.size)
-        other = uniform(len(self.options) - 1, truth.size)
-        other += other >= truth
-        return np.where(honest, truth, other)
+            return _labels(self.options)[respond(self._codes(value), len(self.options), self.chance)]
+        return self.options[int(respond(self._codes([value]), len(self.options), self.chance)[0])]
 
     def _codes(self, values: Sequence[Hashable] | NDArray[np.generic]) -> Integers:
         """The position of every value among the options."""
@@ -199,6 +192,15 @@ class RandomizedResponse(Mechanism):
         lied = int(np.count_nonzero(one != other))
         many = f"{lied} answers changed, and one person has one" if lied > 1 else None
         return Moved(lied * self.privacy if lied else FREE, None, many)
+
+
+def respond(truth: Integers, size: int, chance: Chance) -> Integers:
+    """k-ary randomized response to codes 0 .. size - 1: each itself with this chance, else any other, all alike."""
+    # Both coins are tossed for everybody, so that the work does not tell who lied.
+    honest = bernoulli(chance, truth.size)
+    other = uniform(size - 1, truth.size)
+    other += other >= truth
+    return np.where(honest, truth, other)
 
 
 def _labels(options: tuple[Hashable, ...]) -> NDArray[np.generic]:

@@ -11,7 +11,7 @@ declarations and from its own text.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -24,12 +24,12 @@ from discreet.plan.expressions.evaluate import OPERATIONS, infer
 from discreet.plan.expressions.facts import Facts, facts_of_column
 from discreet.plan.keys import Keys, keys_of
 from discreet.plan.query import Query
-from discreet.plan.release import Need, OpenKeys, Release
-from discreet.plan.statistics import MOST_WORK, Frame
+from discreet.plan.release import Additive, Need, OpenKeys, Release
+from discreet.plan.statistics import MOST_WORK, Frame, Histogram, list_axis
 from discreet.privacy import Privacy
 from discreet.schema.table import Schema
 
-__all__ = ["MOST_KEY", "MOST_TERMS", "MOST_TEXT", "Plan", "check", "facts_of", "price", "price_needs", "terms"]
+__all__ = ["MOST_KEY", "MOST_TERMS", "MOST_TEXT", "Plan", "check", "facts_of", "price", "price_marginal", "terms"]
 
 MOST_TERMS = 2**15  # of a question, each as often as an engine may have to write it
 MOST_TEXT = 2**16  # characters that a question makes of one row; engines hold some thousand rows at a time
@@ -78,14 +78,23 @@ def price(query: Query, schema: Schema, share: Cost) -> Plan:
     check(query, schema, facts)
     keys = keys_of(query, facts)
     context = Context(facts, keys.size or 2**10, tuple(output.aggregate for output in query.outputs))
-    return price_needs(query, schema, keys, {output.name: output.aggregate.needs(context) for output in query.outputs}, share)
+    return _price(query, schema, keys, {output.name: output.aggregate.needs(context) for output in query.outputs}, share)
 
 
-def price_needs(query: Query, schema: Schema, keys: Keys, needs: Mapping[str, tuple[Need, ...]], share: Cost) -> Plan:
-    """The same for needs of any kind, by the names of what they are for, over the rows and groups of a question that was checked.
+def price_marginal(of: Sequence[Expression], query: Query, schema: Schema, share: Cost) -> Plan:
+    """Noise on every cell of one histogram over several expressions, of the rows and in the groups of a question that has no
+    outputs of its own."""
+    facts = facts_of(schema)
+    check(query, schema, facts, of)
+    axes = [list_axis(one, infer(one, facts)) for one in of]
+    listed = tuple(axis for axis in axes if axis is not None)
+    if not of or len(listed) < len(of):
+        raise ParameterError("A marginal counts combinations of values that are listed; declare categories, or coarser steps.")
+    return _price(query, schema, keys_of(query, facts), {"marginal": (Additive(Histogram(listed)),)}, share)
 
-    A marginal over two columns is one need: noise on a histogram of two axes.
-    """
+
+def _price(query: Query, schema: Schema, keys: Keys, needs: Mapping[str, tuple[Need, ...]], share: Cost) -> Plan:
+    """Split a cost over needs, by the names of what they are for; what two of them need alike is released once."""
     whole_table = query.where is None and not query.keys and all(join.keep for join in query.joins)
     frame = Frame(schema.unit, keys.size, whole_table)
     needed = list(dict.fromkeys(need for each in needs.values() for need in each))
@@ -101,8 +110,9 @@ def price_needs(query: Query, schema: Schema, keys: Keys, needs: Mapping[str, tu
     return Plan(query, schema, keys, (*chosen, *(release for those in found.values() for release in those)), behind, share)
 
 
-def check(query: Query, schema: Schema, facts: Mapping[str, Facts]) -> None:
-    """Refuse what is not of the type, or has not the columns, that its place in the question needs."""
+def check(query: Query, schema: Schema, facts: Mapping[str, Facts], beside: Sequence[Expression] = ()) -> None:
+    """Refuse what is not of the type, or has not the columns, that its place in the question needs. ``beside``: what else is
+    counted of rows."""
     _condition(query.where, facts, "Rows are chosen by a condition that is true or false; write for example age >= 18.")
     for key in query.keys:
         if not any(True for _ in columns_of(key.of)):
@@ -110,7 +120,7 @@ def check(query: Query, schema: Schema, facts: Mapping[str, Facts]) -> None:
         infer(key.of, facts)
     for output in query.outputs:
         output.aggregate.check_place(schema.unit, grouped=bool(query.keys))
-    _check_size(query, facts)
+    _check_size(query, facts, beside)
     after = query.result(facts)
     _names(after, len(query.keys) + len(query.outputs))
     _condition(query.having, after, "Rows of the result are kept by a condition, true or false; write for example n > 100.")
@@ -131,7 +141,7 @@ def terms(expression: Expression) -> int:
     return 1 + times * sum(map(terms, expression.arguments))
 
 
-def _written(query: Query) -> Iterator[tuple[Expression, int]]:
+def _written(query: Query, beside: Sequence[Expression]) -> Iterator[tuple[Expression, int]]:
     """The expressions of a question over rows, and how often each is written."""
     if query.where is not None:
         yield query.where, 1
@@ -139,13 +149,14 @@ def _written(query: Query) -> Iterator[tuple[Expression, int]]:
         yield key.of, 1
         yield from ((Literal(value), 1) for value in key.values or ())
     yield from ((mine, 1) for join in query.joins for mine, _ in join.on)
+    yield from ((one, 2) for one in beside)
     for output in query.outputs:
         yield from output.aggregate.written()
 
 
-def _check_size(query: Query, facts: Mapping[str, Facts]) -> None:
+def _check_size(query: Query, facts: Mapping[str, Facts], beside: Sequence[Expression]) -> None:
     count, characters, seen = 0, 0, set[Expression]()
-    for expression, times in _written(query):
+    for expression, times in _written(query, beside):
         count += times * terms(expression)
         if count > MOST_TERMS:
             raise ParameterError(

@@ -25,7 +25,7 @@ from discreet.privacy.filters import (
 )
 from discreet.privacy.guarantee import Privacy, zcdp
 from discreet.privacy.losses import Loss
-from discreet.privacy.losses.boxes import tanh_rho
+from discreet.privacy.losses.base import tanh_rho
 from discreet.privacy.neighbours import share_neighbours
 
 __all__ = ["Account"]

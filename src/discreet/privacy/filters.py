@@ -49,7 +49,7 @@ from discreet.exact import positive, probability, rational, root_up, up
 from discreet.privacy.accountant.composition import log_moment_bound
 from discreet.privacy.guarantee import Privacy
 from discreet.privacy.losses import Box, Concentrated, Gaussian, Leak, Loss, Renyi, SampledLattice
-from discreet.privacy.losses.boxes import tanh_rho
+from discreet.privacy.losses.base import tanh_rho
 from discreet.privacy.neighbours import Neighbours, read_neighbours, share_neighbours
 
 __all__ = ["ApproximateFilter", "ConcentratedFilter", "Filter", "GaussianFilter", "PureFilter", "RenyiFilter"]

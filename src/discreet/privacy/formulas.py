@@ -22,7 +22,7 @@ from discreet.balls import arb, ball, precision, upper
 from discreet.calls import called_as
 from discreet.errors import ParameterError
 from discreet.exact import positive, probability, rational, up, whole
-from discreet.privacy.losses.boxes import tanh_rho
+from discreet.privacy.losses.base import tanh_rho
 
 __all__ = [
     "advanced_composition",

@@ -36,6 +36,7 @@ MIXED = 'STRUCT("given text" VARCHAR, "given value" VARCHAR)'
 
 STAMPS = frozenset({"TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"})
 ZONED = frozenset({"TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ_NS"})
+_NANOSECONDS = frozenset({"TIMESTAMP_NS", "TIMESTAMPTZ_NS"})
 
 _FIRST = "TIMESTAMP '290309-12-22 (BC) 00:00:00'"
 _LARGEST = 2**63 - 2**10  # the largest double that is a 64-bit integer
@@ -47,14 +48,24 @@ _GROUPING = " '\u2019\u00a0\u202f"  # spaces, one of them thin, that do not brea
 
 def instant(raw: str, raw_type: str) -> str:
     """A moment with a zone as TIMESTAMP in UTC, whatever zone the session is in."""
-    cell = raw if raw_type == "TIMESTAMP WITH TIME ZONE" else f"TRY_CAST({raw} AS TIMESTAMP WITH TIME ZONE)"
-    far = f"CASE CAST({cell} AS VARCHAR) WHEN 'infinity' THEN TIMESTAMP 'infinity' ELSE TIMESTAMP '-infinity' END"
-    return f"CASE WHEN isinf({cell}) THEN {far} ELSE make_timestamp(epoch_us({cell})) END"
+    if raw_type in _NANOSECONDS:
+        return _floored(raw, raw_type)
+    far = f"CASE CAST({raw} AS VARCHAR) WHEN 'infinity' THEN TIMESTAMP 'infinity' ELSE TIMESTAMP '-infinity' END"
+    return f"CASE WHEN isinf({raw}) THEN {far} ELSE make_timestamp(epoch_us({raw})) END"
+
+
+def _floored(raw: str, raw_type: str) -> str:
+    """Nanoseconds as TIMESTAMP, rounded down as frames are; the last and the first of them are moments, though DuckDB calls them
+    infinite."""
+    ns, epoch = f"epoch_ns({raw})", f"CAST('1970-01-01 00:00:00+00' AS {raw_type})"
+    last, first = (2**63 - 1) // 1000, -(2**63) // 1000
+    micros = f"WHEN {ns} IS NOT NULL THEN {ns} // 1000 - CASE WHEN {ns} % 1000 < 0 THEN 1 ELSE 0 END"
+    return f"make_timestamp(CASE {micros} WHEN {raw} > {epoch} THEN {last} WHEN {raw} < {epoch} THEN {first} END)"
 
 
 def moment(raw: str, raw_type: str) -> str:
     """A moment as TIMESTAMP, in UTC where it has a zone; one before the first of the engine's calendar is missing."""
-    cell = instant(raw, raw_type) if raw_type in ZONED else f"TRY_CAST({raw} AS TIMESTAMP)"
+    cell = instant(raw, raw_type) if raw_type in ZONED | _NANOSECONDS else f"TRY_CAST({raw} AS TIMESTAMP)"
     return f"CASE WHEN {cell} >= {_FIRST} OR isinf({cell}) THEN {cell} END"
 
 

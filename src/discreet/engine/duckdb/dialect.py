@@ -11,7 +11,7 @@ from types import MappingProxyType
 from discreet.engine.duckdb.cleaning import WHOLE, clean, clean_id, clean_key
 from discreet.engine.sql.dialect import Dialect
 
-__all__ = ["DUCKDB"]
+__all__ = ["DIALECT"]
 
 _REMAINDER = (
     "CASE WHEN abs({1}) >= 1e-150 THEN CASE WHEN ({0} % {1}) <> 0 AND (({0} % {1}) < 0) <> ({1} < 0) "
@@ -64,22 +64,30 @@ _TEMPLATES = {
     "days": "CAST({0} - {1} AS DOUBLE)",
 }
 
-DUCKDB = Dialect(
+DIALECT = Dialect(
     "duckdb",
     types=MappingProxyType({"number": "DOUBLE", "text": "VARCHAR", "boolean": "BOOLEAN", "date": "DATE"}),
     templates=MappingProxyType(_TEMPLATES),
-    wide="HUGEINT",
-    numbered="(SELECT unnest({values}) AS k, CAST(unnest(range({n})) AS INTEGER) AS i) AS t{j}",
-    keyed_hash="md5({salt} || '/' || CAST({person} AS VARCHAR) || '/' || CAST({group} AS VARCHAR)) || CAST({group} AS VARCHAR)",
-    hashed="CAST(md5_number({salt} || '/' || CAST({person} AS VARCHAR)) % {most} AS BIGINT)",
-    nth_smallest="list_extract(min({value}, {n}), {n})",
-    is_nan="isnan({number})",
-    is_finite="isfinite({number})",
-    quotient="{0} // {1}",
-    digits="regexp_full_match({text}, '-?[0-9]{{1,18}}')",
-    try_whole="TRY_CAST({value} AS BIGINT)",
-    whole_types=WHOLE - {"UHUGEINT"},  # of which not every value is a signed integer
     clean=clean,
     clean_key=clean_key,
     clean_id=clean_id,
+    whole_types=WHOLE - {"UHUGEINT"},  # of which not every value is a signed integer
+    wide="HUGEINT",
+    total="sum({0})",  # 128 bits wide
+    truncated="trunc({0})",
+    quotient="{0} // {1}",
+    is_nan="isnan({0})",
+    is_finite="isfinite({0})",
+    keyed_hash="md5({salt} || '/' || CAST({person} AS VARCHAR) || '/' || CAST({group} AS VARCHAR)) || CAST({group} AS VARCHAR)",
+    hashed="CAST(md5_number({salt} || '/' || CAST({person} AS VARCHAR)) % {most} AS BIGINT)",
+    brief="CASE WHEN strlen({0}) > 64 THEN '#' || sha256({0}) ELSE {0} END",
+    nth_smallest="list_extract(min({value}, {n}), {n})",
+    any_value="any_value({0})",
+    is_digits="regexp_full_match({0}, '-?[0-9]{{1,18}}')",
+    try_whole="TRY_CAST({0} AS BIGINT)",
+    constants="CAST({placeholder} AS {type}[])",
+    is_listed="{value} IN (SELECT unnest({list}))",
+    numbered="(SELECT unnest({list}) AS k, CAST(unnest(range({n})) AS INTEGER) AS i) AS t{j}",
+    double="{0}e0",
+    placeholder="${0}",
 )

@@ -15,15 +15,17 @@ import sys
 import tempfile
 import threading
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import duckdb
 import numpy as np
+from numpy.typing import NDArray
 
-from discreet.engine.sources.source import Source
+from discreet.engine.sources.public import PublicTable
+from discreet.engine.sources.source import LocalSource, open_source
 from discreet.engine.sql.dialect import quoted, text_literal
 from discreet.errors import EngineError
 
@@ -33,11 +35,11 @@ if TYPE_CHECKING:
 if sys.platform != "win32":  # which has no such locks, so that folders of killed processes stay
     import fcntl
 
-__all__ = ["NOTHING", "RELATION", "Session", "Spill", "exact_integers"]
+__all__ = ["DuckDBSession", "Spill", "open_session", "open_source"]
 
 
-RELATION = '"discreet raw"'  # no identifier, so that no public table can have this name
-NOTHING = '"discreet nothing"'  # the same columns, and no rows
+_RAW = "discreet raw"  # no identifier, so that no public table can have this name
+_EMPTY = "discreet nothing"
 _CURSORS = 2  # made before the configuration is locked, which is when progress can be asked for
 _FORKED = "This process was forked from the one that opened the table; open the table again here."
 _BATCH = 2**20
@@ -53,16 +55,18 @@ _SETTINGS = {
 _OURS = (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException, duckdb.SyntaxException)
 
 
-class Session:
-    """A locked database that answers SQL over ``RELATION``, the raw private table, and over the public tables by their names.
+class DuckDBSession:
+    """A locked database that answers SQL over the raw private table, and over the public tables by their names.
 
     Threads may share it: every question has a cursor of its own. A process that was forked may not.
     """
 
+    relation, nothing = quoted(_RAW), quoted(_EMPTY)
+
     def __init__(
         self,
-        source: Source,
-        public: Mapping[str, Source] | None = None,
+        source: LocalSource,
+        public: Mapping[str, PublicTable] | None = None,
         *,
         memory: str | None = None,
         threads: int | None = None,
@@ -89,18 +93,17 @@ class Session:
             self.close()
             raise EngineError(failure)
 
-    def _open(self, source: Source, public: Mapping[str, Source]) -> None:
+    def _open(self, source: LocalSource, public: Mapping[str, PublicTable]) -> None:
         run = self._database.execute
         for number, (name, table) in enumerate(public.items()):
             view = f"discreet public {number}"
-            _attach(self._database, table, view)
+            self._database.register(view, table.held.frame)
             run(f"CREATE TABLE {quoted(name)} AS SELECT * FROM {quoted(view)}")
-            if table.held is not None:
-                self._database.unregister(view)
-        if source.held is None:
-            _attach(self._database, source, RELATION.strip('"'))
+            self._database.unregister(view)
+        for statement in source.statements(_RAW):
+            run(statement)
         columns = ", ".join(f"CAST(NULL AS {kind}) AS {quoted(name)}" for name, kind in source.raw.items())
-        run(f"CREATE VIEW {NOTHING} AS SELECT {columns} WHERE FALSE")
+        run(f"CREATE VIEW {self.nothing} AS SELECT {columns} WHERE FALSE")
         run(f"SET allowed_paths = [{', '.join(text_literal(str(file)) for file in source.files)}]")
         run("SET enable_external_access = false")
         for _ in range(_CURSORS):
@@ -110,22 +113,8 @@ class Session:
             self._idle.append(cursor)
         run("SET lock_configuration = true")
 
-    def fetch(self, sql: str, parameters: Sequence[object] | Mapping[str, object] = ()) -> pyarrow.Table:
-        """All rows that one statement gives. HUGEINT columns arrive as 128-bit decimals: read them with ``exact_integers``."""
-        if os.getpid() != self._process:
-            raise EngineError(_FORKED)
-        failure, answer = None, None
-        try:
-            with self._lent() as cursor:
-                answer = interruptible(cursor, lambda: cursor.sql(sql, params=parameters or None).to_arrow_table())
-        except Exception as error:
-            failure = _said(error)
-        if failure is not None or answer is None:
-            raise EngineError(failure or "The engine gave no rows.")
-        return answer
-
-    def columns(self, sql: str, parameters: Mapping[str, object]) -> dict[str, list[object]]:
-        """The same as Python's own values by column, which is quicker for few rows; integers of any width are exact."""
+    def fetch(self, sql: str, parameters: Mapping[str, object] | None = None) -> dict[str, list[object]]:
+        """All rows that one statement gives, as Python's own values by column; integers of any width are exact."""
         if os.getpid() != self._process:
             raise EngineError(_FORKED)
         failure = None
@@ -138,8 +127,8 @@ class Session:
             failure = _said(error)
         raise EngineError(failure)
 
-    def stream(self, sql: str, parameters: Mapping[str, object]) -> Iterator[pyarrow.RecordBatch]:
-        """The same in batches, none of which is kept."""
+    def stream(self, sql: str, parameters: Mapping[str, object] | None = None) -> Iterator[dict[str, NDArray[np.generic]]]:
+        """The same in batches of arrays, none of which is kept."""
         if os.getpid() != self._process:
             raise EngineError(_FORKED)
         failure = None
@@ -147,7 +136,7 @@ class Session:
             with self._lent() as cursor:
                 reader = interruptible(cursor, lambda: cursor.sql(sql, params=parameters or None).to_arrow_reader(_BATCH))
                 while (batch := interruptible(cursor, lambda: next(reader, None))) is not None:
-                    yield batch
+                    yield {name: _array(batch.column(j)) for j, name in enumerate(batch.schema.names)}
         except Exception as error:
             failure = _said(error)
         if failure is not None:
@@ -187,7 +176,7 @@ class Session:
             self._database.close()
         self._spill.remove()
 
-    def __enter__(self) -> Session:
+    def __enter__(self) -> DuckDBSession:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -196,32 +185,26 @@ class Session:
     def _cursor(self) -> duckdb.DuckDBPyConnection:
         cursor = self._database.cursor()
         if self._source.held is not None:  # what is registered is known to one cursor only
-            cursor.register(RELATION.strip('"'), self._source.held)
+            cursor.register(_RAW, self._source.held)
         return cursor
 
 
-def exact_integers(column: pyarrow.ChunkedArray) -> list[int | None]:
-    """A column of whole numbers of any width as Python integers, to the last bit."""
+def open_session(source: LocalSource, public: Mapping[str, PublicTable], *, memory: str | None = None) -> DuckDBSession:
+    """A session over files or a frame."""
+    return DuckDBSession(source, public, memory=memory)
+
+
+def _array(column: pyarrow.Array) -> NDArray[np.generic]:
+    """Numbers as an array; those of 128 bits, which arrive as decimals, as Python's integers, to the last bit."""
     import pyarrow
 
     if not pyarrow.types.is_decimal128(column.type):
-        return [None if value is None else int(value) for value in column.to_pylist()]
-    numbers: list[int | None] = []
-    for chunk in column.chunks:  # 128 bits, little-endian; more digits than a decimal admits, so its own reader is not asked
-        words = np.frombuffer(chunk.buffers()[1], dtype="<u8")[2 * chunk.offset :][: 2 * len(chunk)].reshape(-1, 2)
-        high = words[:, 1].view("<i8").tolist()
-        present = chunk.is_valid().to_pylist()
-        numbers += [
-            (top << 64) + low if here else None for low, top, here in zip(words[:, 0].tolist(), high, present, strict=True)
-        ]
-    return numbers
-
-
-def _attach(database: duckdb.DuckDBPyConnection, source: Source, view: str) -> None:
-    if source.held is not None:
-        database.register(view, source.held)
-    for statement in source.statements(view):
-        database.execute(statement)
+        plain: NDArray[np.generic] = column.to_numpy(zero_copy_only=False)
+        return plain
+    # Little-endian; more digits than a decimal admits, so its own reader is not asked.
+    words = np.frombuffer(column.buffers()[1], dtype="<u8")[2 * column.offset :][: 2 * len(column)].reshape(-1, 2)
+    low, high = words[:, 0].astype(object), words[:, 1].view("<i8").astype(object)
+    return np.asarray(low + (high << 64), dtype=object)
 
 
 def _said(error: Exception) -> str:

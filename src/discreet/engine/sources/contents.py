@@ -17,29 +17,23 @@ from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 from io import RawIOBase
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet.engine.base import Known, hashed
 from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["Known", "hashed", "is_settled", "of_files", "of_frame", "state_of"]
+__all__ = ["is_settled", "of_files", "of_frame", "state_of"]
 
 _SUFFIXES = (".csv", ".tsv", ".gz", ".parquet", ".duckdb", ".db", ".wal")  # those that say how bytes are read
 _PIECE = 2**20
 _ROWS = 2**16
 _TRIES = 3
 _FRESH = 2 * 10**9  # nanoseconds: the coarsest clock of a file system that is still in use
-
-
-class Known(Protocol):
-    """Hashes of files by what is known of them without reading."""
-
-    def get(self, state: str, /) -> str | None: ...
-    def update(self, found: dict[str, str], /) -> None: ...
 
 
 def of_files(files: Iterable[Path], salt: bytes, known: Known, table: str = "") -> str:
@@ -56,15 +50,6 @@ def of_frame(frame: pyarrow.Table, salt: bytes) -> str:
     columns = sorted(zip(frame.column_names, frame.columns, strict=True), key=lambda column: column[0])
     parts = (hashed(salt, [name.encode(), *_column(array)]) for name, array in columns)
     return hashed(salt, (part.encode() for part in ("frame", str(frame.num_rows), *parts)))
-
-
-def hashed(salt: bytes, parts: Iterable[bytes]) -> str:
-    """A keyed hash of parts; where one ends and the next begins counts."""
-    state = blake2b(key=salt[:64], digest_size=32)
-    for part in parts:
-        state.update(len(part).to_bytes(8, "little"))
-        state.update(part)
-    return state.hexdigest()
 
 
 def _of_file(file: Path, salt: bytes, known: Known, found: dict[str, str]) -> str:

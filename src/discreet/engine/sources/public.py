@@ -6,13 +6,14 @@ They are read once: what was found unique is what rows are joined with, whatever
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor
 from typing import TYPE_CHECKING, Any
 
-from discreet.engine.sources.source import Source, open_source
+from discreet.engine.sources.source import LocalSource, open_source
 from discreet.engine.sql.dialect import quoted
 from discreet.errors import ParameterError
 from discreet.schema.columns import Boolean, Category, Column, Date, Integer, Kind, Number, Text
@@ -20,7 +21,7 @@ from discreet.schema.columns import Boolean, Category, Column, Date, Integer, Ki
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["facts_of_public", "is_unique", "read_public"]
+__all__ = ["PublicTable", "open_public"]
 
 _WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
 _MOST = 2**20
@@ -28,9 +29,33 @@ _CALENDAR = "DATE '0001-01-01' AND DATE '9999-12-31'"  # Python's ends before th
 _DAY = datetime.timedelta(days=1)
 
 
-def read_public(source: object) -> Source:
-    """A public table, held in memory."""
-    given = open_source(source)
+@dataclass(frozen=True)
+class PublicTable:
+    """A table that anybody may read, held in memory, with the facts of its columns: types, bounds and lists."""
+
+    held: LocalSource
+    columns: Mapping[str, Column]
+
+    def is_unique(self, columns: Sequence[str]) -> bool:
+        """Whether these columns tell all rows apart, compared as a join compares them: numbers as doubles."""
+        types: dict[Kind, str] = {"number": "DOUBLE", "text": "VARCHAR", "boolean": "BOOLEAN", "date": "DATE"}
+        compared = [f"CAST({quoted(name)} AS {types[self.columns[name].kind]})" for name in columns]
+        listed, some = ", ".join(compared), " AND ".join(f"{column} IS NOT NULL" for column in compared)
+        repeated = f"SELECT {listed} FROM given WHERE {some} GROUP BY {listed} HAVING count(*) > 1"
+        return bool(_ask(self.held, f"SELECT count(*) FROM ({repeated})")[0][0] == 0)
+
+    def fingerprint(self, salt: bytes) -> str:
+        """A keyed hash of its cells."""
+        return self.held.fingerprint(salt)
+
+
+def open_public(given: object) -> PublicTable:
+    """Read a public table, and its facts off it."""
+    held = _read(open_source(given))
+    return PublicTable(held, {name: _facts(held, name, kind) for name, kind in held.raw.items()})
+
+
+def _read(given: LocalSource) -> LocalSource:
     if given.frame is not None:
         from discreet.engine.sources.frames import unmarked
 
@@ -45,21 +70,7 @@ def read_public(source: object) -> Source:
     return open_source(frame)
 
 
-def facts_of_public(source: Source) -> dict[str, Column]:
-    """Types, bounds and lists of a public table's columns."""
-    return {name: _facts(source, name, kind) for name, kind in source.raw.items()}
-
-
-def is_unique(source: Source, columns: Sequence[tuple[str, Kind]]) -> bool:
-    """Whether these columns tell all rows of a public table apart, compared as a join compares them: numbers as doubles."""
-    types = {"number": "DOUBLE", "text": "VARCHAR", "boolean": "BOOLEAN", "date": "DATE"}
-    compared = [f"CAST({quoted(name)} AS {types[kind]})" for name, kind in columns]
-    listed, some = ", ".join(compared), " AND ".join(f"{column} IS NOT NULL" for column in compared)
-    rows = _ask(source, f"SELECT count(*) FROM (SELECT {listed} FROM given WHERE {some} GROUP BY {listed} HAVING count(*) > 1)")
-    return bool(rows[0][0] == 0)
-
-
-def _facts(source: Source, name: str, kind: str) -> Column:
+def _facts(source: LocalSource, name: str, kind: str) -> Column:
     column = quoted(name)
     if kind == "BOOLEAN":
         return Boolean()
@@ -82,7 +93,7 @@ def _facts(source: Source, name: str, kind: str) -> Column:
     return _text(source, name)
 
 
-def _text(source: Source, name: str) -> Text:
+def _text(source: LocalSource, name: str) -> Text:
     """Texts that are too many to list, or other types as texts: as long as the longest."""
     longest = _ask(source, f"SELECT max(length(CAST({quoted(name)} AS VARCHAR))) FROM given")[0][0]
     try:
@@ -100,7 +111,7 @@ def _step(low: int, high: int) -> Fraction:
     return step
 
 
-def _ask(source: Source, sql: str) -> list[tuple[Any, ...]]:
+def _ask(source: LocalSource, sql: str) -> list[tuple[Any, ...]]:
     import duckdb
 
     try:
@@ -111,7 +122,7 @@ def _ask(source: Source, sql: str) -> list[tuple[Any, ...]]:
 
 
 @contextmanager
-def _database(source: Source) -> Iterator[duckdb.DuckDBPyConnection]:
+def _database(source: LocalSource) -> Iterator[duckdb.DuckDBPyConnection]:
     import duckdb
 
     with duckdb.connect(config={"autoload_known_extensions": "false", "autoinstall_known_extensions": "false"}) as database:

@@ -10,13 +10,15 @@ import difflib
 import glob
 import os
 import re
+import time
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from discreet.engine.sources.contents import Known, of_files, of_frame, state_of
+from discreet.engine.base import Known, NoFile
+from discreet.engine.sources.contents import is_settled, of_files, of_frame, state_of
 from discreet.engine.sql.dialect import quoted, text_literal
 from discreet.errors import ParameterError
 
@@ -26,18 +28,14 @@ if TYPE_CHECKING:
 
     from discreet.engine.sources.frames import Batches
 
-__all__ = ["NoFile", "Source", "open_source", "states_of"]
-
-
-class NoFile(ParameterError):
-    """There is no such file, or none that this user may read: questions wait for it, previews need not."""
+__all__ = ["LocalSource", "open_source"]
 
 
 _TAKEN = "a path to .parquet, .csv, .tsv or .duckdb files, an Arrow table, or a pandas or polars frame"
 
 
 @dataclass(frozen=True)
-class Source:
+class LocalSource:
     """A table that can be attached to a session.
 
     ``names`` are all its columns; ``raw`` has the DuckDB type of those that were asked for. ``query`` is SQL that reads a file,
@@ -50,11 +48,18 @@ class Source:
     query: str | None = None
     database: Path | None = None
     table: str = ""  # of the database, as SQL
-    lines: bool = False  # whether it is text, of which lines that cannot be read are left out
+    drops_lines: bool = False  # it is text, of which lines that cannot be read are left out
     frame: pyarrow.Table | None = field(default=None, repr=False)  # its text would show cells
     stream: Batches | None = field(default=None, repr=False)
     no_ids: frozenset[str] = frozenset()  # columns whose type says nothing by which persons could be told apart
+    path: str | None = None  # as it was given
+    states: Mapping[Path, tuple[int, ...]] = field(default_factory=dict, repr=False)  # of the files, where they had settled
     _prints: dict[bytes, str] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def engine(self) -> str:
+        """DuckDB reads files and frames."""
+        return "duckdb"
 
     def find(self, name: str) -> str:
         """The name of a column as the table writes it: the same letters, or else the same letters in another case."""
@@ -67,6 +72,10 @@ class Source:
         A query that was made for one layout could, in a table of another, take the wrong column for its persons.
         """
         return self.names, tuple(self.raw.items()), self.files, self.query, self.table, self.no_ids, self.stream is None
+
+    def is_current(self) -> bool:
+        """Whether all files are known to be as they were (device, inode, size, times), and no others have come."""
+        return self.path is None or _states_of(_files(self.path)) == self.states
 
     @property
     def held(self) -> object | None:
@@ -95,7 +104,7 @@ class Source:
 _FILE = "\0file\0"  # stands for the attached database in a query; no name can contain it
 
 
-def open_source(source: object, *, table: str | None = None, columns: Iterable[str] | None = None) -> Source:
+def open_source(source: object, *, table: str | None = None, columns: Iterable[str] | None = None) -> LocalSource:
     """Look at a table without reading its rows; ``columns`` are those that will be asked for (all, unless said).
 
     >>> import pyarrow
@@ -104,7 +113,11 @@ def open_source(source: object, *, table: str | None = None, columns: Iterable[s
     """
     wanted = None if columns is None else tuple(columns)
     if isinstance(source, str | os.PathLike):
-        return _open_files(os.fspath(source), table, wanted)
+        now, path = time.time_ns(), os.fspath(source)
+        files = _files(path)
+        states = _states_of(files)
+        settled = all(is_settled(state, now) for state in states.values())
+        return replace(_open_files(path, files, table, wanted), path=path, states=states if settled else {})
     if table is not None:
         raise ParameterError("table= names a table of a DuckDB file, and this source is no file; leave it out.")
     from discreet.engine.sources.frames import arrow_of, names_of, untold
@@ -115,18 +128,16 @@ def open_source(source: object, *, table: str | None = None, columns: Iterable[s
     _distinct(names)
     chosen = _chosen(wanted, names)
     frame = arrow_of(source, chosen)
-    return Source(names, _types(["SELECT * FROM given"], frame)[0], frame=frame, no_ids=untold(source, chosen))
+    return LocalSource(names, _types(["SELECT * FROM given"], frame)[0], frame=frame, no_ids=untold(source, chosen))
 
 
-def states_of(path: object) -> dict[Path, tuple[int, ...]]:
-    """The files of a path or pattern, and what changes with the bytes of each; none is opened."""
-    files = _files(path)
+def _states_of(files: Iterable[Path]) -> dict[Path, tuple[int, ...]]:
+    """Files, and what changes with the bytes of each; none is opened."""
     logs = (Path(f"{file}.wal") for file in files if _kind(file) == "database")
     return {file: state_of(file) for file in (*files, *(log for log in logs if log.exists()))}
 
 
-def _open_files(path: object, table: str | None, wanted: tuple[str, ...] | None) -> Source:
-    files = _files(path)
+def _open_files(path: str, files: tuple[Path, ...], table: str | None, wanted: tuple[str, ...] | None) -> LocalSource:
     kinds = {_kind(file) for file in files}
     if len(kinds) > 1 or None in kinds:
         raise ParameterError(f"{_shown(path)} is not a table this can read; give {_TAKEN}, all files of one kind.")
@@ -143,10 +154,10 @@ def _open_files(path: object, table: str | None, wanted: tuple[str, ...] | None)
     _distinct(names)
     chosen = _chosen(wanted, names)
     query = csv_query(files, names, delimiter, chosen)
-    return Source(names, dict.fromkeys(chosen, "VARCHAR"), files, query, lines=True)
+    return LocalSource(names, dict.fromkeys(chosen, "VARCHAR"), files, query, drops_lines=True)
 
 
-def _open_parquet(files: tuple[Path, ...], wanted: tuple[str, ...] | None) -> Source:
+def _open_parquet(files: tuple[Path, ...], wanted: tuple[str, ...] | None) -> LocalSource:
     first, *others = _types([f"SELECT * FROM {_parquet((file,))}" for file in files])
     if any(other != first for other in others):
         raise ParameterError("The files have not the same columns with the same types; write them all with one schema.")
@@ -159,9 +170,9 @@ def _open_parquet(files: tuple[Path, ...], wanted: tuple[str, ...] | None) -> So
         from discreet.engine.sources.frames import Batches
 
         stream = Batches(files, chosen)
-        return Source(names, _types(["SELECT * FROM given"], stream)[0], files, stream=stream, no_ids=no_ids)
+        return LocalSource(names, _types(["SELECT * FROM given"], stream)[0], files, stream=stream, no_ids=no_ids)
     query = f"SELECT {', '.join(read_sql(name, first[name]) for name in chosen)} FROM {_parquet(files)}"
-    return Source(names, {name: raw_type(first[name]) for name in chosen}, files, query, no_ids=no_ids)
+    return LocalSource(names, {name: raw_type(first[name]) for name in chosen}, files, query, no_ids=no_ids)
 
 
 def _overflows(file: Path, chosen: tuple[str, ...]) -> bool:
@@ -181,7 +192,7 @@ def _parquet(files: Iterable[Path]) -> str:
     return f"read_parquet([{listed}], hive_partitioning = false, utf8_validation = 'replace')"
 
 
-def _open_database(files: tuple[Path, ...], table: str | None, wanted: tuple[str, ...] | None) -> Source:
+def _open_database(files: tuple[Path, ...], table: str | None, wanted: tuple[str, ...] | None) -> LocalSource:
     import duckdb
 
     try:
@@ -199,7 +210,7 @@ def _open_database(files: tuple[Path, ...], table: str | None, wanted: tuple[str
     chosen = _chosen(wanted, tuple(raw))
     query = f"SELECT {', '.join(read_sql(name, raw[name]) for name in chosen)} FROM {_FILE}.{place}"
     types, no_ids = {column: raw_type(raw[column]) for column in chosen}, [name for name in chosen if not tells_apart(raw[name])]
-    return Source(tuple(raw), types, files, query, files[0], place, no_ids=frozenset(no_ids))
+    return LocalSource(tuple(raw), types, files, query, files[0], place, no_ids=frozenset(no_ids))
 
 
 def _files(path: object) -> tuple[Path, ...]:

@@ -20,12 +20,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from hashlib import sha256
 
 from discreet.engine.base import Groups
 from discreet.engine.sql.dialect import Dialect
 from discreet.engine.sql.statement import Raw, Statement
+from discreet.plan.expressions import Value
 from discreet.plan.expressions.evaluate import infer
 from discreet.plan.plan import Plan
 from discreet.plan.statistics import CELL_BITS, ROWS, Axis, Histogram, Measure
@@ -47,16 +47,16 @@ class Counting:
         """i and s0, s1 ...: the measures of every group that has any, each in its 2^-bits units."""
         new = self._statement()
         added = {f"m{j}": new.added(measure) for j, (measure, _) in enumerate(measures) if measure != ROWS}
-        totals = [_total(measure, j) for j, (measure, _) in enumerate(measures)]
+        totals = [self._total(measure, j) for j, (measure, _) in enumerate(measures)]
         with_keys = self._with(new, added, groups)
         if not isinstance(self.plan.schema.unit, Person):
-            new.text = f"{with_keys}\n{summed(totals, len(groups.listed))}"
+            new.text = f"{with_keys}\n{summed(totals, len(groups.listed), wide=self._wide)}"
             return new
         unit, factor = self.plan.schema.unit, self._factor(groups)
         cells = "".join(f", {sql} AS s{j}" for j, sql in enumerate(totals) if sql != "count(*)")
         text = f"{with_keys},\n{self._cells(groups, f'count(*) AS c{cells}')}"
         if factor:
-            text += f",\n{heavy(unit.rows, self._most(groups), self.plan.norm)}"
+            text += f",\n{heavy(unit.rows, self._most(groups), self.plan.norm, self.dialect)}"
         each = ", ".join(
             contribution(
                 f"s{j}" if m != ROWS else "c",
@@ -82,8 +82,8 @@ class Counting:
             for j, measure in enumerate(measures)
             if measure != ROWS
         }
-        totals = [*(_total(measure, j) for j, measure in enumerate(measures)), "count(*)"]
-        new.text = f"{self._with(new, added, groups)}\n{summed(totals, len(groups.listed))}"
+        totals = [*(f"sum(m{j})" if m.what == "value" else self._total(m, j) for j, m in enumerate(measures)), "count(*)"]
+        new.text = f"{self._with(new, added, groups)}\n{summed(totals, len(groups.listed), wide=self._wide)}"
         return new
 
     def persons(self, groups: Groups) -> Statement:
@@ -111,7 +111,7 @@ class Counting:
         less = self.dialect.quotient.format(rows << CELL_BITS, "c")
         weight = f"CASE WHEN c <= {rows} THEN {1 << CELL_BITS} ELSE {less} END"
         both = f"FROM placed JOIN {kept} ON placed.person = {kept}.person AND placed.i = {kept}.i"
-        grouped = f"SELECT placed.i AS i, x, sum({weight}) AS n {both} GROUP BY placed.i, x"
+        grouped = f"SELECT placed.i AS i, x, {self.dialect.total.format(weight)} AS n {both} GROUP BY placed.i, x"
         new.text = f"{text}{choice}\n{f'SELECT {place}, {weight} AS n {both}' if streamed else grouped}"
         return new
 
@@ -123,14 +123,14 @@ class Counting:
         for j, axis in enumerate(axes):
             end = f"{j}" if j else ""
             if axis.values is None:
-                away = f"(({new.once(axis.of)} - {_double(axis.first)}) / {_double(axis.width)})"
-                columns[f"x{end}"] = new.rounded(away, 0, axis.count - 1)
+                away = f"(({new.once(axis.of)} - {self.dialect.rational(axis.first)}) / {self.dialect.rational(axis.width)})"
+                columns[f"x{end}"] = self.dialect.rounded(away, 0, axis.count - 1)
                 tests.append(f"x{end} IS NOT NULL")
                 place = f"x{end}"
             else:
                 columns[f"v{end}"] = new.key(axis.of, axis.values)
                 kind = infer(axis.of, self.plan.facts).kind
-                table = self.dialect.numbered.format(j=f"v{end}", values=new.listed(kind, axis.values), n=len(axis.values))
+                table = self.dialect.numbered.format(j=f"v{end}", list=new.listed(kind, axis.values), n=len(axis.values))
                 tables += f",\nplaces{end} AS (SELECT * FROM {table})"
                 joins += f" JOIN places{end} ON lines.v{end} = places{end}.k"
                 place = f"places{end}.i"
@@ -147,7 +147,7 @@ class Counting:
         assert isinstance(self.plan.schema.unit, Person)
         whole = self.raw.columns[self.plan.schema.unit.id][1] in self.dialect.whole_types
         number = number_of_person(new.bind(self.salt), self.dialect, whole=whole)
-        return f"{columns}, any_value({number}) AS p"
+        return f"{columns}, {self.dialect.any_value.format(number)} AS p"
 
     def _kept(self, groups: Groups) -> tuple[str, str]:
         """The table of cells that count, and the choice of them where not all can."""
@@ -156,26 +156,69 @@ class Counting:
         return "chosen", f",\n{chosen(self._most(groups), mark(self.salt), self.dialect)}"
 
     def open_keys(self) -> Statement:
-        """key0, key1 ... and n: how many rows, or chosen persons, have a key."""
+        """g0, g1 ... and n: how many rows, or chosen persons, have a key. Engines keep all keys at once, so a long one, which an
+        analyst may have made long, is kept as its hash, and many that are long together as one hash of them all."""
         new = self._statement()
-        keys = [f"k{j}" for j in range(len(self.plan.keys.keys))]
-        text = self._lines(new, {})
-        tests = [f"{key} IS NOT NULL" for key in keys]
-        kinds = self.plan.facts
-        for key, asked in zip(keys, self.plan.keys.keys, strict=True):
-            if asked.values is not None:  # of keys that are open together with others, still only those that were listed
-                tests.append(f"{key} IN (SELECT unnest({new.listed(infer(asked.of, kinds).kind, asked.values)}))")
-        some, listed = " AND ".join(tests), ", ".join(keys)
+        text, some = self._lines(new, {}), self._all_present(new)
+        told = self._told_apart()
+        names = [f"g{j}" for j in range(len(told))]
+        each, by = ", ".join(f"{sql} AS {name}" for sql, name in zip(told, names, strict=True)), ", ".join(names)
         if isinstance(self.plan.schema.unit, Person):
-            texts = [f"CAST({key} AS {self.dialect.types['text']})" for key in keys]
-            group = " || '/' || ".join(f"length({text}) || ':' || {text}" for text in texts)
-            text += f",\ncells AS (SELECT DISTINCT person, {listed}, {group} AS i FROM lines WHERE {some})"
-            marks = self.dialect.keyed_hash.format(salt=new.bind(self.salt), person="person", group="i")
+            text += f",\ncells AS (SELECT DISTINCT person, {each} FROM lines WHERE {some})"
+            marks = self.dialect.keyed_hash.format(salt=new.bind(self.salt), person="person", group=self._joined(names))
             text += f",\n{chosen(self.plan.schema.unit.groups, marks, self.dialect)}"
-            new.text = f"{text}\nSELECT {listed}, count(*) AS n FROM chosen GROUP BY {listed}"
+            new.text = f"{text}\nSELECT {by}, count(*) AS n FROM chosen GROUP BY {by}"
         else:
-            new.text = f"{text}\nSELECT {listed}, count(*) AS n FROM lines WHERE {some} GROUP BY {listed}"
+            keys = f"(SELECT {each} FROM lines WHERE {some}) AS keys"
+            new.text = f"{text}\nSELECT {by}, count(*) AS n FROM {keys} GROUP BY {by}"
         return new
+
+    def spelled_keys(self, hashes: Sequence[str]) -> Statement:
+        """g0, k0, k1 ...: keys as rows have them, by their hashes."""
+        new = self._statement()
+        text, some = self._lines(new, {}), self._all_present(new)
+        (told,), keys = self._told_apart(), [f"k{j}" for j in range(len(self.plan.keys.keys))]
+        wanted = self.dialect.is_listed.format(value="g0", list=new.listed("text", hashes))
+        each = ", ".join(f"{self.dialect.any_value.format(key)} AS {key}" for key in keys)
+        inside = f"SELECT {told} AS g0, {', '.join(keys)} FROM lines WHERE {some}"
+        new.text = f"{text}\nSELECT g0, {each} FROM ({inside}) AS g WHERE {wanted} GROUP BY g0"
+        return new
+
+    def is_hashed(self, key: Sequence[Value]) -> bool:
+        """Whether what tells a key apart is its hash."""
+        return len(key) == 1 and (len(self.plan.keys.keys) > 1 or len(str(key[0]).encode()) > _BRIEF)
+
+    def _told_apart(self) -> list[str]:
+        """What tells keys apart, of any length, in few bytes."""
+        keys = [f"k{j}" for j in range(len(self.plan.keys.keys))]
+        if len(keys) > 1 and self._wide:
+            return [self.dialect.brief.format(self._joined(keys))]
+        return keys if len(keys) > 1 else [self.dialect.brief.format("k0")]
+
+    def _joined(self, keys: Sequence[str]) -> str:
+        """Keys as one text that tells them apart."""
+        texts = [f"CAST({key} AS {self.dialect.types['text']})" for key in keys]
+        return "(" + " || '/' || ".join(f"length({text}) || ':' || {text}" for text in texts) + ")"
+
+    def _all_present(self, new: Statement) -> str:
+        """That no key is missing; of keys that are open together with others, still only those that were listed."""
+        tests = [f"k{j} IS NOT NULL" for j in range(len(self.plan.keys.keys))]
+        for j, key in enumerate(self.plan.keys.keys):
+            if key.values is not None:
+                listing = new.listed(infer(key.of, self.plan.facts).kind, key.values)
+                tests.append(self.dialect.is_listed.format(value=f"k{j}", list=listing))
+        return " AND ".join(tests)
+
+    @property
+    def _wide(self) -> bool:
+        """Whether keys of one row may be long."""
+        return sum(infer(key.of, self.plan.facts).length or 0 for key in self.plan.keys.keys) > _BRIEF
+
+    def _total(self, measure: Measure, j: int) -> str:
+        """The aggregate that adds up what rows add."""
+        if measure == ROWS:
+            return "count(*)"
+        return f"count(m{j})" if measure.what == "present" else self.dialect.total.format(f"m{j}")
 
     def _statement(self) -> Statement:
         return Statement(self.plan.query, self.plan.schema, self.raw, self.dialect)
@@ -212,18 +255,10 @@ class Counting:
         return self._most(groups) < groups.size
 
 
-def _total(measure: Measure, j: int) -> str:
-    """The aggregate that adds up what rows add."""
-    return "count(*)" if measure == ROWS else f"count(m{j})" if measure.what == "present" else f"sum(m{j})"
-
-
-def _double(number: Fraction) -> str:
-    return f"({number.numerator}e0 / {number.denominator}e0)" if number.denominator > 1 else f"{number.numerator}e0"
-
-
 _P = 2**31 - 1
 _DIGITS = 10**18 - 1
-_LOWERED = "0.99999999999909050529e0"  # 1 - 2^-40, and a little less
+_BRIEF = 64  # bytes of a text that is kept as it is
+_LOWERED = "0.99999999999909050529"  # 1 - 2^-40, and a little less
 
 
 def keyed(keys: int) -> str:
@@ -231,11 +266,13 @@ def keyed(keys: int) -> str:
     return " AND ".join(f"lines.k{j} = keys.key{j}" for j in range(keys))
 
 
-def summed(sums: Sequence[str], keys: int) -> str:
-    """Rows: sums by group."""
+def summed(sums: Sequence[str], keys: int, *, wide: bool) -> str:
+    """Rows: sums by group. Long keys are looked up first, so that only those that are asked about are kept."""
     inside = ", ".join(f"{sql} AS s{j}" for j, sql in enumerate(sums))
     if not keys:
         return f"SELECT 0 AS i, {inside} FROM lines"
+    if wide:
+        return f"SELECT keys.i AS i, {inside} FROM lines JOIN keys ON {keyed(keys)} GROUP BY keys.i"
     by = ", ".join(f"k{j}" for j in range(keys))
     outside = ", ".join(f"s{j}" for j in range(len(sums)))
     return (
@@ -243,26 +280,29 @@ def summed(sums: Sequence[str], keys: int) -> str:
     )
 
 
-def heavy(rows: int, groups: int, norm: int) -> str:
+def heavy(rows: int, groups: int, norm: int, dialect: Dialect) -> str:
     """Persons whose counts, cut off at ``rows`` a group, exceed the norm; and the factor that brings them back."""
     if norm == 2:
         size, most = f"CASE WHEN c > {rows} THEN {rows**2} ELSE c * c END", rows**2 * groups
-        factor = f"sqrt({most}e0 / sum({size}))"
     else:
         size, most = f"CASE WHEN c > {rows} THEN {rows} ELSE c END", rows * groups
-        factor = f"{most}e0 / sum({size})"
-    return f"heavy AS (SELECT person, {factor} AS f FROM cells GROUP BY person HAVING sum({size}) > {most})"
+    total = dialect.total.format(size)
+    ratio = f"{dialect.double.format(most)} / {total}"
+    factor = f"sqrt({ratio})" if norm == 2 else ratio
+    return f"heavy AS (SELECT person, {factor} AS f FROM cells GROUP BY person HAVING {total} > {most})"
 
 
 def contribution(total: str, rows: int, bits: int, *, factor: bool, wide: bool, dialect: Dialect) -> str:
     """What a cell adds to a measure, in 2^-bits units."""
     whole = dialect.wide if wide else "BIGINT"
     light = f"c <= {rows} AND f IS NULL" if factor else f"c <= {rows}"
-    weight = f"(CASE WHEN c > {rows} THEN {rows}e0 / c ELSE 1e0 END)" + (" * coalesce(f, 1e0)" if factor else "")
-    scale, double = (f" * {2**bits}", f" * {2**bits}e0") if bits else ("", "")
-    return (
-        f"sum(CASE WHEN {light} THEN CAST({total} AS {whole}){scale} "
-        f"ELSE CAST(trunc(CAST({total} AS {dialect.types['number']}){double} * ({weight} * {_LOWERED})) AS {whole}) END)"
+    double = dialect.double.format
+    weight = f"(CASE WHEN c > {rows} THEN {double(rows)} / c ELSE {double(1)} END)"
+    weight += f" * coalesce(f, {double(1)})" if factor else ""
+    scale, scaled = (f" * {2**bits}", f" * {double(2**bits)}") if bits else ("", "")
+    less = f"CAST({total} AS {dialect.types['number']}){scaled} * ({weight} * {double(_LOWERED)})"
+    return dialect.total.format(
+        f"CASE WHEN {light} THEN CAST({total} AS {whole}){scale} ELSE CAST({dialect.truncated.format(less)} AS {whole}) END"
     )
 
 
@@ -272,8 +312,8 @@ def number_of_person(salt: str, dialect: Dialect, *, whole: bool) -> str:
     itself, which is quicker than a keyed hash. ``whole``: all ids are integers.
     """
     text = f"CAST(person AS {dialect.types['text']})"
-    digits = f"person BETWEEN -{_DIGITS} AND {_DIGITS}" if whole else dialect.digits.format(text=text)
-    number = dialect.try_whole.format(value="person" if whole else text)
+    digits = f"person BETWEEN -{_DIGITS} AND {_DIGITS}" if whole else dialect.is_digits.format(text)
+    number = dialect.try_whole.format("person" if whole else text)
     hashed = dialect.hashed.format(salt=salt, person="person", most=_P)
     return f"CASE WHEN {digits} THEN ({number} % {_P} + {_P}) % {_P} ELSE {hashed} END"
 

@@ -1,41 +1,19 @@
-"""What differs between the SQL of engines, as tables: names of types, and a template for every scalar operation.
+"""What differs between the SQL of engines, as tables: names of types, tokens, and a template for every scalar operation.
 
-In a template ``{0}``, ``{1}`` ... are the arguments, ``{all}`` all of them and ``{rest}`` all but the first, with commas; and
-``{present}`` says that no argument is missing. Arguments come in brackets of their own. What is the same in every SQL (CASE, AND,
-OR) needs no table and lives in ``expressions``.
+In the template of an operation ``{0}``, ``{1}`` ... are the arguments, ``{all}`` all of them and ``{rest}`` all but the first,
+with commas; and ``{present}`` says that no argument is missing. Arguments come in brackets of their own. What is the same in
+every SQL (CASE, CAST, AND, OR, joins, common table expressions) needs no token.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 
 from discreet.schema.columns import Column, Kind
 
 __all__ = ["Dialect", "quoted", "text_literal"]
-
-
-@dataclass(frozen=True)
-class Dialect:
-    """The tokens of one engine. Templates yield DOUBLE for numbers, and raise no error whatever the row."""
-
-    name: str
-    types: Mapping[Kind, str]
-    templates: Mapping[str, str]
-    wide: str  # an integer type in which no sum overflows
-    numbered: str  # a list of {n} {values} as a table t{j} of values k and numbers i
-    keyed_hash: str  # a text that only the {salt} can tell, for a {person} and a {group}; different for different groups
-    hashed: str  # a whole number from 0 to {most} - 1 that only the {salt} can tell, for a {person}
-    nth_smallest: str  # an aggregate: the {n}-th smallest {value}
-    is_nan: str  # of a {number}
-    is_finite: str
-    quotient: str  # {0} over {1}, both positive whole numbers, rounded down
-    digits: str  # whether a {text} is a whole number of up to 18 digits
-    try_whole: str  # the 64-bit integer that a {value} is, or NULL
-    whole_types: frozenset[str]  # types of whole numbers, as the source names them
-    clean: Callable[..., str]  # (column, raw SQL, raw type, doubles=) -> SQL of a declared value
-    clean_key: Callable[[Column, str, str], str]  # the same before its list is asked
-    clean_id: Callable[[str, str], str]  # (raw SQL, raw type) -> SQL of a person's id
 
 
 def quoted(name: str) -> str:
@@ -50,3 +28,56 @@ def text_literal(text: str) -> str:
     "'it''s'"
     """
     return "'" + text.replace("'", "''").replace("\x00", "' || chr(0) || '") + "'"
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How one engine writes what engines write differently. Templates yield doubles for numbers, and raise no error whatever the
+    row; whole numbers are ``BIGINT`` but for sums."""
+
+    name: str
+    types: Mapping[Kind, str]
+    templates: Mapping[str, str]
+    clean: Callable[..., str]  # (column, raw SQL, raw type, doubles=) -> SQL of a declared value
+    clean_key: Callable[[Column, str, str], str]  # the same before its list is asked
+    clean_id: Callable[[str, str], str]  # (raw SQL, raw type) -> SQL of a person's id
+    whole_types: frozenset[str]  # types of whole numbers, as sources name them
+    wide: str  # an integer type in which no sum overflows
+    total: str  # an aggregate: the exact sum of whole numbers, however large it is
+    truncated: str  # a double, cut off towards zero
+    quotient: str  # {0} over {1}, both positive whole numbers, rounded down
+    is_nan: str
+    is_finite: str
+    hashed: str  # a whole number from 0 to {most} - 1 that only the {salt} can tell, for a {person}
+    keyed_hash: str  # a text that only the {salt} can tell, for a {person} and a {group}; different for different groups
+    brief: str  # a text, or where it has more than 64 bytes, "#" and a hash of it that nobody can find twice
+    nth_smallest: str  # an aggregate: the {n}-th smallest {value}
+    any_value: str  # an aggregate: of values that are all the same
+    is_digits: str  # whether a text is a whole number of up to 18 digits
+    try_whole: str  # the 64-bit integer that a value is, or NULL
+    constants: str  # the list that is bound to a {placeholder}, of values of a {type}
+    is_listed: str  # whether a {value} is in such a {list}
+    numbered: str  # such a {list} of {n} values as a table t{j} of values k and numbers i
+    double: str  # the double that is written as {0}, digits and perhaps a point
+    placeholder: str  # of the parameter {0}, which may appear several times in a statement
+    quote: Callable[[str], str] = quoted  # a name
+
+    def scaled(self, number: str, step: Fraction) -> str:
+        """A double times a rational: two roundings at most, none where it is 1."""
+        times = f" * {self.double.format(step.numerator)}" if step.numerator != 1 else ""
+        over = f" / {self.double.format(step.denominator)}" if step.denominator != 1 else ""
+        return f"({number}{times}{over})" if times or over else number
+
+    def rational(self, number: Fraction) -> str:
+        """The double that is nearest to a rational of few digits."""
+        top, bottom = self.double.format(number.numerator), self.double.format(number.denominator)
+        return f"({top} / {bottom})" if number.denominator > 1 else top
+
+    def rounded(self, number: str, low: int, high: int) -> str:
+        """A double rounded to a whole number between two others, which no row can make fail; NaN is missing."""
+        least, most, half = (self.double.format(bound) for bound in (low, high, "0.5"))
+        return (
+            f"CASE WHEN {number} BETWEEN {least} AND {most} THEN CAST(floor({number} + {half}) AS BIGINT) "
+            f"WHEN {number} < {least} THEN {low} WHEN {self.is_nan.format(number)} THEN NULL "
+            f"WHEN {number} > {most} THEN {high} END"
+        )

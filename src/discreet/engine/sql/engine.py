@@ -1,4 +1,4 @@
-"""The default engine: DuckDB, embedded, larger than memory.
+"""An engine that speaks SQL: every statistic of a plan as a statement of its dialect, run in its session.
 
 Everything that comes back is a ``Secret``. Whole numbers stay whole: sums are 128 bits wide in the engine and arrive to the
 last bit.
@@ -8,16 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.engine.base import Counted, Found, Groups
-from discreet.engine.duckdb.dialect import DUCKDB
-from discreet.engine.duckdb.session import NOTHING, RELATION, Session, exact_integers
-from discreet.engine.sources.source import Source
+from discreet.arrays import Reals
+from discreet.engine.base import Counted, Found, Groups, Session, Source
 from discreet.engine.sql.counting import Counting
+from discreet.engine.sql.dialect import Dialect
 from discreet.engine.sql.statement import Raw, Statement
 from discreet.errors import EngineError, ParameterError
 from discreet.mechanisms.secret import Secret
@@ -29,53 +28,50 @@ from discreet.plan.statistics import MOST_WORK, Histogram, Measure, Persons, Sum
 from discreet.schema.table import Schema
 from discreet.schema.units import Person
 
-if TYPE_CHECKING:
-    import pyarrow
-
-__all__ = ["DuckDBEngine"]
+__all__ = ["SqlEngine", "raw_columns"]
 
 _SMALL = 2**22  # what one unit adds at most, for sums to be read as 64-bit integers: 2^40 units would fill them
 _FULL = 2**62
 _EXACT = 2**53  # up to here doubles hold all whole numbers
 
+_NONE = np.zeros(0, dtype=np.int64)
+
+Batch = dict[str, NDArray[np.generic]]
 Columns = dict[str, list[int | float | None]]  # sums: whole numbers, also those that are doubles
 
 
-class DuckDBEngine:
+def raw_columns(source: Source, schema: Schema, columns: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+    """The name and type in a table of every declared column and of the persons' ids, which ``columns`` may call otherwise."""
+    wanted = [*schema.columns, *([schema.unit.id] if isinstance(schema.unit, Person) else [])]
+    names = {name: source.find(columns.get(name, name)) for name in wanted}
+    if isinstance(schema.unit, Person) and names[schema.unit.id] in source.no_ids:
+        raise ParameterError(
+            f"The column {schema.unit.id} is of a type that cannot tell persons apart (bytes, times, lists or nothing); make "
+            "texts or whole numbers of it first."
+        )
+    return {name: (found, source.raw[found]) for name, found in names.items()}
+
+
+class SqlEngine:
     """Counts exactly what a plan asks for."""
 
-    def __init__(
-        self,
-        source: Source,
-        schema: Schema,
-        public: Mapping[str, Source],
-        *,
-        memory: str | None = None,
-        sources: Mapping[str, str] | None = None,
-    ) -> None:
-        """``sources`` says which column of the table a declared name means, where that is not the one of the same name."""
-        wanted = [*schema.columns, *([schema.unit.id] if isinstance(schema.unit, Person) else [])]
-        names = {name: source.find((sources or {}).get(name, name)) for name in wanted}
-        if isinstance(schema.unit, Person) and names[schema.unit.id] in source.no_ids:
-            raise ParameterError(
-                f"The column {schema.unit.id} is of a type that cannot tell persons apart (bytes, times, lists or nothing); make "
-                "texts or whole numbers of it first."
-            )
-        self._raw = Raw(RELATION, {name: (found, source.raw[found]) for name, found in names.items()})
-        self.layout: object = source.layout  # the one that it reads by
-        self._session = Session(source, public, memory=memory)
+    def __init__(self, session: Session, dialect: Dialect, raw: Mapping[str, tuple[str, str]], layout: object) -> None:
+        self._session, self._dialect, self._raw = session, dialect, raw
+        self.layout: object = layout  # the one that it reads by
 
     def rehearse(self, plan: Plan) -> None:
         """Count the same of a table without rows, before anything is paid: what the engine cannot do is refused here.
 
         Neither rows nor keys that were chosen have a part in it, so that a refusal says nothing about the data.
         """
-        counting = Counting(plan, Raw(NOTHING, self._raw.columns), DUCKDB, "")
+        counting = Counting(plan, Raw(self._session.nothing, self._raw), self._dialect, "")
         listed = plan.keys.listings or tuple((None,) for _ in plan.keys.keys)
         some = Groups(tuple(list(values[:1]) for values in listed), True, plan.keys.size or 2**20)
         try:
             if plan.keys.size is None:
-                self._run(counting.open_keys())
+                told = self._fetch(counting.open_keys())
+                if len(told) == 2:
+                    self._fetch(counting.spelled_keys([""]))
             self._count(counting, some)
         except EngineError:
             raise ParameterError(
@@ -84,10 +80,19 @@ class DuckDBEngine:
 
     def keys(self, plan: Plan, salt: str) -> Secret[Mapping[tuple[Value, ...], int]]:
         """How many units share every key that there is: for a private choice among them."""
-        table = self._run(self._counting(plan, salt).open_keys())
-        columns = [_plain(table.column(j), plan, j) for j in range(len(plan.keys.keys))]
-        counts = table.column("n").to_numpy()
-        return Secret({key: int(n) for key, n in zip(zip(*columns, strict=True), np.minimum(counts, _FULL - 1), strict=True)})
+        *columns, counts = self._fetch(self._counting(plan, salt).open_keys()).values()
+        keys = _keys(plan, columns)
+        return Secret({key: min(cast(int, n), _FULL - 1) for key, n in zip(keys, counts, strict=True)})
+
+    def spell(self, plan: Plan, keys: Sequence[tuple[Value, ...]]) -> list[tuple[Value, ...]]:
+        """Keys that were chosen, as rows have them: long ones were counted by their hashes."""
+        counting = self._counting(plan, "")
+        hashes = [str(key[0]) for key in keys if counting.is_hashed(key)]
+        if not hashes:
+            return list(keys)
+        told, *columns = self._fetch(counting.spelled_keys(hashes)).values()
+        found = dict(zip(told, _keys(plan, columns), strict=True))
+        return [found[key[0]] if counting.is_hashed(key) else key for key in keys]
 
     def count(self, plan: Plan, groups: Groups, salt: str) -> Found:
         """Every statistic of a plan, over these groups."""
@@ -148,12 +153,14 @@ class DuckDBEngine:
         """All cells of all groups where they are few enough to hold, else those that are not empty."""
         size = groups.size * cells.count
         if size > MOST_WORK:
-            return _histograms(self._run(counting.histogram(cells, groups, streamed=False)), groups.size, cells.count)
-        statement = counting.histogram(cells, groups, streamed=True)
+            batches = list(self._stream(counting.histogram(cells, groups, streamed=False)))
+            places, cell, rows = (np.concatenate([*(batch[name] for batch in batches), _NONE]) for name in ("i", "x", "n"))
+            capped = np.minimum(rows, _FULL).astype(np.int64)  # counts of any width, which nobody can make overflow
+            return Histograms(groups.size, cells.count, places.astype(np.int64), cell.astype(np.int64), capped)
         counts = np.zeros(size, dtype=np.int64)
-        for batch in _gathered(self._session.stream(statement.text, statement.parameters), size):
-            weights = batch["n"].to_numpy() if "n" in batch.schema.names else None
-            counts += np.bincount(batch["place"].to_numpy(), weights, size).astype(np.int64)  # whole, and below 2^53 a batch
+        for batch in _gathered(self._stream(counting.histogram(cells, groups, streamed=True)), size):
+            found = np.bincount(batch["place"].astype(np.int64), cast(Reals | None, batch.get("n")), size)
+            counts += found.astype(np.int64)  # whole, and below 2^53 a batch
         return counts.reshape(groups.size, cells.count)
 
     def progress(self) -> float | None:
@@ -165,13 +172,16 @@ class DuckDBEngine:
         self._session.close()
 
     def _counting(self, plan: Plan, salt: str) -> Counting:
-        return Counting(plan, self._raw, DUCKDB, salt)
+        return Counting(plan, Raw(self._session.relation, self._raw), self._dialect, salt)
 
     def _columns(self, statement: Statement) -> Columns:
-        return cast(Columns, self._session.columns(statement.text, statement.parameters))
+        return cast(Columns, self._fetch(statement))
 
-    def _run(self, statement: Statement) -> pyarrow.Table:
+    def _fetch(self, statement: Statement) -> dict[str, list[object]]:
         return self._session.fetch(statement.text, statement.parameters)
+
+    def _stream(self, statement: Statement) -> Iterator[Batch]:
+        return self._session.stream(statement.text, statement.parameters)
 
 
 def _sums(table: Columns, name: str, size: int, *, small: bool, bits: int) -> NDArray[np.generic]:
@@ -188,25 +198,22 @@ def _sums(table: Columns, name: str, size: int, *, small: bool, bits: int) -> ND
     return wide
 
 
-def _gathered(batches: Iterable[pyarrow.RecordBatch], size: int) -> Iterator[pyarrow.Table]:
+def _gathered(batches: Iterable[Batch], size: int) -> Iterator[Batch]:
     """Batches about as long as the array they are added to, or a million rows."""
-    import pyarrow
-
-    held: list[pyarrow.RecordBatch] = []
+    held: list[Batch] = []
+    rows = 0
     for batch in batches:
         held.append(batch)
-        if sum(map(len, held)) >= max(size, 2**20):
-            yield pyarrow.Table.from_batches(held)
-            held = []
+        rows += len(batch["place"])
+        if rows >= max(size, 2**20):
+            yield _joined(held)
+            held, rows = [], 0
     if held:
-        yield pyarrow.Table.from_batches(held)
+        yield _joined(held)
 
 
-def _histograms(table: pyarrow.Table, size: int, cells: int) -> Histograms:
-    counts = np.array([min(number or 0, _FULL) for number in exact_integers(table.column("n"))], dtype=np.int64)
-    return Histograms(
-        size, cells, table.column("i").to_numpy().astype(np.int64), table.column("x").to_numpy().astype(np.int64), counts
-    )
+def _joined(batches: Sequence[Batch]) -> Batch:
+    return {name: np.concatenate([batch[name] for batch in batches]) for name in batches[0]} if len(batches) > 1 else batches[0]
 
 
 def _finer(table: Table, bits: int) -> Table:
@@ -216,10 +223,11 @@ def _finer(table: Table, bits: int) -> Table:
     return replace(table, counts=table.counts << bits) if isinstance(table, Histograms) else table << bits
 
 
-def _plain(column: pyarrow.ChunkedArray, plan: Plan, j: int) -> list[Value]:
-    """A key's values as a question writes them: whole numbers are integers."""
-    values: list[Value] = column.to_pylist()
-    step = infer(plan.keys.keys[j].of, plan.facts).step
-    if step is not None and step.denominator == 1:
-        return [int(value) if isinstance(value, float) and value.is_integer() else value for value in values]
-    return values
+def _keys(plan: Plan, columns: Sequence[Sequence[object]]) -> Iterator[tuple[Value, ...]]:
+    """Keys as a question writes them: whole numbers are integers."""
+    found = []
+    for key, column in zip(plan.keys.keys, cast(Sequence[Sequence[Value]], columns), strict=False):
+        step = infer(key.of, plan.facts).step
+        whole = step is not None and step.denominator == 1
+        found.append([int(v) if whole and isinstance(v, float) and v.is_integer() else v for v in column])
+    return zip(*found, strict=True)

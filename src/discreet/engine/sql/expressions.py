@@ -29,8 +29,8 @@ def write(expression: Expression, columns: Mapping[str, str], bind: Bind, dialec
     ``columns`` gives, for every name, SQL that yields DOUBLE for a number, else VARCHAR, BOOLEAN or DATE. ``bind`` keeps a
     constant for the engine and returns its placeholder, which may appear several times in the text (``$3``, not ``?``).
 
-    >>> from discreet.engine.duckdb.dialect import DUCKDB
-    >>> write(Call("<", (Column("age"), Literal(18))), {"age": "t.a"}, lambda value: "$1", DUCKDB)
+    >>> from discreet.engine.duckdb.dialect import DIALECT
+    >>> write(Call("<", (Column("age"), Literal(18))), {"age": "t.a"}, lambda value: "$1", DIALECT)
     '(t.a < CAST($1 AS DOUBLE))'
     """
     if isinstance(expression, Column):

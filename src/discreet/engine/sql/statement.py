@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from discreet.engine.sql.dialect import Dialect, quoted
+from discreet.engine.sql.dialect import Dialect
 from discreet.engine.sql.expressions import write
 from discreet.plan.expressions import Column, Expression, Value, columns_of
 from discreet.plan.expressions.evaluate import infer
@@ -30,7 +30,7 @@ from discreet.schema.units import Person
 
 __all__ = ["Raw", "Statement"]
 
-_CLEANED = '"cleaned rows"'
+_CLEANED = "cleaned rows"  # no identifier, so that no public table can have this name
 _ONCE = "discreet value "
 
 
@@ -60,7 +60,7 @@ class Statement:
         """A placeholder for a constant."""
         name = f"p{len(self.parameters)}"
         self.parameters[name] = value
-        return f"${name}"
+        return self.dialect.placeholder.format(name)
 
     def value(self, expression: Expression) -> str:
         """SQL of an expression over a row."""
@@ -71,7 +71,7 @@ class Statement:
 
     def once(self, expression: Expression) -> str:
         """A name for the value of an expression that is needed several times over: engines look at every copy of a text anew."""
-        return self._once.setdefault(self.value(expression), f'"{_ONCE}{len(self._once)}"')
+        return self._once.setdefault(self.value(expression), self.dialect.quote(f"{_ONCE}{len(self._once)}"))
 
     def _column(self, name: str) -> str:
         column = self.schema.column(name)
@@ -79,24 +79,28 @@ class Statement:
             value = self._alias(name)
         else:
             table, public = name.split(".", 1)
-            value = f"{quoted(table)}.{quoted(public)}"
+            value = f"{self.dialect.quote(table)}.{self.dialect.quote(public)}"
             if column.kind == "text":  # whatever its type is: a private text is never converted to it
                 value = f"CAST({value} AS {self._type('text')})"
         if column.kind != "number":
             return value
         step = column.step if isinstance(column, Number) and name in self.schema.columns else Fraction(1)
-        return _scaled(f"CAST({value} AS {self._type('number')})", step)
+        return self.dialect.scaled(f"CAST({value} AS {self._type('number')})", step)
 
     def _alias(self, name: str, *, listed: bool = True, doubles: bool = False) -> str:
         """The alias of a cleaned column; ``listed``: a category outside its list is missing; ``doubles``: units as doubles."""
         alias = f"{'d' if doubles else 'c' if listed else 'r'}{list(self.schema.columns).index(name)}"
         source, kind = self.raw.columns[name]
         column = self.schema.columns[name]
-        cell = quoted(source)
+        cell = self.dialect.quote(source)
         self._cleaned[alias] = (
             self.dialect.clean(column, cell, kind, doubles=doubles) if listed else self.dialect.clean_key(column, cell, kind)
         )
-        return f"{_CLEANED}.{alias}"
+        return f"{self._cleaned_rows}.{alias}"
+
+    @property
+    def _cleaned_rows(self) -> str:
+        return self.dialect.quote(_CLEANED)
 
     def _type(self, kind: Kind) -> str:
         return self.dialect.types[kind]
@@ -117,8 +121,9 @@ class Statement:
             return self.value(expression)
         value = self.once(expression)
         if facts.step is not None:
-            value = _scaled(f"floor({_scaled(value, 1 / facts.step)} + 0.5e0)", facts.step)
-        return f"CASE WHEN {self.dialect.is_finite.format(number=value)} THEN {value} END"
+            half = self.dialect.double.format("0.5")
+            value = self.dialect.scaled(f"floor({self.dialect.scaled(value, 1 / facts.step)} + {half})", facts.step)
+        return f"CASE WHEN {self.dialect.is_finite.format(value)} THEN {value} END"
 
     def added_in_doubles(self, measure: Measure) -> str:
         """The same whole number as ``added``, as a double; for values."""
@@ -129,7 +134,7 @@ class Statement:
             and column.step == measure.step
         ):
             units = self._alias(of.name, doubles=True)
-            return f"({units} - {measure.shift}e0)" if measure.shift else units
+            return f"({units} - {self.dialect.double.format(measure.shift)})" if measure.shift else units
         return f"CAST({self.added(measure)} AS {self._type('number')})"
 
     def added(self, measure: Measure) -> str:
@@ -153,15 +158,7 @@ class Statement:
             column = self.schema.columns[of.name]
             if (column.step if isinstance(column, Number) else 1) == measure.step:
                 return self._alias(of.name)
-        return self.rounded(_scaled(self.once(of), 1 / measure.step), low, high)
-
-    def rounded(self, number: str, low: int, high: int) -> str:
-        """A double rounded to a whole number between two others, which no row can make fail; NaN is missing."""
-        nothing = self.dialect.is_nan.format(number=number)
-        return (
-            f"CASE WHEN {number} BETWEEN {low}e0 AND {high}e0 THEN CAST(floor({number} + 0.5e0) AS BIGINT) "
-            f"WHEN {number} < {low}e0 THEN {low} WHEN {nothing} THEN NULL WHEN {number} > {high}e0 THEN {high} END"
-        )
+        return self.dialect.rounded(self.dialect.scaled(self.once(of), 1 / measure.step), low, high)
 
     def lines(self, columns: Mapping[str, str]) -> str:
         """``WITH cleaned ..., lines ...``: the rows that a question is about, with these columns; no person, no row."""
@@ -170,35 +167,37 @@ class Statement:
         wanted = dict(columns)
         if isinstance(self.schema.unit, Person):
             source, kind = self.raw.columns[self.schema.unit.id]
-            self._cleaned["person"] = self.dialect.clean_id(quoted(source), kind)
-            wanted = {"person": f"{_CLEANED}.person", **wanted}
-            tests.append(f"{_CLEANED}.person IS NOT NULL")
+            self._cleaned["person"] = self.dialect.clean_id(self.dialect.quote(source), kind)
+            wanted = {"person": f"{self._cleaned_rows}.person", **wanted}
+            tests.append(f"{self._cleaned_rows}.person IS NOT NULL")
         where = f" WHERE {' AND '.join(tests)}" if tests else ""
-        text = f"WITH {_CLEANED} AS (SELECT {_listed(self._cleaned)} FROM {self.raw.relation}),\n"
+        cleaned = self._cleaned_rows
+        text = f"WITH {cleaned} AS (SELECT {_listed(self._cleaned)} FROM {self.raw.relation}),\n"
         if not self._once:
-            return f"{text}lines AS (SELECT {_listed(wanted)} FROM {_CLEANED}{joins}{where})"
-        later = {alias: sql for alias, sql in wanted.items() if f'"{_ONCE}' in sql}  # no name of a column is in there
+            return f"{text}lines AS (SELECT {_listed(wanted)} FROM {cleaned}{joins}{where})"
+        once = tuple(self._once.values())  # no name of a column is in there
+        later = {alias: sql for alias, sql in wanted.items() if any(one in sql for one in once)}
         first = {alias: sql for alias, sql in wanted.items() if alias not in later}
         inner = _listed(first | {alias: sql for sql, alias in self._once.items()})
         outer = _listed({alias: later.get(alias, alias) for alias in wanted})
-        return f"{text}lines AS (SELECT {outer} FROM (SELECT {inner} FROM {_CLEANED}{joins}{where}))"
+        return f"{text}lines AS (SELECT {outer} FROM (SELECT {inner} FROM {cleaned}{joins}{where}))"
 
     def _join(self, i: int) -> str:
         join = self.query.joins[i]
-        name = quoted(join.table)
+        name = self.dialect.quote(join.table)
         on = " AND ".join(f"{self.value(mine)} = {self.value(Column(f'{join.table}.{theirs}'))}" for mine, theirs in join.on)
         return f" {'LEFT ' if join.keep else ''}JOIN {name} ON {on}"
 
     def listed(self, kind: Kind, values: Sequence[Value]) -> str:
         """A list of constants."""
         plain = [float(v) if isinstance(v, (int, Fraction)) and not isinstance(v, bool) else v for v in values]
-        return f"CAST({self.bind(plain)} AS {self._type(kind)}[])"
+        return self.dialect.constants.format(placeholder=self.bind(plain), type=self._type(kind))
 
     def keys(self, kinds: Sequence[Kind], listed: Sequence[Sequence[Value]], *, product: bool) -> str:
         """``keys``: numbered keys, from one list for every key; all combinations of them (``product``), or line by line."""
         tables = []
         for j, (kind, values) in enumerate(zip(kinds, listed, strict=True)):
-            tables.append(self.dialect.numbered.format(j=j, values=self.listed(kind, values), n=len(values)))
+            tables.append(self.dialect.numbered.format(j=j, list=self.listed(kind, values), n=len(values)))
         number = "t0.i"
         for j, values in enumerate(listed[1:], 1):
             number = f"({number}) * {len(values)} + t{j}.i" if product else number
@@ -212,10 +211,3 @@ class Statement:
 def _listed(columns: Mapping[str, str]) -> str:
     """A SELECT list of SQL by alias."""
     return ", ".join(f"{sql} AS {alias}" for alias, sql in columns.items()) or "1 AS nothing"
-
-
-def _scaled(number: str, step: Fraction) -> str:
-    """A double times a rational: two roundings at most, none where it is 1."""
-    times = f" * {step.numerator}e0" if step.numerator != 1 else ""
-    over = f" / {step.denominator}e0" if step.denominator != 1 else ""
-    return f"({number}{times}{over})" if times or over else number

@@ -18,7 +18,8 @@ from discreet.arrays import Booleans, Integers
 from discreet.balls import arb
 from discreet.errors import ParameterError
 from discreet.local.protocols.base import NUMBER, Form, FrequencyProtocol, Rows, chance_inside
-from discreet.noise.coins import Chance, bernoulli, uniform
+from discreet.mechanisms.randomized_response import respond
+from discreet.noise.coins import Chance
 
 __all__ = ["KAry", "RandomizedResponse"]
 
@@ -49,10 +50,7 @@ class KAry(FrequencyProtocol):
         return math.log2(self.size)
 
     def _draw(self, codes: Integers) -> Integers:
-        honest = bernoulli(Chance(chance_inside(1, self.size - 1, self.epsilon)), codes.size)
-        other = uniform(self.size - 1, codes.size)
-        other += other >= codes
-        return np.where(honest, codes, other)
+        return respond(codes, self.size, Chance(chance_inside(1, self.size - 1, self.epsilon)))
 
     def likelihood(self, row: Rows, code: int) -> arb:
         truth, lie = self.supporting()

@@ -18,6 +18,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 
+import numpy as np
+
 from discreet.errors import ParameterError
 from discreet.plan.expressions import Column, Expression, Literal, Value, quoted
 from discreet.plan.expressions.facts import LARGE
@@ -56,6 +58,8 @@ def kind_of(value: Value) -> Kind:
 
 
 def _plain(what: str, value: object) -> Value:
+    if isinstance(value, (np.float16, np.float32)):
+        value = float(str(value))  # its own shortest decimal, and not that of the double that it is
     if hasattr(value, "item") and not isinstance(value, (int, float, str)):
         value = value.item()  # a scalar of numpy
     if isinstance(value, bool):

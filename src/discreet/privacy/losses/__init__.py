@@ -1,12 +1,12 @@
 """Privacy losses: one file a family of pairs."""
 
 from discreet.privacy.losses.atoms import Atomic, Atoms
-from discreet.privacy.losses.base import Loss, register
+from discreet.privacy.losses.base import Family, Loss, register
 from discreet.privacy.losses.bounded_range import BoundedRange
-from discreet.privacy.losses.boxes import Box, Response
+from discreet.privacy.losses.boxes import Box, Leak, Response, response
 from discreet.privacy.losses.gaussian import DiscreteGaussian, Gaussian
 from discreet.privacy.losses.laplace import DiscreteLaplace, Laplace
-from discreet.privacy.losses.moments import Concentrated, Family, Leak, Moments, Renyi, response
+from discreet.privacy.losses.moments import Concentrated, Moments, Renyi
 from discreet.privacy.losses.sampled import SampledLattice
 from discreet.privacy.losses.sampled_gaussian import SampledGaussian
 

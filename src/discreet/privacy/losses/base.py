@@ -13,20 +13,20 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from discreet.arrays import Complex, Reals
-from discreet.balls import arb
+from discreet.balls import arb, ball, precision, upper
 from discreet.errors import ParameterError
 from discreet.privacy.losses.law import Law
 
 if TYPE_CHECKING:
     from discreet.privacy.losses.atoms import Atoms, Listed
 
-__all__ = ["UNIT", "Facts", "Loss", "Parts", "read_loss", "register", "title_of"]
+__all__ = ["KINDS", "UNIT", "Facts", "Family", "Loss", "Parts", "read_loss", "register", "tanh_rho", "title_of"]
 
 Facts = dict[str, Any]
 
@@ -188,6 +188,79 @@ class Loss(ABC):
         return cls(**{field.name: _READERS[str(field.type)](facts, field.name) for field in fields(cls)})  # type: ignore[arg-type]
 
 
+@dataclass(frozen=True)
+class Family(Loss):
+    """A mechanism bounded by one pair, while a simpler case of it attains another."""
+
+    name: str
+    worst: Loss
+    attained: Loss
+    kind = "family"
+
+    @property
+    def title(self) -> str:
+        return self.name
+
+    def distribution(self) -> Law:
+        return self.worst.distribution()
+
+    @property
+    def infinity(self) -> Fraction:
+        return self.worst.infinity
+
+    @property
+    def pure(self) -> Fraction | None:
+        return self.worst.pure
+
+    @property
+    def pure_below(self) -> Fraction | None:
+        return self.attained.pure_below
+
+    @property
+    def rho(self) -> Fraction | None:
+        return self.worst.rho
+
+    @property
+    def member(self) -> Loss:
+        return self.attained.member
+
+    @property
+    def divisor(self) -> Fraction | None:
+        return self.worst.divisor
+
+    @property
+    def reverse(self) -> Loss:
+        return Family(self.name, self.worst.reverse, self.attained.reverse)
+
+    def log_moment(self, x: float) -> float:
+        return self.worst.log_moment(x)
+
+    def characteristic(self, x: float, t: Reals) -> Complex:
+        return self.worst.characteristic(x, t)
+
+    def rounding(self, x: float, t: float) -> float:
+        return self.worst.rounding(x, t)
+
+    def reach(self, x: float) -> float:
+        return self.worst.reach(x)
+
+    def decay(self, x: float, t: float) -> float:
+        return self.worst.decay(x, t)
+
+    def hockey_stick(self, epsilon: Fraction) -> arb | None:
+        return self.worst.hockey_stick(epsilon)
+
+    def mean_variance(self) -> tuple[float, float]:
+        return self.worst.mean_variance()
+
+    def lattice(self, step: Fraction | None, *, up: bool) -> Atoms | None:
+        return self.worst.lattice(step, up=up)
+
+    def group(self, size: int) -> Family:
+        """What one record attains, a group attains; of more nothing is known here."""
+        return Family(self.name, self.worst.group(size), self.attained)
+
+
 Parts = tuple[tuple[Loss, int], ...]
 """A composition: losses, and how often each is used."""
 
@@ -207,19 +280,25 @@ def title_of(parts: Parts) -> str:
     return " + ".join(f"{count:,} × {loss.title}" if count > 1 else loss.title for loss, count in ordered)
 
 
+def tanh_rho(epsilon: Fraction) -> Fraction:
+    """epsilon tanh(epsilon / 2), rounded up: the tight zero-concentrated cost of pure differential privacy."""
+    with precision(160):
+        return Fraction(upper(ball(epsilon) * (ball(epsilon) / 2).tanh()))
+
+
 # Losses as plain facts, so that a stored guarantee keeps its meaning.
 
 
 def register(*families: type[Loss]) -> None:
     """Let stored guarantees name these kinds of loss."""
-    _KINDS.update({family.kind: family for family in families})
+    KINDS.update({family.kind: family for family in families})
 
 
 def read_loss(facts: Facts) -> Loss:
     """The loss that these facts describe."""
-    if facts["kind"] not in _KINDS:
+    if facts["kind"] not in KINDS:
         raise ParameterError(f"This version of discreet knows no loss of kind {facts['kind']!r}; update discreet.")
-    return _KINDS[facts["kind"]].from_facts(facts)
+    return KINDS[facts["kind"]].from_facts(facts)
 
 
 def _write(value: object) -> object:
@@ -235,7 +314,7 @@ def _read_exact(facts: Facts, name: str) -> Fraction:
     return value
 
 
-_KINDS: dict[str, type[Loss]] = {}
+KINDS: dict[str, type[Loss]] = {}
 _READERS: dict[str, Callable[[Facts, str], object]] = {
     "Fraction": _read_exact,
     "int": lambda facts, name: int(facts[name]),

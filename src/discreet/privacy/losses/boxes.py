@@ -9,11 +9,13 @@ from functools import cached_property
 
 import numpy as np
 
-from discreet.balls import arb, ball, precision, upper
+from discreet.balls import arb, ball, lower, precision, upper
+from discreet.errors import ParameterError
 from discreet.privacy.losses.atoms import Atomic, Atoms
-from discreet.privacy.losses.base import Loss
+from discreet.privacy.losses.base import Family, Loss, tanh_rho
+from discreet.privacy.losses.laplace import DiscreteLaplace
 
-__all__ = ["Box", "Response", "tanh_rho"]
+__all__ = ["Box", "Leak", "Response", "response"]
 
 
 @dataclass(frozen=True)
@@ -77,9 +79,6 @@ class Box(Atomic):
         moved by k: that is the worst there is, and attained. With a delta: (k epsilon, (1 + e^epsilon + ... + e^((k-1) epsilon))
         delta) from above, and from below what one record costs.
         """
-        from discreet.privacy.losses.laplace import DiscreteLaplace  # and this, too
-        from discreet.privacy.losses.moments import Family  # which stands on Box
-
         if size == 1 or self.epsilon == 0 == self.delta:
             return self
         if self.delta == 0:
@@ -126,12 +125,24 @@ class Response(Atomic):
 
     def group(self, size: int) -> Loss:
         """Answers of several people: no worse than anything pure in steps; one of them attains what one attains."""
-        from discreet.privacy.losses.moments import Family  # which stands on Box
-
         return Family("randomized response", Box(self.epsilon).group(size), self)
 
 
-def tanh_rho(epsilon: Fraction) -> Fraction:
-    """epsilon tanh(epsilon / 2), rounded up: the tight zero-concentrated cost of pure differential privacy."""
-    with precision(160):
-        return Fraction(upper(ball(epsilon) * (ball(epsilon) / 2).tanh()))
+@dataclass(frozen=True)
+class Leak(Box):
+    """With probability ``delta`` anything may happen, beside a zero-concentrated guarantee for the rest (Bun and Steinke 2016,
+    definition 8.1). It is a box at epsilon 0 for one record. Groups are refused: the steps between their members condition on
+    events of their own, and no law for chains of them is proved here."""
+
+    kind = "leak"
+
+    def group(self, size: int) -> Loss:
+        raise ParameterError(
+            f"Approximate zero-concentrated privacy has no group law here for {size} records; spend each guarantee's own "
+            f".group({size}) instead."
+        )
+
+
+def response(wrong: arb) -> Box:
+    """Randomized response that errs with this probability, from below: what a symmetric choice between two attains."""
+    return Box(Fraction(max(0.0, lower(((1 - wrong) / wrong).log()))))

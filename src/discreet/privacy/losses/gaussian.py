@@ -12,7 +12,7 @@ import numpy as np
 from discreet.arrays import Complex, Reals
 from discreet.balls import arb, ball
 from discreet.privacy.losses.atoms import Atomic, Atoms
-from discreet.privacy.losses.base import UNIT, Loss
+from discreet.privacy.losses.base import UNIT, Family, Loss
 from discreet.privacy.losses.law import Law, Spread, list_law
 
 __all__ = ["DiscreteGaussian", "Gaussian", "normal_cdf"]
@@ -123,7 +123,7 @@ class DiscreteGaussian(Atomic):
 
     def group(self, size: int) -> Loss:
         """A group may move several coordinates: from above, the zero-concentrated cost; from below, what one record costs."""
-        from discreet.privacy.losses.moments import Concentrated, Family  # which stand on Gaussian
+        from discreet.privacy.losses.moments import Concentrated  # which stands on Gaussian
 
         return Family("discrete Gaussian", Concentrated(size * size * self.rho), self)
 

@@ -21,8 +21,7 @@ import numpy as np
 from discreet.arrays import Complex, Reals
 from discreet.balls import arb, ball, precision, upper
 from discreet.privacy.losses.atoms import Atomic, Atoms, Listed
-from discreet.privacy.losses.base import UNIT
-from discreet.privacy.losses.boxes import tanh_rho
+from discreet.privacy.losses.base import UNIT, tanh_rho
 from discreet.privacy.losses.law import Law, list_law
 from discreet.privacy.losses.rounding import Smooth, atoms_to_cells
 

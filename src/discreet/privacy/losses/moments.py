@@ -1,4 +1,4 @@
-"""Guarantees that name no pair: zero-concentrated, Renyi; and families bounded by one pair but attained by another."""
+"""Guarantees that name no pair, only bounds on moments: zero-concentrated and Renyi."""
 
 from __future__ import annotations
 
@@ -8,16 +8,13 @@ from fractions import Fraction
 from itertools import pairwise
 
 from discreet.arrays import Complex, Reals
-from discreet.balls import arb, lower
 from discreet.errors import ParameterError
 from discreet.exact import down
-from discreet.privacy.losses.atoms import Atoms
 from discreet.privacy.losses.base import UNIT, Facts, Loss
-from discreet.privacy.losses.boxes import Box
 from discreet.privacy.losses.gaussian import Gaussian
 from discreet.privacy.losses.law import Law
 
-__all__ = ["Concentrated", "Family", "Leak", "Moments", "Renyi", "response"]
+__all__ = ["Concentrated", "Moments", "Renyi"]
 
 
 class Moments(Loss):
@@ -115,96 +112,3 @@ class Renyi(Moments):
     @classmethod
     def from_facts(cls, facts: Facts) -> Renyi:
         return cls(tuple((Fraction(order), Fraction(value)) for order, value in facts["divergences"].items()))
-
-
-def response(wrong: arb) -> Box:
-    """Randomized response that errs with this probability, from below: what a symmetric choice between two attains."""
-    return Box(Fraction(max(0.0, lower(((1 - wrong) / wrong).log()))))
-
-
-@dataclass(frozen=True)
-class Leak(Box):
-    """With probability ``delta`` anything may happen, beside a zero-concentrated guarantee for the rest (Bun and Steinke 2016,
-    definition 8.1). It is a box at epsilon 0 for one record. Groups are refused: the steps between their members condition on
-    events of their own, and no law for chains of them is proved here."""
-
-    kind = "leak"
-
-    def group(self, size: int) -> Loss:
-        raise ParameterError(
-            f"Approximate zero-concentrated privacy has no group law here for {size} records; spend each guarantee's own "
-            f".group({size}) instead."
-        )
-
-
-@dataclass(frozen=True)
-class Family(Loss):
-    """A mechanism bounded by one pair, while a simpler case of it attains another."""
-
-    name: str
-    worst: Loss
-    attained: Loss
-    kind = "family"
-
-    @property
-    def title(self) -> str:
-        return self.name
-
-    def distribution(self) -> Law:
-        return self.worst.distribution()
-
-    @property
-    def infinity(self) -> Fraction:
-        return self.worst.infinity
-
-    @property
-    def pure(self) -> Fraction | None:
-        return self.worst.pure
-
-    @property
-    def pure_below(self) -> Fraction | None:
-        return self.attained.pure_below
-
-    @property
-    def rho(self) -> Fraction | None:
-        return self.worst.rho
-
-    @property
-    def member(self) -> Loss:
-        return self.attained.member
-
-    @property
-    def divisor(self) -> Fraction | None:
-        return self.worst.divisor
-
-    @property
-    def reverse(self) -> Loss:
-        return Family(self.name, self.worst.reverse, self.attained.reverse)
-
-    def log_moment(self, x: float) -> float:
-        return self.worst.log_moment(x)
-
-    def characteristic(self, x: float, t: Reals) -> Complex:
-        return self.worst.characteristic(x, t)
-
-    def rounding(self, x: float, t: float) -> float:
-        return self.worst.rounding(x, t)
-
-    def reach(self, x: float) -> float:
-        return self.worst.reach(x)
-
-    def decay(self, x: float, t: float) -> float:
-        return self.worst.decay(x, t)
-
-    def hockey_stick(self, epsilon: Fraction) -> arb | None:
-        return self.worst.hockey_stick(epsilon)
-
-    def mean_variance(self) -> tuple[float, float]:
-        return self.worst.mean_variance()
-
-    def lattice(self, step: Fraction | None, *, up: bool) -> Atoms | None:
-        return self.worst.lattice(step, up=up)
-
-    def group(self, size: int) -> Family:
-        """What one record attains, a group attains; of more nothing is known here."""
-        return Family(self.name, self.worst.group(size), self.attained)

@@ -18,11 +18,11 @@ from discreet.arrays import Complex, Reals
 from discreet.balls import arb, ball, lower, precision, upper
 from discreet.errors import ParameterError
 from discreet.privacy.losses.atoms import Atoms, Listed
-from discreet.privacy.losses.base import UNIT, Loss
+from discreet.privacy.losses.base import UNIT, Family, Loss
 from discreet.privacy.losses.boxes import Box
 from discreet.privacy.losses.gaussian import Gaussian
 from discreet.privacy.losses.law import Law
-from discreet.privacy.losses.moments import Family, Moments
+from discreet.privacy.losses.moments import Moments
 from discreet.privacy.losses.rounding import Smooth, atoms_to_cells, round_cells, stretched
 from discreet.privacy.losses.sampled_gaussian import SampledGaussian, no_groups
 

@@ -11,12 +11,12 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from support.patience import within
 from flint import arb, ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from privacy.reference_curves import real
 from privacy.reference_sampled import phi
+from support.patience import within
 
 import discreet as dp
 from discreet.privacy import Privacy

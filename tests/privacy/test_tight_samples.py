@@ -15,7 +15,6 @@ from itertools import product
 
 import numpy as np
 import pytest
-from support.patience import within
 from flint import acb, arb, arb_poly, ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -23,6 +22,7 @@ from privacy import reference_contour as contour
 from privacy.reference_bracket import width
 from privacy.reference_curves import real
 from privacy.reference_sampled import gaussian_at, phi, sampled
+from support.patience import within
 
 import discreet as dp
 from discreet.privacy import Privacy

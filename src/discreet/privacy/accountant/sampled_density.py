@@ -41,6 +41,7 @@ from discreet.privacy.losses.sampled_gaussian import log_ratio, no_groups
 __all__ = ["SampledDensity", "has_path"]
 
 _MOST_POINTS = 1 << 12
+_FARTHEST = 100.0  # losses: no path over more has so few points
 
 
 @dataclass(frozen=True)
@@ -136,6 +137,8 @@ def _path(whole: SampledLattice, x: float, digits: float) -> _Path | None:
     base, adding, most = whole.base, whole.adding, 1.5 if whole.adding else 2.0
     assert isinstance(base, Smooth)
     e, rate, keep, power = float(base.epsilon), float(whole.rate), float(1 - whole.rate), -x if adding else 1 + x
+    if e > _FARTHEST:
+        return None
     spread, top = base.between(np.array([-e]), 2 * e)
     height = 0.5 * float(spread[0]) / -math.expm1(-e)  # of Q's density at -e, which falls like e^-(l + e)/2 from there
     ends, _ = log_ratio(np.array([-e, e]), 0.0, rate, keep)

@@ -114,7 +114,7 @@ def _composed_road(parts: Parts, saddle: Saddle, aim: Aim, *, top: bool) -> Boun
     sure = up(disclosure(parts)) if top else down(disclosure(parts, top=False))
     if outcomes := list_outcomes(parts, saddle.log_delta if aim.log_delta is None else aim.log_delta):
         return lambda e: _with_disclosure(outcomes.delta(e)[1 if top else 0], sure, top=top)
-    if all(loss.exact for loss, _ in parts):
+    if all(loss.exact for loss, _ in parts) and sum(count for _, count in parts) < _HOPELESS:
         laws = [(atoms, count) for loss, count in parts if (atoms := loss.lattice(None, up=top))]
         if law := convolve(laws, saddle.tilt):
             return _law_bound(law, sure + _lost(laws, top=top), top=top)

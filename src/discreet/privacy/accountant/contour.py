@@ -35,7 +35,7 @@ from discreet.privacy.losses.base import UNIT, Parts
 __all__ = ["Contour", "Saddle", "find_saddle", "log_moment", "open_contour"]
 
 _MOST_NODES = 1 << 17
-_MOST_WORK = 1 << 25  # terms: half a second or so
+_MOST_WORK = 1 << 24  # terms: a quarter of a second or so
 _FACTORS = (1.05, 1.2, 1.5, 2.0, 3.0, 6.0)  # of the tilt, tried in Chernoff bounds
 _GOAL = 1e-14  # of the answer, for each source of error that can be chosen
 
@@ -111,7 +111,7 @@ def open_contour(parts: Parts, saddle: Saddle) -> Contour | None:
     """A contour good for answers near the saddle; None where |phi| cannot be proved to fade soon enough."""
     x, log_delta = saddle.tilt, saddle.log_delta
     scale = log_moment(parts, x)
-    if not math.isfinite(scale):
+    if not (math.isfinite(scale) and log_moment_error(parts, x, scale) < 1):  # nothing would be known
         return None
     goal = log_delta + math.log(_GOAL)
     width = max(-goal / x, 8 * saddle.spread)

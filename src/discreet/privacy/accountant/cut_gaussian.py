@@ -85,8 +85,11 @@ class CutGaussian(Loss):
         return math.log1p(line.excess), mean, float(line.weights @ (line.losses - mean) ** 2) / line.total
 
     def characteristic(self, x: float, t: Reals) -> Complex:
+        return 1 + self.increment(x, t)
+
+    def increment(self, x: float, t: Reals) -> Complex:
         line = self._drawn(x)
-        result = 1 + turned_sums(t, line.log_ratio, line.on_line) / line.total
+        result = turned_sums(t, line.log_ratio, line.on_line) / line.total
         return result.conj() if self.whole.adding else result
 
     def rounding(self, x: float, t: float) -> float:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 
@@ -25,26 +26,32 @@ from discreet.privacy.accountant.sampled_density import SampledDensity, has_path
 from discreet.privacy.accountant.smoothing import Smoothed, open_smoothed, window
 from discreet.privacy.accountant.turning import turned_sums, units
 from discreet.privacy.losses import SampledGaussian, SampledLattice
-from discreet.privacy.losses.atoms import Atomic
+from discreet.privacy.losses.atoms import Atomic, Listed
 from discreet.privacy.losses.base import UNIT, Loss, Parts
+from discreet.privacy.losses.rounding import Smooth
 from discreet.privacy.losses.sampled_gaussian import no_groups
 
-__all__ = ["CutSample", "Kept", "cut_losses", "cut_sample", "settle"]
+__all__ = ["CutList", "Kept", "cut_list", "cut_losses", "settle"]
 
 _LOST = -27.6  # ln of the share of delta that may be lost
 _COARSE = 1 << 18  # terms
+_MANY = 10**6  # uses: moments of each need digits beyond the doubles' around 1
 _EFFORT, _NODES = 1 << 24, 1 << 18  # terms and nodes of a contour, roughly
 
 
 @dataclass(frozen=True)
-class CutSample(Loss):
-    """The listed law of a sampled loss that dominates it (``up``) or is dominated by it, without its ``skip`` largest values."""
+class CutList(Loss):
+    """A loss as a list that dominates it (``up``) or is dominated by it, without some values at either end.
 
-    whole: SampledLattice
+    Moments are 1 plus a sum of small terms as well, while exponents are small: masses add up to what is not disclosed, exactly.
+    """
+
+    whole: Loss
     up: bool
-    skip: int
-    cut: float  # the mass of those
-    kind = "cut sample"
+    start: int
+    stop: int
+    cut: float  # the mass of what is left out
+    kind = "cut list"
 
     @property
     def pure(self) -> Fraction | None:
@@ -56,55 +63,53 @@ class CutSample(Loss):
 
     @property
     def lost(self) -> float:
-        return self.cut + self.whole.listed(up=self.up).lost
+        return self.cut + self._listed.lost
 
     @property
     def exact(self) -> bool:
         """Whether it is the law itself: the base's values are all listed."""
-        base = self.whole.base
+        base = self.whole.base if isinstance(self.whole, SampledLattice) else self.whole
         return isinstance(base, Atomic) and base.lattice(None, up=True) is base.atoms
+
+    @property
+    def _listed(self) -> Listed:
+        return list_of(self.whole, up=self.up)
 
     @property
     def law(self) -> tuple[Reals, Reals]:
         """Losses, ascending, and their masses."""
-        law = self.whole.listed(up=self.up)
-        stop = law.losses.size - self.skip
-        return law.losses[:stop], law.mass[:stop]
-
-    def _weights(self, x: float) -> tuple[float, Reals]:
-        losses, mass = self.law
-        exponents = x * losses + np.log(mass)
-        top = float(exponents.max())
-        return top, np.exp(exponents - top)
+        law = self._listed
+        return law.losses[self.start : self.stop], law.mass[self.start : self.stop]
 
     def log_moment(self, x: float) -> float:
-        top, weights = self._weights(x)
-        return top + math.log(float(weights.sum()))
+        return _moments(self, x).log_moment
 
     def cumulants(self, x: float) -> tuple[float, float, float]:
-        top, weights = self._weights(x)
-        losses, total = self.law[0], float(weights.sum())
-        mean = float(weights @ losses) / total
-        return top + math.log(total), mean, float(weights @ (losses - mean) ** 2) / total
+        found = _moments(self, x)
+        return found.log_moment, found.mean, found.variance
 
     def characteristic(self, x: float, t: Reals) -> Complex:
-        _, weights = self._weights(x)
-        return 1 + turned_sums(t, self.law[0], weights / weights.sum())
+        return 1 + self.increment(x, t)
+
+    def increment(self, x: float, t: Reals) -> Complex:
+        return turned_sums(t, self.law[0], _moments(self, x).weights)
 
     def rounding(self, x: float, t: float) -> float:
-        """Sums over the tilted law: of what losses are off by, which powers and phases multiply, and of what masses are, which
-        moments keep and phi - 1 multiplies by |e^(itl) - 1| <= t |l|. A sum is pairwise, over blocks of 128 terms in 8 lanes: 19
-        units and one for each doubling, which 64 exceed together with those of the exponential and the quotient."""
-        losses, mass = self.law
-        law = self.whole.listed(up=self.up)
-        _, weights = self._weights(x)
-        weights = weights / float(weights.sum()) * (1 + 2.0**-30)
-        size, depth = float(weights @ np.abs(losses)), float(weights @ np.abs(np.log(mass)))
-        doubts, off = law.mass_errors[: losses.size], float(weights @ law.loss_errors[: losses.size])
-        doubt, turned = float(weights @ doubts), float((weights * doubts) @ np.abs(losses))
-        still = 64 + 8 * depth
-        turning = still + 24 * abs(x) * size + t * size * (units(losses.size) + 2 * still)
-        return turning * UNIT + doubt + t * (doubt * size + turned) + (t + abs(x)) * off
+        found = _moments(self, x)
+        return found.still + t * found.turned
+
+    def scatter(self, x: float) -> tuple[float, float]:
+        """Of what lies within three standard deviations, if that is not much less: for values farther apart cos <= 1 will do,
+        and with the share m in an interval m^2 times the variance inside is what remains."""
+        losses, weights = self.law[0], _moments(self, x).weights
+        _, mean, variance = self.cumulants(x)
+        near = np.abs(losses - mean) <= 3 * math.sqrt(variance)
+        share = float(weights[near].sum())
+        middle = float(weights[near] @ losses[near]) / share if share else 0.0
+        inside = share * float(weights[near] @ (losses[near] - middle) ** 2)
+        if inside > 0.1 * variance:
+            losses, variance = losses[near], inside
+        return variance * (1 - 2.0**-20), float(losses[-1] - losses[0]) * (1 + 2.0**-20)
 
     def work(self, x: float) -> int:  # noqa: ARG002
         return 1 + self.law[0].size // 16  # of a matrix product
@@ -120,12 +125,73 @@ class CutSample(Loss):
         raise no_groups(size)
 
 
-def cut_sample(whole: SampledLattice, most: float, *, up: bool) -> CutSample:
-    """The law without the largest values that together hold at most ``most``."""
-    law = whole.listed(up=up)
-    above = np.cumsum(law.mass[::-1] * (1 + law.mass_errors[::-1])) * (1 + (law.mass.size + 4096) * UNIT)
-    skip = min(int(np.searchsorted(above, most, side="right")), law.mass.size - 1)
-    return CutSample(whole, up, skip, float(above[skip - 1]) if skip else 0.0)
+@dataclass(frozen=True, eq=False)
+class _Moments:
+    weights: Reals  # the tilted law
+    log_moment: float
+    mean: float
+    variance: float
+    still: float  # what log_moment may err by
+    turned: float  # what phi may err by, for each unit of t
+
+
+@lru_cache(maxsize=256)
+def _moments(loss: CutList, x: float) -> _Moments:
+    """The tilted law, and what sums over it may err by.
+
+    Losses are off by little, which powers and phases multiply; so are masses, which moments keep and phi - 1 multiplies by
+    |e^(itl) - 1| <= t |l|. A sum is pairwise, over blocks of 128 terms in 8 lanes: 19 units and one for each doubling, which 64
+    exceed together with those of an exponential, products and the quotient. An exponential loses 4 units for each unit of its
+    exponent.
+    """
+    losses, mass = loss.law
+    listed = loss._listed
+    doubts, off = listed.mass_errors[loss.start : loss.stop], listed.loss_errors[loss.start : loss.stop]
+    exponents = x * losses
+    if float(np.abs(exponents).max()) < 30:  # M(x) = the mass kept + a sum of small terms
+        whole = float(1 - loss.whole.infinity)
+        terms = mass * np.expm1(exponents)
+        excess = (float(terms.sum()) - loss.cut) / whole
+        weights = mass * np.exp(exponents) / (whole * (1 + excess))
+        shares = np.abs(terms) / (whole * (1 + excess))
+        log_moment = math.log1p(excess) + (
+            math.log1p(-float(loss.whole.infinity)) if loss.whole.infinity < 0.5 else math.log(whole)
+        )
+        still = float(shares @ (doubts + (64 + 8 * np.abs(exponents)) * UNIT)) + loss.cut * 2.0**-30 + 8 * UNIT * abs(log_moment)
+    else:
+        exponents = exponents + np.log(mass)
+        top = float(exponents.max())
+        weights = np.exp(exponents - top)
+        total = float(weights.sum())
+        weights, log_moment = weights / total, top + math.log(total)
+        still = (
+            float(weights @ (doubts + 8 * UNIT * (np.abs(np.log(mass)) + np.abs(x * losses)))) + (64 + 8 * abs(log_moment)) * UNIT
+        )
+    size = np.abs(losses)
+    still = (still + abs(x) * float(weights @ off)) * (1 + 2.0**-30)
+    known = doubts + still + abs(x) * off + (64 + units(losses.size) + 8 * (np.abs(np.log(mass)) + abs(x) * size)) * UNIT
+    mean = float(weights @ losses)
+    variance = float(weights @ (losses - mean) ** 2)
+    return _Moments(weights, log_moment, mean, variance, still, float(weights @ (known * size + off)) * (1 + 2.0**-30))
+
+
+def list_of(whole: Loss, *, up: bool) -> Listed:
+    """A whole law as a list."""
+    law = whole.listed(up=up) if isinstance(whole, SampledLattice) else whole.pieces(up=up)
+    assert isinstance(law, Listed)
+    return law
+
+
+def cut_list(whole: Loss, most: float, *, up: bool) -> CutList:
+    """The law without the values at either end that together hold at most ``most``."""
+    law = list_of(whole, up=up)
+    size, cut, skips = law.mass.size, 0.0, []
+    for mass in (law.mass * (1 + law.mass_errors), (law.mass * (1 + law.mass_errors))[::-1]):
+        total = np.cumsum(mass) * (1 + (size + 4096) * UNIT)
+        skip = min(int(np.searchsorted(total, most / 2, side="right")), (size - 1) // 2)
+        skips.append(skip)
+        cut += float(total[skip - 1]) if skip else 0.0
+    return CutList(whole, up, skips[0], size - skips[1], cut * (1 + 2.0**-40))
 
 
 @dataclass(frozen=True)
@@ -139,22 +205,45 @@ class Kept:
 
 def cut_losses(parts: Parts, log_delta: float, *, top: bool, share: float = 1.0) -> tuple[Parts, float]:
     """The kept part, in a form that has a characteristic function, and what is lost; ``share`` says how steeply it is cut."""
-    most = math.exp(max(log_delta + _LOST - math.log(sum(count for _, count in parts)), -730.0))
+    uses = sum(count for _, count in parts)
+    most = math.exp(max(log_delta + _LOST - math.log(uses), -730.0))
     kept, lost = [], 0.0
     for loss, count in parts:
+        many = count > _MANY
+        digits = math.log(count) if many else 0.0
         if isinstance(loss, SampledGaussian):
             loss = cut_gaussian(loss, most, share)
-        elif isinstance(loss, SampledLattice) and has_path(loss):
-            loss = SampledDensity(loss)
-        elif isinstance(loss, SampledLattice):
-            loss = cut_sample(loss, most, up=top or loss.base.exact)  # exact ones serve both sides
+        elif isinstance(loss, SampledLattice) and has_path(loss, digits):
+            loss = SampledDensity(loss, digits)
+        elif isinstance(loss, SampledLattice) or (isinstance(loss, Atomic) and (many or _is_long(loss))):
+            loss = cut_list(loss, most, up=top)
+        elif many and isinstance(loss, Smooth) and has_path(whole := SampledLattice(loss, Fraction(1)), digits):
+            loss = SampledDensity(whole, digits)
         lost += count * loss.lost
         kept.append((loss, count))
     return tuple(kept), lost * (1 + 2.0**-40)
 
 
+def _is_long(loss: Atomic) -> bool:
+    """Whether its list has so many values that sums over it are worth a matrix product."""
+    return loss.atoms.mass.size > 64 and not _has_sides(loss)
+
+
 def settle(parts: Parts, *, top: bool, epsilon: float | None = None, log_delta: float | None = None) -> Kept | None:
     """A cut composition and the tilt for this epsilon, or for the epsilon that belongs to this delta."""
+    return _settled(parts, top or not any(_has_sides(loss) for loss, _ in parts), epsilon, log_delta)
+
+
+def _has_sides(loss: Loss) -> bool:
+    """Whether its list is not its law, so that upper and lower bounds need different ones."""
+    base = loss.base if isinstance(loss, SampledLattice) else loss
+    if isinstance(base, Atomic):
+        return base.lattice(None, up=True) is not base.atoms
+    return isinstance(loss, SampledLattice) and not has_path(loss)
+
+
+@lru_cache(maxsize=32)
+def _settled(parts: Parts, top: bool, epsilon: float | None, log_delta: float | None) -> Kept | None:
     target = -14.0 if log_delta is None else log_delta
     kept, lost = cut_losses(parts, target, top=top)
     saddle = find_saddle(kept, epsilon=epsilon, log_delta=log_delta)

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arrays import Reals
-from discreet.privacy.accountant.cutting import cut_sample
+from discreet.privacy.accountant.cutting import cut_list
 from discreet.privacy.losses import Atomic, Loss, SampledLattice
 from discreet.privacy.losses.base import UNIT, Parts
 
@@ -132,7 +132,7 @@ class _Values:
 
 def _values(loss: Loss, least: float) -> _Values | None:
     """The values of one use, without those that together hold less than ``least``."""
-    if isinstance(loss, SampledLattice) and (law := cut_sample(loss, 0.0, up=True)).exact:
+    if isinstance(loss, SampledLattice) and (law := cut_list(loss, 0.0, up=True)).exact:
         listed = loss.listed(up=True)
         whole = _Values(listed.losses, listed.mass, float(listed.mass_errors.max()), listed.blur, law.lost)
     elif isinstance(loss, Atomic) and (atoms := loss.lattice(None, up=True)) is loss.atoms:

@@ -30,7 +30,7 @@ from discreet.balls import ball, lower, precision, upper
 from discreet.exact import down, up
 from discreet.privacy.accountant.contour import Contour, Saddle, open_contour
 from discreet.privacy.accountant.cut_gaussian import CutGaussian
-from discreet.privacy.accountant.cutting import CutSample, settle
+from discreet.privacy.accountant.cutting import CutList, settle
 from discreet.privacy.accountant.enumeration import list_outcomes
 from discreet.privacy.accountant.lattice import Convolution, common_step, convolve
 from discreet.privacy.accountant.sampled_density import SampledDensity
@@ -114,7 +114,7 @@ def _composed_road(parts: Parts, saddle: Saddle, aim: Aim, *, top: bool) -> Boun
     sure = up(disclosure(parts)) if top else down(disclosure(parts, top=False))
     if outcomes := list_outcomes(parts, saddle.log_delta if aim.log_delta is None else aim.log_delta):
         return lambda e: _with_disclosure(outcomes.delta(e)[1 if top else 0], sure, top=top)
-    if all(loss.exact for loss, _ in parts):
+    if all(loss.exact for loss, _ in parts) and sum(count for _, count in parts) < _HOPELESS:
         laws = [(atoms, count) for loss, count in parts if (atoms := loss.lattice(None, up=top))]
         if law := convolve(laws, saddle.tilt):
             return _law_bound(law, sure + _lost(laws, top=top), top=top)
@@ -135,7 +135,9 @@ def _composed_road(parts: Parts, saddle: Saddle, aim: Aim, *, top: bool) -> Boun
         return _contour_bound(contour, parts, sure, top=top)
     if lattice := _lattice_road(parts, saddle, sure, top=top):
         return lattice
-    return (lambda e: moment_delta(parts, e)) if top else lambda _: sure
+    if top and aim.log_delta is None:
+        return lambda e: moment_delta(parts, e)
+    return lambda _: 1.0 if top else sure  # moments have an epsilon of their own
 
 
 def _lattice_road(parts: Parts, saddle: Saddle, sure: float, *, top: bool) -> Bound | None:
@@ -174,7 +176,7 @@ def _smoothed_road(parts: Parts, aim: Aim, sure: float, *, top: bool) -> Bound |
     kept = settle(parts, top=top, epsilon=aim.epsilon, log_delta=aim.log_delta)
     if kept is None:
         return None
-    listed = [loss for loss, _ in kept.parts if isinstance(loss, CutSample)]
+    listed = [loss for loss, _ in kept.parts if isinstance(loss, CutList)]
     effort = _WORK >> (3 if not all(loss.exact for loss in listed) else 1 if listed else 0)
     few = any(isinstance(loss, (CutGaussian, SampledDensity)) for loss, _ in kept.parts) and not listed
     contour = open_smoothed(kept.parts, kept.saddle, effort, 1 << 18 if few else 1 << 17)  # few steps fade late

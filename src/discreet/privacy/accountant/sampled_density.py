@@ -41,13 +41,18 @@ from discreet.privacy.losses.sampled_gaussian import log_ratio, no_groups
 __all__ = ["SampledDensity", "has_path"]
 
 _MOST_POINTS = 1 << 12
+_FARTHEST = 100.0  # losses: no path over more has so few points
 
 
 @dataclass(frozen=True)
 class SampledDensity(Loss):
-    """A sampled loss whose base has a density; moments and characteristic functions are sums over a path."""
+    """A sampled loss whose base has a density; moments and characteristic functions are sums over a path.
+
+    ``digits`` says how much smaller than 2^-59 the rule's error shall be, in logarithms: that many uses multiply it.
+    """
 
     whole: SampledLattice
+    digits: float = 0.0
     kind = "sampled density"
 
     @property
@@ -59,7 +64,7 @@ class SampledDensity(Loss):
         return self.whole.rho
 
     def _path(self, x: float) -> _Path:
-        path = _path(self.whole, x)
+        path = _path(self.whole, x, self.digits)
         assert path is not None, "asked at a tilt without moments"
         return path
 
@@ -67,7 +72,7 @@ class SampledDensity(Loss):
         return self.cumulants(x)[0]
 
     def cumulants(self, x: float) -> tuple[float, float, float]:
-        if x < 0 or (path := _path(self.whole, x)) is None:
+        if x < 0 or (path := _path(self.whole, x, self.digits)) is None:
             return math.inf, math.inf, math.inf
         sign = -1 if self.whole.adding else 1
         shares, losses = path.weights / path.total, sign * path.log_ratio
@@ -75,13 +80,21 @@ class SampledDensity(Loss):
         return math.log1p(path.excess), mean, float((shares @ (losses - mean) ** 2).real)
 
     def characteristic(self, x: float, t: Reals) -> Complex:
+        return 1 + self.increment(x, t)
+
+    def increment(self, x: float, t: Reals) -> Complex:
         path = self._path(x)
-        result = 1 + turned_sums(t, path.log_ratio, path.weights) / path.total
+        result = turned_sums(t, path.log_ratio, path.weights) / path.total
         return result.conj() if self.whole.adding else result
+
+    def scatter(self, x: float) -> tuple[float, float]:
+        _, _, variance = self.cumulants(x)
+        low, high = self._path(x).log_ratio[-2:].real  # the ends
+        return variance * (1 - 2.0**-20), float(high - low) * (1 + 2.0**-20)
 
     def rounding(self, x: float, t: float) -> float:
         path = self._path(x)
-        return (path.still + t * path.turned) * UNIT + 2.0**-57
+        return (path.still + t * path.turned) * UNIT + 2.0**-57 * math.exp(-self.digits)
 
     def work(self, x: float) -> int:
         return 1 + self._path(x).weights.size // 16  # of a matrix product
@@ -102,9 +115,9 @@ class SampledDensity(Loss):
         raise no_groups(size)
 
 
-def has_path(whole: SampledLattice) -> bool:
+def has_path(whole: SampledLattice, digits: float = 0.0) -> bool:
     """Whether a path of not too many points is known for it."""
-    return isinstance(whole.base, Smooth) and _path(whole, 0.0) is not None
+    return isinstance(whole.base, Smooth) and _path(whole, 0.0, digits) is not None
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,17 +133,19 @@ class _Path:
 
 
 @lru_cache(maxsize=128)
-def _path(whole: SampledLattice, x: float) -> _Path | None:
+def _path(whole: SampledLattice, x: float, digits: float) -> _Path | None:
     base, adding, most = whole.base, whole.adding, 1.5 if whole.adding else 2.0
     assert isinstance(base, Smooth)
     e, rate, keep, power = float(base.epsilon), float(whole.rate), float(1 - whole.rate), -x if adding else 1 + x
+    if e > _FARTHEST:
+        return None
     spread, top = base.between(np.array([-e]), 2 * e)
     height = 0.5 * float(spread[0]) / -math.expm1(-e)  # of Q's density at -e, which falls like e^-(l + e)/2 from there
     ends, _ = log_ratio(np.array([-e, e]), 0.0, rate, keep)
     if max(power * float(ends.max()), power * float(ends.min())) > 600:
         return None
     # Large powers grow along the path: a lower one may do with fewer points, and loses fewer digits.
-    least = min((_points(e, height, rate, keep, power, most / 2**i) for i in range(8)), key=lambda found: found[0])
+    least = min((_points(e, height, rate, keep, power, most / 2**i, digits) for i in range(8)), key=lambda found: found[0])
     points, step, last, b = least
     if not points < _MOST_POINTS:
         return None
@@ -145,17 +160,19 @@ def _path(whole: SampledLattice, x: float) -> _Path | None:
     excess = float(small.real.sum())
     weights = other * np.exp(power * ratios)
     total = 1 + excess
-    # ln r errs by 16 units of itself, and by what l errs times the weight of q e^l in r; g and l' by 16 units and those of l.
-    share = np.minimum(rate * np.exp(np.append(places.real, [-e, e]) - ratios.real), 1 / keep + 2)
-    errors = 16 * np.abs(ratios) + share * (32 + 16 * (e + 2))
-    each = 64 + 16 * (e + 2) + 8 * np.abs(np.append(v, [0.0, 0.0]))
+    # ln r errs by 16 units of itself, and by what l errs, 16 units of e + b, times the weight of q e^l in r.
+    share = np.minimum(rate * np.exp(np.append(places.real, [-e, e]) - ratios.real), 1 / keep + 2 if keep else 2.0)
+    errors = 16 * np.abs(ratios) + share * 16 * (e + b)
+    each = 64 + 16 * (e + b) + 8 * np.abs(np.append(v, [0.0, 0.0]))
     still = float(np.abs(small) @ each + np.abs(weights) @ (abs(power) * errors)) / total
     known = units(v.size + 2) + each + still + abs(power) * errors
     turned = float(np.abs(weights) @ (known * np.abs(ratios) + errors)) / total
     return _Path(ratios, weights, total, excess, still, turned)
 
 
-def _points(e: float, height: float, rate: float, keep: float, power: float, most: float) -> tuple[float, float, float, float]:
+def _points(
+    e: float, height: float, rate: float, keep: float, power: float, most: float, more: float
+) -> tuple[float, float, float, float]:
     """How many points a path takes on whose strip Im l is at most ``most``; their step in v, the last of them, and b."""
     d, b = _strip(e, most)
     far, highest = e + b * math.sin(2 * d), e * math.tan(d) + b / math.cos(d) ** 2
@@ -166,7 +183,7 @@ def _points(e: float, height: float, rate: float, keep: float, power: float, mos
     # ln of the integral of the modulus on the strip, and of what M(x) is at least.
     integral = math.log(height * (e + 2 * b) * 4 * d / math.sin(2 * d)) + (far - e) / 2 + power * float(largest)
     least = max(0.0, math.log(height * bit) - (max(inside, end) + e) / 2 + power * float(nearly))
-    digits = max(integral - least, 0.0)
+    digits = max(integral - least, 0.0) + more
     step, last = 2 * math.pi * d / (digits + 43), (digits + 45) / 2
     return 2 * last / step, step, last, b
 

@@ -20,6 +20,12 @@ epsilon.
 Beyond the last node T the modulus is at most e^(-mu^2 t^2 / 2) of that at 0: what is left out is at most 1 / (pi T) e^(-mu^2
 T^2 / 2) for F, and mu^2 e^(mu^2/8) / (pi mu^2 T) e^(-mu^2 T^2 / 2) for the bump.
 
+**Many uses** of losses that differ by at most D fade long before: |phi(t)|^2 = E cos(t (L - L')) <= 1 - 4 t^2 V / pi^2 for t <=
+pi / D, V being the variance, since cos u <= 1 - 2 u^2 / pi^2 for |u| <= pi. So k uses have |phi| <= e^(-a t^2), a = 2 k V /
+pi^2, up to pi / D, where the smoothing takes over: no node in between is needed. If D is large, so has to be mu: then the lower
+bound is a shift, F(u - c) <= f(u) + P[Z > c], since f(u - c + z) <= f(u) for z <= c; with c = mu^2 / 2 + mu a, P[Z > c] <=
+e^(-a^2 / 2).
+
 **Nodes fade one loss at a time.** At each node the product of moduli is bounded as the losses are multiplied in; once the bound
 is below the precision aimed at, the node is given up and the bound counts as its error (all other factors are at most 1).
 Rounding is bounded as in ``contour``.
@@ -42,10 +48,11 @@ from discreet.privacy.losses.base import UNIT, Loss, Parts
 __all__ = ["Smoothed", "open_smoothed", "window"]
 
 _GOAL = 1e-11  # of the answer, for each source of error that can be chosen
-_FINEST = 7e-10  # of epsilon, from ten uses on: no need to smooth less
+_FINEST = 8e-10  # of epsilon, from ten uses on: no need to smooth less
 _FINE = 4e-8  # with fewer
 _MOST_NODES = 1 << 17  # to begin with
 _MANY_NODES = 1 << 20  # where most of them are given up
+_WIDE = 1.0  # mu: from here on the payoff is moved
 _ROW = 1024
 _BLOCK = 1 << 16
 _FACTORS = (1.02, 1.05, 1.2, 1.5, 2.0, 3.0, 6.0)  # of the tilt, tried in Chernoff bounds
@@ -60,6 +67,8 @@ class Smoothed:
     known: float  # how well
     width: float
     bump: float  # mu^2 e^(mu^2/8)
+    shift: float  # c
+    missed: float  # P[Z > c]
     beyond: tuple[tuple[float, float], ...]  # larger tilts y with their K(y), for Chernoff bounds
     step: float
     index: NDArray[np.int64]  # nodes are index * step
@@ -84,16 +93,22 @@ class Smoothed:
 
     def delta(self, epsilon: float) -> tuple[float, float]:
         """Bounds on the finite part of delta(epsilon)."""
+        if self.shift:
+            return max(0.0, self._bracket(epsilon + self.shift, 0.0)[0] - self.missed), self._bracket(epsilon, 0.0)[1]
+        return self._bracket(epsilon, self.bump)
+
+    def _bracket(self, epsilon: float, bump: float) -> tuple[float, float]:
+        """E[F(L - epsilon)] without so many bumps from below, and with none from above."""
         exponent = self.log_scale - self.tilt * epsilon
         slack = math.expm1(min(self.known + 512 * UNIT * (1 + abs(self.log_scale) + abs(self.tilt * epsilon)), 1.0))
         if not exponent < 600 or slack > 0.5:
             return 0.0, 1.0
         scale = math.exp(exponent) / self.width
         phases = self._phases(epsilon)
-        total, bump = float((self.first * phases).real.sum()), float((self.second * phases).real.sum())
+        total, bumps = float((self.first * phases).real.sum()), float((self.second * phases).real.sum())
         errors = [noise + turn * abs(epsilon) for noise, turn in zip(self.noise, self.turning, strict=True)]
         above = max(total + errors[0], 0.0)
-        below = total - errors[0] - self.bump * max(bump + errors[1], 0.0)
+        below = total - errors[0] - (bump * max(bumps + errors[1], 0.0) if bump else 0.0)
         low = scale * (below - abs(below) * 2 * slack) - self._alias(epsilon)
         return max(0.0, low * (1 - 2.0**-40)), min(1.0, scale * above * (1 + 2 * slack) * (1 + 2.0**-40) + 5e-324)
 
@@ -121,14 +136,16 @@ def open_smoothed(parts: Parts, saddle: Saddle, effort: int, nodes: int = _MOST_
     surplus = plain - x * saddle.epsilon - goal  # how far moduli have to fall, in logarithms
     # Hardly any smoothing if it fades by itself; else what is wanted; else what can be had.
     finest = _FINEST / (2 if len(parts) < 8 else 1)  # nodes of few losses are cheap
-    wish = math.sqrt((finest if counts >= 10 else _FINE) * max(saddle.epsilon, 1e-3 * saddle.spread) / (x + 1))
-    for mu in (1e-3 * wish, wish):
+    wish = min(math.sqrt((finest if counts >= 10 else _FINE) * max(saddle.epsilon, 1e-3 * saddle.spread) / (x + 1)), 1.0)
+    had = math.sqrt(2 * max(surplus - math.log(math.pi * most * step), 8.0)) / (most * step)
+    scattered = [math.sqrt(2 * max(surplus, 8.0)) / until for _, until in _scatters(parts, x)]
+    for mu in (1e-3 * wish, wish, *(mu for mu in scattered if wish < mu < had)):
         end = _end(parts, x, mu, 8 * step, most * step, surplus)
         if end < most * step:
             break
     else:
-        mu = max(mu, math.sqrt(2 * max(surplus - math.log(math.pi * end), 8.0)) / end)
-    if not (mu < 1 and abs(surplus) < 600):
+        mu = max(wish, had)
+    if not (mu < 1e3 and abs(surplus) < 600):
         return None  # it would smooth everything away
     size = math.ceil(end / step) + 1
     sums = np.zeros((2, 2))  # errors of the two sums, and the same for each unit of |epsilon|
@@ -140,7 +157,7 @@ def open_smoothed(parts: Parts, saddle: Saddle, effort: int, nodes: int = _MOST_
         weights = np.array([second / np.abs(s * (s + 1)), second])
         # A node may be given up when all of them together stay below the goal: in F, and in the bump, which weighs mu^2.
         floor = math.exp(-surplus) * width / size / np.maximum(weights[0], weights[1] * mu * mu)
-        kept = _Nodes(t, mu, x, floor)
+        kept = _Nodes(t, mu, x, floor, max(2 * effort - work, 0.0))
         kept.fade(parts)
         sums += np.array([weights @ kept.errors(), 8 * UNIT * ((weights[:, kept.held] * np.abs(kept.law)) @ kept.at)])
         index.append(j[kept.held])
@@ -152,15 +169,18 @@ def open_smoothed(parts: Parts, saddle: Saddle, effort: int, nodes: int = _MOST_
         if more > 2 * nodes:
             return open_smoothed(parts, saddle, effort, more)
     last = (size - 1) * step
-    tail = math.exp(-((mu * last) ** 2) / 2) * decay(parts, x, last) * width / (math.pi * last)
-    errors = [(float(part) + rest) * (1 + 2.0**-20) for part, rest in zip(sums[0], (tail, tail / (mu * mu)), strict=True)]
+    tails = [width / math.pi * tail for tail in _beyond(parts, x, mu, last)]
+    errors = [(float(part) + tail) * (1 + 2.0**-20) for part, tail in zip(sums[0], tails, strict=True)]
+    away = math.sqrt(2 * (30 - saddle.log_delta))
     s, doubled = x + 1j * step * held, law * np.where(held > 0, 2.0, 1.0)
     return Smoothed(
         x,
         plain + mu * mu * x * (x + 1) / 2,
         known,
         width,
-        mu * mu * math.exp(mu * mu / 8) * (1 + 2.0**-40),
+        mu * mu * math.exp(mu * mu / 8) * (1 + 2.0**-40) if mu < _WIDE else 0.0,
+        (mu * mu / 2 + mu * away) * (1 + 2.0**-40) if mu >= _WIDE else 0.0,
+        math.exp(-away * away / 2),
         tuple((y, top + mu * mu * y * (y + 1) / 2) for y, top in beyond),
         step,
         held,
@@ -182,10 +202,34 @@ def window(parts: Parts, saddle: Saddle) -> tuple[float, list[tuple[float, float
 
 
 def _end(parts: Parts, x: float, mu: float, end: float, most: float, surplus: float) -> float:
-    """Where moduli have fallen by ``surplus``, or ``most``."""
-    while end < most and math.log(max(decay(parts, x, end), 1e-300)) - (mu * end) ** 2 / 2 - math.log(math.pi * end) > -surplus:
+    """Where what is beyond has fallen by ``surplus``, or ``most``."""
+    while end < most and math.log(max(_beyond(parts, x, mu, end)[0] / math.pi, 1e-300)) > -surplus:
         end = min(1.5 * end, most)
     return end
+
+
+def _beyond(parts: Parts, x: float, mu: float, t: float) -> tuple[float, float]:
+    """Bounds on the integrals beyond t of the smoothed |phi| / u^2 and of the smoothed |phi|."""
+    best = (math.inf, math.inf)
+    for rate, until in [(0.0, t), *_scatters(parts, x)]:
+        far = max(t, until)
+        smooth = math.exp(-((mu * far) ** 2) / 2) * decay(parts, x, far)
+        first, second = smooth / far, smooth / (mu * mu * far)
+        if far > t:
+            near = math.exp(-rate * t * t)
+            first, second = first + near / t, second + near / (2 * rate * t)
+        best = min(best, (first, second))
+    return best
+
+
+def _scatters(parts: Parts, x: float) -> list[tuple[float, float]]:
+    """Pairs (a, T) with |phi(t)| <= e^(-a t^2) for t <= T."""
+    found = [(count, loss.scatter(x)) for loss, count in parts]
+    return [
+        (2 * count * known[0] / math.pi**2 * (1 - 2.0**-20), math.pi / known[1] * (1 - 2.0**-20))
+        for count, known in found
+        if known is not None and known[0] > 0 < known[1]
+    ]
 
 
 def two_values(loss: Loss) -> bool:
@@ -196,7 +240,7 @@ def two_values(loss: Loss) -> bool:
 class _Nodes:
     """The nodes still held (``at``, their ``limits`` and ``law``), and bounds on the modulus at those given up."""
 
-    def __init__(self, t: Reals, mu: float, x: float, floor: Reals) -> None:
+    def __init__(self, t: Reals, mu: float, x: float, floor: Reals, most: float) -> None:
         self.t, self.at, self.x, self.mu, self.floor, self.work = t, t, x, mu, floor, 0
         self.logs, self.terms = -((mu * t) ** 2) / 2, 1  # of the limits: products of many factors leave the doubles
         self.given_up = np.zeros(t.size)
@@ -205,6 +249,7 @@ class _Nodes:
         self.depth = np.empty(0)  # units by which the law may be off, but for those of its factors
         self.started = False
         self.shift = 0.0  # phases t * shift that the law still lacks
+        self.most = most  # terms that may be computed
 
     def fade(self, parts: Parts) -> None:
         """Take all losses in, those first that give most nodes up for least work, until none is held."""
@@ -212,6 +257,9 @@ class _Nodes:
             if two_values(loss) and self.at.size:
                 self.bound(loss, count)
         for loss, count in parts:
+            each = loss.work(self.x) * (8 if self.at.size < self.t.size / 8 else 1)  # scattered nodes are no matrix
+            if self.at.size * each > self.most - self.work:  # the farthest are given up
+                self._keep(np.arange(self.at.size) < max(64, (self.most - self.work) / each))
             if self.at.size:
                 self.multiply(loss, count)
 
@@ -225,18 +273,23 @@ class _Nodes:
         result: Reals = np.exp(logs) * (1 + (64 + (16 + self.terms) * np.abs(logs)) * UNIT)
         return result
 
-    def _limit(self, loss: Loss, count: int, modulus: Reals, times: int = 1) -> None:
+    def _limit(self, loss: Loss, count: int, log_modulus: Reals, times: int = 1) -> None:
+        """ln(|phi| + error) = ln |phi| + ln(1 + error / |phi|), which keeps the digits of moduli close to 1."""
         still, fast = times * loss.rounding(self.x, 0.0), times * loss.rounding(self.x, float(self.t[-1]))
-        modulus = modulus + self.at * ((fast - still) / float(self.t[-1])) + still
-        self.logs, self.terms = self.logs + float(count) * np.log(modulus), self.terms + 1
-        limits = self.limits
-        keep = limits > self.floor
+        error = self.at * ((fast - still) / float(self.t[-1])) + still
+        known = np.maximum(log_modulus, -600.0)
+        self.logs, self.terms = self.logs + float(count) * (known + np.log1p(error * np.exp(-known))), self.terms + 1
+        keep = self.limits > self.floor
         if keep.mean() < 0.95:
-            self.given_up[self.held[~keep]] = limits[~keep]
-            self.held, self.at = self.held[keep], self.at[keep]
-            self.logs, self.floor = self.logs[keep], self.floor[keep]
-            if self.started:
-                self.law, self.depth = self.law[keep], self.depth[keep]
+            self._keep(keep)
+
+    def _keep(self, keep: NDArray[np.bool_]) -> None:
+        """Hold these nodes; of the others their limits count as errors."""
+        self.given_up[self.held[~keep]] = self.limits[~keep]
+        self.held, self.at = self.held[keep], self.at[keep]
+        self.logs, self.floor = self.logs[keep], self.floor[keep]
+        if self.started:
+            self.law, self.depth = self.law[keep], self.depth[keep]
 
     def bound(self, loss: Loss, count: int) -> None:
         """|phi|^2 = 1 - 4 p (1 - p) sin^2(t gap / 2) for two values with masses p and 1 - p."""
@@ -247,7 +300,7 @@ class _Nodes:
         self.work += self.at.size
         # The square errs by less than 2^-48, which is added before the root is taken.
         # This bounds the true modulus; the computed one may be larger by its rounding, and the product's error counts that again.
-        self._limit(loss, count, np.sqrt(np.maximum(1 - share * turned * turned, 0.0) + 2.0**-48), times=2)
+        self._limit(loss, count, np.log(np.maximum(1 - share * turned * turned, 0.0) + 2.0**-48) / 2, times=2)
 
     def multiply(self, loss: Loss, count: int) -> None:
         """Multiply the law at the nodes held by phi^count."""
@@ -255,18 +308,17 @@ class _Nodes:
             self.started = True
             mu, x = self.mu, self.x
             self.law, self.depth = np.exp(mu * mu * (-0.5 * self.at**2 + 1j * (x + 0.5) * self.at)), np.zeros(self.at.size)
-        phi = self._turn(loss, count) if two_values(loss) else loss.characteristic(self.x, self.at)
-        self.work += self.at.size * loss.work(self.x)
-        phi = np.where(phi == 0, 1e-300, phi)
+        small = self._turn(loss, count) - 1 if two_values(loss) else loss.increment(self.x, self.at)
+        self.work += self.at.size * loss.work(self.x) * (8 if self.at.size < self.t.size / 8 else 1)
+        log_phi = _log1p(small)
         if count == 1:
-            self.law = self.law * phi
+            self.law = self.law * (1 + small)
             self.depth = self.depth + 1
         else:
-            power = count * _log(phi)
-            self.law = self.law * np.exp(power)
-            self.depth = self.depth + np.abs(power)
+            self.law = self.law * np.exp(float(count) * log_phi)
+            self.depth = self.depth + float(count) * np.abs(log_phi)
         if not two_values(loss):
-            self._limit(loss, count, np.abs(phi))
+            self._limit(loss, count, log_phi.real)
 
     def _turn(self, loss: Loss, count: int) -> Complex:
         """phi of two values but for the phase of the first, which is left for the end."""
@@ -294,20 +346,21 @@ class _Nodes:
         return result
 
 
-def _log(phi: Complex) -> Complex:
-    """ln phi to a few units of its modulus, also close to 1."""
-    a, b = phi.real, phi.imag
-    inside = (a - 1) * (a + 1) + b * b
-    real = np.where(inside > -0.5, np.log1p(np.maximum(inside, -0.5)) / 2, np.log(np.abs(phi)))
-    result: Complex = real + 1j * np.arctan2(b, a)
+def _log1p(small: Complex) -> Complex:
+    """ln(1 + small) to a few units of its modulus, also where that is tiny."""
+    a, b = small.real, small.imag
+    inside = 2 * a + a * a + b * b
+    real = np.where(inside > -0.5, np.log1p(np.maximum(inside, -0.5)) / 2, np.log(np.maximum(np.abs(1 + small), 1e-300)))
+    result: Complex = real + 1j * np.arctan2(b, 1 + a)
     return result
 
 
 def _work(parts: Parts, x: float) -> float:
-    """Terms a node costs: nearly all are given up after some twenty uses."""
-    work, uses = 0, 0
+    """Terms a node costs: nearly all are given up after some twenty uses, or more of losses that hardly ever vary."""
+    work, uses = 0, 0.0
     for loss, count in parts:
-        work, uses = work + loss.work(x), uses + count
+        known = loss.scatter(x)
+        work, uses = work + loss.work(x), uses + count * (min(1.0, 4 * known[0] / known[1] ** 2) if known else 1.0)
         if uses > 20:
             break
     return work

@@ -37,7 +37,7 @@ def turned_sums(t: Reals, losses: Reals | Complex, weights: Reals | Complex) -> 
     index = np.rint(t / step).astype(np.int64)
     assert np.abs(index * step - t).max() <= 4e-16 * t[-1], "nodes are multiples of one step"
     coarse, row = np.unique(index // _FINE, return_inverse=True)
-    if coarse.size * 4 > t.size:  # few nodes of each row are left
+    if coarse.size * 4 + _FINE > t.size:  # few nodes of each row are left
         return _direct(t, losses, weights)
     fine = expm1(np.multiply.outer(1j * step * np.arange(_FINE), losses)).T
     result = np.empty((coarse.size, _FINE), dtype=np.complex128)

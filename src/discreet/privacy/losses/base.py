@@ -86,6 +86,14 @@ class Loss(ABC):
     def characteristic(self, x: float, t: Reals) -> Complex:
         """phi(t) under the tilt x."""
 
+    def increment(self, x: float, t: Reals) -> Complex:
+        """phi(t) - 1 under the tilt x, as well known as phi, or better where it is small."""
+        return self.characteristic(x, t) - 1
+
+    def scatter(self, x: float) -> tuple[float, float] | None:  # noqa: ARG002 - most need no such bound
+        """The variance of the tilted loss, from below, and how far apart its values lie, from above; None where not known."""
+        return None
+
     def rounding(self, x: float, t: float) -> float:
         """An absolute bound on the error of ``characteristic`` at t, a constant plus a multiple of t."""
         return (256 + 8 * t * self.reach(x)) * UNIT

@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 from fractions import Fraction as Q
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import discreet as dp
 from discreet.privacy import Privacy
+from discreet.privacy.accountant.cutting import cut_list
+from discreet.privacy.accountant.smoothing import _log1p, _Nodes
 from discreet.privacy.losses import BoundedRange, Box, DiscreteGaussian, DiscreteLaplace, Laplace
 from discreet.privacy.losses.sampled import SampledLattice
 
@@ -57,6 +60,29 @@ def test_deltas_at_the_very_end_are_inverted(rate: float, steps: int, scale: flo
     delta = privacy.delta_bounds(0)[1] * share
     low, high = privacy.epsilon_bounds(delta)
     assert 0 <= low <= high <= privacy.epsilon()
+
+
+@pytest.mark.parametrize("squared", [Q(1, 1100), Q(1, 1300), Q(10, 14881), Q(1, 1488), Q(1, 1500), Q(1, 10**6)])
+def test_samples_of_hardly_any_noise(squared: Q) -> None:
+    """Who is sampled is seen, with a chance of all but nothing to the contrary: delta is 1 - 0.9^20."""
+    twenty = 20 * Privacy.of(DiscreteGaussian(squared)).sampled(Q(1, 10))
+    low, high = twenty.delta_bounds(0.001)
+    assert low <= (1 - 0.9**20) * (1 + 1e-9)
+    assert high >= (1 - 0.9**20) * (1 - 1e-3)
+    assert twenty.epsilon_bounds(0.05)[1] > 1
+
+
+def test_thousands_of_different_samples_lose_a_unit_each() -> None:
+    """Factors that round to 1 lose the same side of what they are: the error that is claimed grows with their number."""
+    x, at = 1.0, np.array([0.0, 0.35e-8, 0.6e-8, 0.9e-8])
+    parts = [cut_list(SampledLattice(Box(1 + Q(i, 10**6)), Q(1, 10**9)), 0.0, up=True) for i in range(1500)]
+    at /= math.sqrt(parts[0].cumulants(x)[2])
+    nodes = _Nodes(at, 1e-30, x, np.zeros(4), 1e12)
+    for part in parts:
+        nodes.multiply(part, 2)
+    logs = [2 * _log1p(part.increment(x, at)).real for part in parts]
+    truth = np.exp([math.fsum(column) for column in np.transpose(logs)])
+    assert np.all(np.abs(np.abs(nodes.law) - truth) <= nodes.errors())
 
 
 MOST = 10**310

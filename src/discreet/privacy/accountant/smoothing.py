@@ -248,7 +248,7 @@ class _Nodes:
         self.law: Complex = np.empty(0, dtype=np.complex128)  # until it is needed: most nodes are given up before
         self.depth = np.empty(0)  # units by which the law may be off, but for those of its factors
         self.started = False
-        self.shift = 0.0  # phases t * shift that the law still lacks
+        self.shifts: list[float] = []  # phases t * sum(shifts) that the law still lacks; added up at once, so that none is lost
         self.most = most  # terms that may be computed
 
     def fade(self, parts: Parts) -> None:
@@ -316,7 +316,7 @@ class _Nodes:
             self.depth = self.depth + 1
         else:
             self.law = self.law * np.exp(float(count) * log_phi)
-            self.depth = self.depth + float(count) * np.abs(log_phi)
+            self.depth = self.depth + 1 + float(count) * np.abs(log_phi)
         if not two_values(loss):
             self._limit(loss, count, log_phi.real)
 
@@ -324,7 +324,7 @@ class _Nodes:
         """phi of two values but for the phase of the first, which is left for the end."""
         assert isinstance(loss, Atomic)
         _, weights = loss._weights(self.x)
-        self.shift += count * float(loss.atoms.first)
+        self.shifts.append(count * float(loss.atoms.first))
         phase, share = self.at * float(loss.atoms.step), float(weights[1]) / float(weights.sum())
         phi = np.empty(self.at.size, dtype=np.complex128)
         phi.real = 1 - share + share * np.cos(phase)
@@ -333,8 +333,8 @@ class _Nodes:
 
     def errors(self) -> Reals:
         """Of all nodes; values that are not known at all are left out, at an error of 1."""
-        if self.shift:
-            self.law = self.law * np.exp(1j * self.shift * self.at)
+        if self.shifts:
+            self.law = self.law * np.exp(1j * math.fsum(self.shifts) * self.at)
         limits = self.limits
         known = (limits < 2) & np.isfinite(self.law)
         self.law = np.where(known, self.law, 0.0)

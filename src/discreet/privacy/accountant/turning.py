@@ -5,9 +5,10 @@ Subtracting 1 keeps the digits of small losses: where phi is 1 + something small
 matrix product for all b and c. Exponentials are needed for the two grids only.
 
 **Rounding.** With Im l >= 0, |e^(itl)| <= 1. Each e^z - 1 is computed to 16 units of itself for a given z; z = itl errs by 8
-units of |z| (t is a multiple of the step to 4 units); sums are taken over 32 terms at a time, and those added up, so that n
-terms add 48 + n / 32 units of the terms' moduli. In all that is at most 80 + n / 32 units of sum |w| (|e^(ibl) - 1| + |e^(icl)
-- 1|), hence ``units(n)`` units of t sum |w| |l|.
+units of |z| (t is a multiple of the step to 4 units); sums are taken over 32
+complex terms at a time, which costs at most 64 sqrt(2) < 96 units of their moduli in whatever order a library adds, and those
+are added up, n / 32 more. In all that is at most 128 + n / 32 units of sum |w| (|e^(ibl) - 1| + |e^(icl) - 1|) <= t sum |w| |l|,
+since b + c = t: less than ``units(n)``.
 """
 
 from __future__ import annotations

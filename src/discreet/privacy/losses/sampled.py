@@ -267,4 +267,6 @@ def sample(loss: Loss, rate: Fraction, *, adding: bool = False) -> Loss:
         raise ParameterError(
             f"A guarantee of kind {loss.kind!r} names no pair that could be sampled; sample the mechanism's own guarantee."
         )
+    if loss.rho is not None and loss.rho > _NO_PRIVACY:  # of a noise so small that its own masses leave the doubles
+        return Family("sampled, with next to no noise", loss, Box(Fraction(0)))
     return SampledLattice(loss, rate, adding)

@@ -1,4 +1,5 @@
-"""Every test closes the pictures it drew; random examples are the same every time, however long each takes."""
+"""Every test has a state folder of its own, so that no memory of a ledger is seen by another test, or left with the user;
+closes the pictures it drew; and sees the same random examples every time, however long each takes."""
 
 from __future__ import annotations
 
@@ -19,6 +20,14 @@ settings.load_profile("steady")
 _MEMORY = Path("/dev/shm")
 if "TMPDIR" not in os.environ and os.access(_MEMORY, os.W_OK) and shutil.disk_usage(_MEMORY).free > 2**32:
     os.environ["TMPDIR"] = tempfile.tempdir = str(_MEMORY)
+
+
+@pytest.fixture(autouse=True)
+def state_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "state"
+    for name in ("XDG_STATE_HOME", "LOCALAPPDATA"):
+        monkeypatch.setenv(name, str(folder))
+    return folder
 
 
 @pytest.fixture(autouse=True)

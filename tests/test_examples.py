@@ -39,7 +39,6 @@ def test_example_runs(example: Path, capsys: pytest.CaptureFixture[str]) -> None
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
 def test_code_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     monkeypatch.setenv("MPLBACKEND", "agg")
     space: dict[str, object] = {}
     for block in re.findall(r"```python\n(.*?)```", page.read_text(), flags=re.DOTALL):

@@ -1,4 +1,4 @@
-"""Every test has a folder and a state folder of its own, and runs the command in this process."""
+"""Every test has a folder of its own to work in, and runs the command in this process."""
 
 from __future__ import annotations
 
@@ -30,8 +30,6 @@ note = { type = "text" }
 
 @pytest.fixture(autouse=True)
 def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("XDG_STATE_HOME", "LOCALAPPDATA"):
-        monkeypatch.setenv(name, str(tmp_path / "state"))
     folder = tmp_path / "here"
     folder.mkdir()
     monkeypatch.chdir(folder)

@@ -77,8 +77,6 @@ def test_the_command_line_knows_a_new_local_task(tmp_path: Path, monkeypatch: py
 @pytest.mark.parametrize("promise", PROMISES, ids=lambda promise: promise.__name__)
 def test_a_ledger_store(promise: Callable[[Path], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One file, ``support/memory_store.py``, and one line."""
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.setenv("LOCALAPPDATA", str(tmp_path / "state"))
     monkeypatch.setitem(STORES, ".memory", "support.memory_store")
     promise(tmp_path / "clinic.memory")
     assert not (tmp_path / "clinic.memory").exists()
@@ -127,8 +125,6 @@ def test_a_mechanism(promise: Callable[[Member], None]) -> None:
 @pytest.mark.parametrize("unit", [dp.rows(), dp.person("patient", rows=3, groups=1)], ids=["rows", "persons"])
 def test_a_room_above_the_curator(unit: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One file, ``support/toy_room.py``, and one line: its verb is a curator's, and what it releases goes through the gate."""
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.setenv("LOCALAPPDATA", str(tmp_path / "state"))
     hospital = curator(tmp_path, unit=unit, budget=dp.Budget(rho=10**7))
     with pytest.raises(AttributeError, match="'Curator' object has no attribute 'marginal'"):
         hospital.marginal  # noqa: B018
@@ -147,10 +143,8 @@ def test_a_room_above_the_curator(unit: object, tmp_path: Path, monkeypatch: pyt
         assert sum(found) < sum(wanted)
 
 
-def test_an_aggregate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_aggregate(tmp_path: Path) -> None:
     """One class, ``support/share_true.py``, and one line: SQL and Python know it; it is priced, previewed and explained."""
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.setenv("LOCALAPPDATA", str(tmp_path / "state"))
     people = pa.table({"age": [20, 30, 40, 50] * 500, "smokes": [True, False, False, False] * 500})
     columns = {"age": dp.integer(0, 120), "smokes": dp.boolean()}
     clinic = dp.Curator(people, unit=dp.rows(), columns=columns, budget=dp.Budget(epsilon=100), ledger=tmp_path / "clinic.ledger")

@@ -10,12 +10,16 @@ import pytest
 from support.toy_room import Marginal
 
 import discreet as dp
+from discreet.engine import open_engine, open_source
+from discreet.engine.base import groups_of
 from discreet.errors import ParameterError
 from discreet.mechanisms import Gaussian
+from discreet.mechanisms.secret import opened
 from discreet.plan.cost import Cost
 from discreet.plan.plan import Plan, price_marginal
 from discreet.plan.query import Query
 from discreet.plan.sql import parse_expression
+from discreet.plan.statistics import Axis
 from discreet.schema.table import Schema
 from discreet.schema.units import Unit
 
@@ -29,10 +33,8 @@ def plan_of(unit: Unit, *of: str) -> Plan:
 
 
 @pytest.mark.parametrize("unit", [dp.rows(), dp.person("id", rows=2, groups=1)], ids=["rows", "persons"])
-def test_a_marginal_is_a_request(unit: Unit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_marginal_is_a_request(unit: Unit, tmp_path: Path) -> None:
     """The noise has a standard deviation of 1/44 of a row, or 2/44: no cell is off by one (below 1e-100)."""
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.setenv("LOCALAPPDATA", str(tmp_path / "state"))
     held = {
         "smokes": [True, True, False, None, True],
         "ward": ["a", "c", "c", "a", "nowhere"],
@@ -68,3 +70,21 @@ def test_a_marginal_is_a_request(unit: Unit, tmp_path: Path, monkeypatch: pytest
 def test_marginals_that_are_refused(of: list[str], says: str) -> None:
     with pytest.raises(ParameterError, match=says):
         plan_of(dp.rows(), *of)
+
+
+def test_a_row_is_in_one_cell_also_of_values_that_are_one_double() -> None:
+    """An engine compares doubles: two values of a list that are one double would count a row twice, at the price of once."""
+    held = {"c": [2**53] * 5, "d": ["x"] * 5}
+    schema = Schema({"c": dp.category(2**53, 2**53 + 1, 7), "d": dp.category("x", "y")}, dp.rows())
+    axes = [parse_expression(text, schema) for text in ("c", "d")]
+    plan = price_marginal(axes, Query(()), schema, Cost("epsilon", Fraction(1)))
+    engine = open_engine(open_source(pa.table(held), columns=["c", "d"]), schema, {})
+    (counts,) = (opened(cells) for cells in engine.count(plan, groups_of(plan), "salt").values())
+    assert sum(counts.ravel().tolist()) == 5
+    assert plan.releases[0].statistic.count == 4
+
+
+def test_an_axis_tells_its_values_apart_at_birth() -> None:
+    of = parse_expression("c", Schema({"c": dp.integer(0, 9)}, dp.rows()))
+    with pytest.raises(ParameterError, match="in two cells of c"):
+        Axis(of, 2, values=(2**53, 2**53 + 1))

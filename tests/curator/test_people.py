@@ -7,14 +7,17 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
 
 import discreet as dp
 from discreet.errors import BudgetExceeded, LedgerRefused, ParameterError
-from discreet.ledger import Ledger
+from discreet.ledger import Ledger, people
 
 COUNT = "SELECT count(*) AS n FROM data"
 COLUMNS = {"age": dp.integer(0, 120)}
@@ -303,6 +306,85 @@ def test_a_ledger_that_paid_does_not_give_way(tmp_path: Path) -> None:
     with pytest.raises(LedgerRefused, match="the same file"):
         curator(folder / "jan.csv", ledger=feb.ledger).sql(COUNT, epsilon=0.25)
     assert early.sql("SELECT avg(age) FROM data", epsilon=0.25).value is not None
+
+
+STEPS = {
+    "checked": (people, "find_giving_way"),
+    "begun": (Ledger, "_take_over"),
+    "looks": (Ledger, "_note"),
+    "ended": (Ledger, "_write_witness"),
+    "remembered": (people, "remember"),
+}
+
+
+@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("event", ["dies", "another pays"])
+@pytest.mark.parametrize("said", ["patients", ""], ids=["named", "unnamed"])
+def test_while_a_ledger_gives_way_one_budget_is_paid_whatever_happens(
+    step: str, event: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At each step of taking over, the one who does it dies, or one who has the old ledger open pays: never are both paid."""
+    file = visits(tmp_path / "data", "jan.csv") / "jan.csv"
+    named = {"people": said, "ledger": tmp_path / "other.ledger"} if said else {"ledger": tmp_path / "other.ledger"}
+    early = curator(file, unit=dp.rows())
+    early.check()
+    paid: list[object] = []
+
+    def pay(clinic: Callable[[], dp.Curator]) -> None:
+        with suppress(LedgerRefused):
+            answer = clinic().sql(COUNT, epsilon=1)
+            paid.extend([answer.value] * (not answer.repeated))
+
+    owner, name = STEPS[step]
+    real = getattr(owner, name)
+
+    def happens(*given: Any, **more: Any) -> Any:
+        monkeypatch.setattr(owner, name, real)
+        if event == "dies":
+            raise KeyboardInterrupt
+        pay(lambda: early)
+        return real(*given, **more)
+
+    monkeypatch.setattr(owner, name, happens)
+    try:
+        pay(lambda: curator(file, **named))
+    except KeyboardInterrupt:
+        assert event == "dies"
+    monkeypatch.setattr(owner, name, real)
+    pay(lambda: early)
+    pay(lambda: curator(file, unit=dp.rows(), ledger=early.ledger))
+    pay(lambda: curator(file, **named))
+    assert len(paid) == 1
+
+
+def test_two_ledgers_that_come_to_a_table_at_once_do_not_both_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both were paid from before, by other tables; one remembers the table between the other's check and its memory."""
+    places = [visits(tmp_path / name, f"{name}.csv") / f"{name}.csv" for name in ("one", "two", "three")]
+    for file in places[:2]:
+        curator(file, unit=dp.rows(), ledger=file.with_suffix(".ledger")).sql(COUNT, epsilon=0.25)
+    first, second = (curator(places[2], unit=dp.rows(), ledger=file.with_suffix(".ledger")) for file in places[:2])
+    real = people.remember
+
+    def late(*given: Any) -> None:
+        monkeypatch.setattr(people, "remember", real)
+        second.sql("SELECT avg(age) FROM data", epsilon=0.25)
+        real(*given)
+
+    monkeypatch.setattr(people, "remember", late)
+    with pytest.raises(LedgerRefused, match="the same file"):
+        first.sql("SELECT avg(age) FROM data", epsilon=0.25)
+    assert (first.budget.spent.epsilon, second.budget.spent.epsilon) == (0.25, 0.5)
+
+
+def test_persons_whose_ledger_gave_way_are_known_to_a_colleague(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = visits(tmp_path / "data", "jan.csv", "feb.csv")
+    curator(folder / "jan.csv").check()
+    paying = tmp_path / "elsewhere.ledger"
+    curator(folder / "jan.csv", ledger=paying, people="patients").sql(COUNT, epsilon=0.25)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "a colleague's state"))
+    monkeypatch.setenv("LOCALAPPDATA", str(tmp_path / "a colleague's state"))
+    with pytest.raises(LedgerRefused, match=f'second budget .* write ledger="{paying}"'):
+        curator(folder / "feb.csv", ledger=folder / "mine.ledger").sql(COUNT, epsilon=0.25)
 
 
 # Files that join a pattern.

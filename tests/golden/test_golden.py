@@ -28,9 +28,7 @@ SALT = re.compile(r"^[0-9a-f]{64}$")
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.setenv("LOCALAPPDATA", str(tmp_path / "state"))
+def folder(tmp_path: Path) -> Path:
     write_table(tmp_path)
     return tmp_path
 
@@ -152,7 +150,7 @@ def statements(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     said: list[object] = []
     connect = duckdb.connect
     monkeypatch.setattr(duckdb, "connect", lambda *a, **k: _Recording(connect(*a, **k), said))
-    monkeypatch.setattr(source, "_describers", lambda _: duckdb.connect())  # a database of an earlier test records nothing
+    monkeypatch.setattr(source, "_describer", lambda: duckdb.connect())  # a database of an earlier test records nothing
     return said
 
 

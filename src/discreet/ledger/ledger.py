@@ -249,8 +249,9 @@ class Ledger:
             if other._chain.asked:
                 raise LedgerRefused(f"{path} was paid from a moment ago, so it does not give way; ask again.")
             name = called(self.salt)
-            for number in other._chain.looks:
-                self._note(records.get(number).facts | ({} if name is None else {"table": name}))
+            for number, (_, declared) in other._chain.looks.items():
+                if (name, declared) not in self._chain.looks.values():  # whoever died here may have noted it
+                    self._note(records.get(number).facts | ({} if name is None else {"table": name}))
             if not other._chain.joined:
                 other._append(records, {"kind": "joined", "time": now(), "ledger": str(self.path)})
                 records.lock()

@@ -173,12 +173,14 @@ def begin(ledger: Path, people: str, table: Table) -> None:
 
 
 def remember(ledger: Path, people: str, table: Table | None = None) -> None:
-    """Keep whose a ledger is, and that a table pays from it."""
+    """Check, and keep whose a ledger is, and that a table pays from it: one that would have given way may have paid meanwhile."""
+    check(ledger, people, table)
     wanted = [kept for kept in (_kept() if _place().exists() else []) if kept.ledger == ledger]
     new = [] if table is None else [one for one in table.each if one not in {kept.table for kept in wanted}]
     if all(kept.people == people for kept in wanted) and not new:
         return
     with _register() as database:
+        _compare(_rows(database), ledger, people, table)  # again, now that nobody else can begin or remember
         database.execute("UPDATE tables SET people = ? WHERE ledger = ?", (people, _text(ledger)))
         for one in new:
             _insert(database, ledger, people, one)
@@ -228,7 +230,7 @@ def _compare(kept: list[_Kept], ledger: Path, people: str, table: Table | None) 
             raise LedgerRefused(_refusal(one, ledger, f"it is the budget of {one.people}"))
     if table is None or (not ours and is_begun(ledger)):
         return
-    known = table in [one.table for one in ours]
+    known = table in [one.table for one in ours] and pays(ledger)  # else a second one may have begun since
     joined = table.files - {one.table.source for one in ours}  # of a pattern that pays already
     for one in others if known else [*others, *_beside(kept, ledger, table)]:
         why = table.likeness(one.table) if not known else "the same file" if joined & one.table.files else ""
@@ -289,8 +291,12 @@ def _beside(kept: list[_Kept], ledger: Path, table: Table) -> Iterator[_Kept]:
     known = {one.ledger for one in kept} | {ledger}
     for file in sorted(Path(table.folder).glob("*.ledger")):
         chain = None if file in known else _read(file)
-        if chain is not None and not chain.joined and chain.unit.lower().startswith(f"every person by {table.person} ("):
-            yield _Kept(file, chain.people, Table(table.person, frozenset(), folder=table.folder))
+        if chain is None or not chain.unit.lower().startswith(f"every person by {table.person} ("):
+            continue
+        paying = Path(chain.joined) if chain.joined else file  # its persons pay there
+        if paying not in known:
+            people = chain if paying == file else _read(paying)
+            yield _Kept(paying, "" if people is None else people.people, Table(table.person, frozenset(), folder=table.folder))
 
 
 def _refusal(other: _Kept, ledger: Path, why: str) -> str:

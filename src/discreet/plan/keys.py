@@ -18,7 +18,7 @@ from functools import lru_cache
 from discreet.errors import ParameterError
 from discreet.plan.expressions import Expression, Value, columns_of, conjuncts, size
 from discreet.plan.expressions.evaluate import agreed, evaluate, infer, listing, on_grid
-from discreet.plan.expressions.facts import LARGE, MOST_KEYS, Facts
+from discreet.plan.expressions.facts import LARGE, MOST_KEYS, Facts, compared, tell_apart
 from discreet.plan.query import Key, Query
 from discreet.schema.columns import Kind
 
@@ -55,7 +55,7 @@ def keys_of(query: Query, facts: Mapping[str, Facts]) -> Keys:
     is_open = False
     for key in query.keys:
         if key.values is not None:
-            listings.append(_apart(_given(key, key.values, infer(key.of, facts).kind)))
+            listings.append(tell_apart(_given(key, key.values, infer(key.of, facts).kind)))
             continue
         listed = listing(key.of, facts)
         if listed is None:
@@ -69,7 +69,7 @@ def keys_of(query: Query, facts: Mapping[str, Facts]) -> Keys:
         elif not listed:
             raise ParameterError(f"{key.of} is missing in every row, so that there are no groups; group by something else.")
         else:
-            listings.append(_apart(_possible(key.of, listed, query.where, facts)))
+            listings.append(tell_apart(_possible(key.of, listed, query.where, facts)))
     if is_open:
         return Keys(query.keys, None)
     found = Keys(query.keys, tuple(listings))
@@ -90,19 +90,6 @@ def _given(key: Key, values: tuple[Value, ...], kind: Kind) -> tuple[Value, ...]
     return values
 
 
-def _apart(listed: tuple[Value, ...]) -> tuple[Value, ...]:
-    """Every key once. Engines compare numbers as doubles, and a row that is equal to two keys would be counted twice."""
-    apart: dict[Value, Value] = {}
-    for value in listed:
-        apart.setdefault(_compared(value), value)
-    return tuple(apart.values())
-
-
-def _compared(value: Value) -> Value:
-    number = isinstance(value, (int, float, Fraction)) and not isinstance(value, bool)
-    return float(value) if number else value  # type: ignore[arg-type]
-
-
 def _possible(
     of: Expression, listed: tuple[Value, ...], where: Expression | None, facts: Mapping[str, Facts]
 ) -> tuple[Value, ...]:
@@ -113,7 +100,7 @@ def _possible(
     reached = _reached(of, tuple(tests), tuple(known.items())) if tests else None
     if reached is None:
         return listed
-    left = tuple(value for value in listed if _compared(value) in reached)
+    left = tuple(value for value in listed if compared(value) in reached)
     if not left:
         raise ParameterError(
             f"No key of {of} satisfies WHERE, so that every group is empty; write a condition that some can meet."
@@ -136,5 +123,5 @@ def _reached(of: Expression, tests: tuple[Expression, ...], known: tuple[tuple[s
     for values in itertools.product(*rows):
         row = {name: value for (name, _), value in zip(known, values, strict=True)}
         if all(evaluate(test, row) is True for test in tests):
-            found.add(_compared(on_grid(evaluate(of, row), step)))
+            found.add(compared(on_grid(evaluate(of, row), step)))
     return frozenset(found)

@@ -32,7 +32,7 @@ from typing import ClassVar, Literal
 from discreet.errors import ParameterError
 from discreet.exact import root_up
 from discreet.plan.expressions import Column, Expression, Value
-from discreet.plan.expressions.facts import Facts
+from discreet.plan.expressions.facts import Facts, tell_apart
 from discreet.schema.columns import default_step
 from discreet.schema.sensitivity import move
 from discreet.schema.units import Person, Rows, Unit
@@ -215,6 +215,10 @@ class Axis:
     values: tuple[Value, ...] | None = None
     exact: bool = True  # whether nothing is rounded into a cell
 
+    def __post_init__(self) -> None:
+        if self.values is not None and (len(tell_apart(self.values)), len(self.values)) != (self.count, self.count):
+            raise ParameterError(f"A row could be in two cells of {self.of}; list values that differ as doubles.")
+
 
 @dataclass(frozen=True)
 class Histogram:
@@ -275,7 +279,8 @@ Statistic = Sums | Persons | Histogram | KeyCounts
 
 def list_axis(of: Expression, facts: Facts) -> Axis | None:
     """A cell for every value of a public list, where there is one."""
-    values = facts.listed()
+    listed = facts.listed()
+    values = None if listed is None else tell_apart(listed)
     return None if values is None else Axis(of, len(values), values=values)
 
 

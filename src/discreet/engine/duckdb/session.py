@@ -8,6 +8,7 @@ table may be larger than memory. Whatever DuckDB says when it fails may quote a 
 
 from __future__ import annotations
 
+import ctypes
 import os
 import shutil
 import stat
@@ -77,6 +78,7 @@ class DuckDBSession:
         self._idle: list[duckdb.DuckDBPyConnection] = []
         self._busy: list[duckdb.DuckDBPyConnection] = []
         self._spill = Spill()
+        _sessions.add(self)
         settings = {
             **_SETTINGS,
             "memory_limit": memory or f"{_memory() // 2**20}MiB",
@@ -187,6 +189,20 @@ class DuckDBSession:
         if self._source.held is not None:  # what is registered is known to one cursor only
             cursor.register(_RAW, self._source.held)
         return cursor
+
+
+_sessions: weakref.WeakSet[DuckDBSession] = weakref.WeakSet()
+
+
+def _abandon() -> None:
+    """In a forked child: keep databases whose threads did not come along from ever being closed, which would wait for them."""
+    for session in _sessions:
+        for held in (getattr(session, "_database", None), *session._idle, *session._busy):
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(held))
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_abandon)
 
 
 def open_session(source: LocalSource, public: Mapping[str, PublicTable], *, memory: str | None = None) -> DuckDBSession:

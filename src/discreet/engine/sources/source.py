@@ -236,15 +236,26 @@ def _kind(file: Path) -> str | None:
 
 def describer() -> duckdb.DuckDBPyConnection:
     """A cursor of a database that holds nothing, for looking at what is given: to start one takes much longer than to ask it."""
-    return _describers(os.getpid()).cursor()
+    return _describer().cursor()
 
 
 @cache
-def _describers(process: int) -> duckdb.DuckDBPyConnection:  # noqa: ARG001 (a forked process must not use its parent's)
+def _describer() -> duckdb.DuckDBPyConnection:
     import duckdb
 
     settings = {"autoload_known_extensions": "false", "autoinstall_known_extensions": "false", "threads": "1"}
     return duckdb.connect(config={**settings, "enable_external_file_cache": "false"})
+
+
+def _end_describer() -> None:
+    """Before a fork: a child that has a copy of the database, but not its threads, would wait for them when it ends."""
+    if _describer.cache_info().currsize:
+        _describer().close()
+        _describer.cache_clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_end_describer)
 
 
 def _types(queries: Iterable[str], given: object | None = None) -> list[dict[str, str]]:

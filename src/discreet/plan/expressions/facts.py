@@ -28,8 +28,10 @@ __all__ = [
     "Operation",
     "Takes",
     "common_step",
+    "compared",
     "facts_of_column",
     "number_facts",
+    "tell_apart",
     "union",
 ]
 
@@ -72,6 +74,20 @@ class Facts:
         if self.kind == "date":
             return tuple(datetime.date.fromordinal(i) for i in steps)
         return tuple(i * int(self.step) if self.step.denominator == 1 else i * self.step for i in steps)
+
+
+def compared(value: Value) -> Value:
+    """What an engine compares a value by: numbers as doubles."""
+    number = isinstance(value, (int, float, Fraction)) and not isinstance(value, bool)
+    return float(value) if number else value  # type: ignore[arg-type]
+
+
+def tell_apart(listed: tuple[Value, ...]) -> tuple[Value, ...]:
+    """Every value once: a row that an engine finds equal to two of them would be counted twice."""
+    apart: dict[Value, Value] = {}
+    for value in listed:
+        apart.setdefault(compared(value), value)
+    return tuple(apart.values())
 
 
 def facts_of_column(column: Column) -> Facts:

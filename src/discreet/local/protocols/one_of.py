@@ -41,10 +41,6 @@ class OneOf(Protocol):
     def epsilon(self) -> Fraction:  # type: ignore[override]
         return max(member.epsilon for member in self.members)
 
-    @property
-    def parameters(self) -> dict[str, int]:
-        return {}
-
     @cached_property
     def _sizes(self) -> list[int]:
         return [member.form.empty(1).nbytes for member in self.members]

@@ -42,10 +42,6 @@ class Unary(FrequencyProtocol):
     name: ClassVar[str] = "unary"
 
     @property
-    def parameters(self) -> dict[str, int]:
-        return {}
-
-    @property
     def form(self) -> Form:
         return Form("u1", -(-self.size // 8))
 
@@ -97,9 +93,6 @@ class Unary(FrequencyProtocol):
 
     def possible(self, tally: Integers, count: int) -> bool:
         return counts_within(tally, count) and int(tally.sum()) <= self.most * count
-
-    def support(self, tally: Integers) -> Integers:
-        return tally
 
     @property
     def targets(self) -> float:

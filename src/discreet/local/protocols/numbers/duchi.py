@@ -41,15 +41,7 @@ class Duchi(HistogramProtocol):
         self.check()
 
     @property
-    def parameters(self) -> dict[str, int]:
-        return {"steps": self.steps}
-
-    @property
-    def bits(self) -> float:
-        return 1.0
-
-    @property
-    def reports(self) -> int:
+    def cells(self) -> int:
         return 2
 
     def _draw(self, codes: Integers) -> Rows:

@@ -45,6 +45,7 @@ class Hybrid(HistogramProtocol):
     grid: int
     width: int
     name: ClassVar[str] = "hybrid"
+    parameter_names: ClassVar[tuple[str, ...]] = ("steps", "grid", "width")
 
     def __post_init__(self) -> None:
         self.check()
@@ -60,15 +61,7 @@ class Hybrid(HistogramProtocol):
         return cls(epsilon, steps, cells, max(1, round(cells / parts)))
 
     @property
-    def parameters(self) -> dict[str, int]:
-        return {"steps": self.steps, "grid": self.grid, "width": self.width}
-
-    @property
-    def bits(self) -> float:
-        return math.log2(self.reports)
-
-    @property
-    def reports(self) -> int:
+    def cells(self) -> int:
         return self.grid + 2
 
     @cached_property

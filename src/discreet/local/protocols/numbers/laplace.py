@@ -47,10 +47,6 @@ class Laplace(MeanProtocol):
             raise ParameterError("Laplace noise of this scale does not fit in 64 bits; write a coarser step or another protocol.")
 
     @property
-    def parameters(self) -> dict[str, int]:
-        return {"steps": self.steps}
-
-    @property
     def scale(self) -> Fraction:
         return self.steps / self.epsilon
 
@@ -58,10 +54,6 @@ class Laplace(MeanProtocol):
     def margin(self) -> int:
         """How far beyond the bounds a report may lie."""
         return math.ceil(_FAR * self.scale)
-
-    @property
-    def bits(self) -> float:
-        return math.log2(self.reports)
 
     @property
     def reports(self) -> int:

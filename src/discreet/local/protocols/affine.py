@@ -38,8 +38,6 @@ from discreet.local.protocols.geometry import Geometry, is_prime
 from discreet.mechanisms.randomized_response import respond
 from discreet.noise.coins import Chance, bernoulli, uniform
 
-__all__ = ["MOST_POINTS", "MOST_WEIGHT", "Affine"]
-
 MOST_POINTS = 2**25
 """The largest transform a collector is asked for: 33.6 million cells, 0.5 GB."""
 MOST_WEIGHT = 2**12

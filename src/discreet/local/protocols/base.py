@@ -25,9 +25,6 @@ from discreet.arrays import Booleans, Integers
 from discreet.balls import arb, ball, precision
 from discreet.noise.bits import CHUNK
 
-__all__ = ["NUMBER", "Form", "FrequencyProtocol", "Plain", "Protocol", "Rates", "Rows", "float_precision"]
-__all__ += ["chance_inside", "counts_within"]
-
 Rows = NDArray[np.generic]
 Plain = int | str | list[int] | list[int | str]
 

@@ -27,8 +27,6 @@ from discreet.mechanisms.randomized_response import respond
 from discreet.noise.bits import CHUNK, Words, words
 from discreet.noise.coins import Chance
 
-__all__ = ["Hashing", "choose_buckets", "hash_by_seed", "hash_to_bucket"]
-
 _HALF = np.uint64(32)
 _LOW = np.uint64(2**32 - 1)
 

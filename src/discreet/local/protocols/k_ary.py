@@ -18,8 +18,6 @@ from discreet.local.protocols.base import FrequencyProtocol, Rows, chance_inside
 from discreet.mechanisms.randomized_response import respond
 from discreet.noise.coins import Chance
 
-__all__ = ["KAry", "RandomizedResponse"]
-
 
 @dataclass(frozen=True)
 class KAry(FrequencyProtocol):

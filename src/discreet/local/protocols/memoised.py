@@ -38,8 +38,6 @@ from discreet.local.protocols.k_ary import KAry
 from discreet.mechanisms.randomized_response import respond
 from discreet.noise.coins import Chance
 
-__all__ = ["Memoised"]
-
 _DIGITS = 256
 _MOST_VALUES = 2**16
 

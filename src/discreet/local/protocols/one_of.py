@@ -21,8 +21,6 @@ from discreet.errors import ParameterError
 from discreet.local.protocols.base import Form, Plain, Protocol, Rows
 from discreet.noise.coins import uniform
 
-__all__ = ["OneOf"]
-
 _HEAD = 2  # bytes
 
 

@@ -33,8 +33,6 @@ from discreet.local.protocols.k_ary import KAry
 from discreet.noise.bits import Words
 from discreet.noise.coins import uniform
 
-__all__ = ["Prefixes", "hash_prefixes"]
-
 
 @dataclass(frozen=True)
 class Prefixes(Protocol):

@@ -23,8 +23,6 @@ from discreet.local.protocols.base import FrequencyProtocol, Rows, chance_inside
 from discreet.local.protocols.geometry import Geometry, is_prime
 from discreet.noise.coins import Chance, bernoulli, uniform
 
-__all__ = ["MOST_CELLS", "Projective"]
-
 MOST_CELLS = 2**24
 """The largest transform a collector is asked for: 16.8 million cells, 256 MB."""
 

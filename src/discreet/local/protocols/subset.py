@@ -23,8 +23,6 @@ from discreet.local.protocols.base import Form, FrequencyProtocol, Plain, Rows, 
 from discreet.noise.bits import CHUNK
 from discreet.noise.coins import Chance, bernoulli, uniform
 
-__all__ = ["Subset", "count_bits", "decode_bits", "encode_bits", "has_clear_padding", "sum_bits"]
-
 
 @dataclass(frozen=True)
 class Subset(FrequencyProtocol):

@@ -24,8 +24,6 @@ from discreet.local.protocols.subset import count_bits, decode_bits, encode_bits
 from discreet.noise.bits import CHUNK, words
 from discreet.noise.coins import Chance, bernoulli
 
-__all__ = ["Unary"]
-
 _NEVER = 1e-12  # honest reports with so many bits are as rare as this; a hostile flood of bits is not
 
 

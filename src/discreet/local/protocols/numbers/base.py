@@ -17,8 +17,6 @@ from discreet.errors import ParameterError
 from discreet.local.protocols.base import Protocol
 from discreet.noise.coins import uniform
 
-__all__ = ["MOST_STEPS", "HistogramProtocol", "MeanProtocol", "round_places"]
-
 MOST_STEPS = 2**40
 """The finest grid of values."""
 

@@ -22,8 +22,6 @@ from discreet.local.protocols.base import Rows, chance_inside, float_precision
 from discreet.local.protocols.numbers.base import HistogramProtocol, round_places
 from discreet.noise.coins import Chance, bernoulli
 
-__all__ = ["Duchi"]
-
 
 @dataclass(frozen=True)
 class Duchi(HistogramProtocol):

@@ -26,8 +26,6 @@ from discreet.local.protocols.numbers.duchi import Duchi
 from discreet.local.protocols.numbers.window import Window
 from discreet.noise.coins import Chance, bernoulli
 
-__all__ = ["Hybrid"]
-
 _MOST_CELLS = 2**15
 _WIDE = 64  # cells of a window, so that rounding its place adds less than 0.1 % to the variance
 

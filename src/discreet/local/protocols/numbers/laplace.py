@@ -21,8 +21,6 @@ from discreet.local.protocols.base import Rows
 from discreet.local.protocols.numbers.base import MeanProtocol
 from discreet.noise import laplace as noise
 
-__all__ = ["Laplace"]
-
 _FAR = 44
 _LOW = 31  # sums are kept in two parts, so that 2^32 reports of any size fit
 _COARSE = 15  # digits of a report that are squared

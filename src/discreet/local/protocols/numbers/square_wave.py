@@ -24,8 +24,6 @@ from discreet.errors import ParameterError
 from discreet.local.protocols.base import Protocol, Rows
 from discreet.local.protocols.numbers.window import Window
 
-__all__ = ["SquareWave", "choose_arm"]
-
 _ROUNDS = 10_000
 _NEVER = 1e-300  # less than any chance that matters
 _STILL = 1e-6  # the rounds end when no more than this share moves

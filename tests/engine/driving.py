@@ -98,7 +98,7 @@ def keys(plan: Plan, source: object) -> dict[tuple[Any, ...], int]:
     def counted(engine: Engine) -> dict[tuple[Any, ...], int]:
         found = opened(engine.keys(plan, reference.SALT))
         assert all(len(str(value).encode()) <= 65 for key in found for value in key)
-        return dict(zip(engine.spell(plan, list(found)), found.values(), strict=True))
+        return dict(zip(engine.spell(plan, list(found), reference.SALT), found.values(), strict=True))
 
     return _alike(plan, source, None, counted)
 

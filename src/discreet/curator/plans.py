@@ -60,6 +60,11 @@ class Plans:
     def question(self) -> str:
         return "; ".join(str(plan.query.released) for plan in self.plans)
 
+    @property
+    def tables(self) -> frozenset[str]:
+        """The private tables that are read, where there are several."""
+        return frozenset(one.table for plan in self.plans for one in plan.query.tables)
+
     @cached_property
     def digest(self) -> str:
         return digest_of(self.plans)
@@ -110,7 +115,7 @@ def _released(plan: Plan, engine: Engine | None, reserved: Reservation) -> Answe
         choice = plan.releases[0].mechanism
         assert isinstance(choice, Threshold)
         reserved.spend(plan.releases[0].privacy)
-        chosen = _ordered(engine.spell(plan, choice.select(engine.keys(plan, reserved.salt))))
+        chosen = _ordered(engine.spell(plan, choice.select(engine.keys(plan, reserved.salt)), reserved.salt))
     groups = groups_of(plan, chosen)
     counts: Found = {}
     if engine is not None and groups.size:
@@ -175,10 +180,13 @@ def digest_of(plans: Sequence[Plan]) -> str:
 
 def facts_of(plan: Plan) -> dict[str, object]:
     """What makes a question the same as another one."""
-    schema = plan.schema
+    schema, tables = plan.schema, plan.query.tables
+    several = len([one for one in tables if one.joined]) > 1
+    read = tuple(f"{one.table}." for one in tables) if schema.tables else ("",)
     return {
         "query": str(plan.query.released),
-        "columns": {name: _declared(column) for name, column in schema.columns.items()},
+        **({"tables": [[one.table, one.how, one.most] for one in tables]} if several else {}),
+        "columns": {name: _declared(column) for name, column in schema.columns.items() if name.startswith(read)},
         "unit": _declared(schema.unit),
         "public": sorted(schema.public),
         "delta": str(plan.share.named) if plan.keys.size is None else None,

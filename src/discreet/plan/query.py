@@ -16,6 +16,7 @@ from discreet.plan.aggregates.base import Aggregate
 from discreet.plan.expressions import Column, Expression, Literal, Value, quoted
 from discreet.plan.expressions.evaluate import infer
 from discreet.plan.expressions.facts import Facts
+from discreet.plan.private import Private
 
 __all__ = ["Join", "Key", "Order", "Output", "Query"]
 
@@ -65,11 +66,12 @@ class Query:
     having: Expression | None = None
     order: tuple[Order, ...] = ()
     limit: int | None = None
+    tables: tuple[Private, ...] = ()  # none: the one private table, "data"
 
     @property
     def released(self) -> Query:
         """The part that touches data: what is done with the noisy result afterwards is free, and no part of it."""
-        return Query(self.outputs, self.where, self.keys, self.joins)
+        return Query(self.outputs, self.where, self.keys, self.joins, tables=self.tables)
 
     def result(self, facts: Mapping[str, Facts]) -> dict[str, Facts]:
         """What is known of the columns of the noisy result."""
@@ -79,12 +81,14 @@ class Query:
     def __str__(self) -> str:
         columns = [_named(str(key.of), key.name) for key in self.keys]
         columns += [_named(str(output.aggregate), output.name) for output in self.outputs]
-        text = f"SELECT {', '.join(columns)} FROM data"
+        tables = " ".join(str(one) for one in self.tables if one.joined) or "data"
+        text = f"SELECT {', '.join(columns)} FROM {tables}"
         for join in self.joins:
             on = " AND ".join(f"{mine} = {Column(f'{join.table}.{theirs}')}" for mine, theirs in join.on)
             text += f" {'LEFT ' if join.keep else ''}JOIN {quoted(join.table)} ON {on}"
-        if self.where is not None:
-            text += f" WHERE {self.where}"
+        tests = [str(one) for one in self.tables if not one.joined] + ([] if self.where is None else [str(self.where)])
+        if tests:
+            text += f" WHERE {' AND '.join(tests)}"
         if self.keys:
             text += " GROUP BY " + ", ".join(map(_grouped, self.keys))
         if self.having is not None:

@@ -221,7 +221,7 @@ class Counting:
         return f"count(m{j})" if measure.what == "present" else self.dialect.total.format(f"m{j}")
 
     def _statement(self) -> Statement:
-        return Statement(self.plan, self.raw, self.dialect)
+        return Statement(self.plan, self.raw, self.dialect, self.salt)
 
     def _lines(self, new: Statement, columns: dict[str, str]) -> str:
         keys = self.plan.keys

@@ -19,6 +19,7 @@ from fractions import Fraction
 
 from discreet.engine.sql.dialect import Dialect
 from discreet.engine.sql.expressions import write
+from discreet.engine.sql.joining import joined_rows, table_name
 from discreet.plan.expressions import Column, Expression, Value, columns_of
 from discreet.plan.expressions.evaluate import infer
 from discreet.plan.plan import Plan
@@ -34,10 +35,14 @@ _ONCE = "discreet value "
 
 @dataclass(frozen=True)
 class Raw:
-    """Where the private table is: a relation in SQL, and the name and type there of every declared column and of the id."""
+    """Where the private table is: a relation in SQL, and the name and type there of every declared column and of the id.
+
+    Of several tables ``tables`` has the relations by name; ``columns`` then has ``visits.cost``, and ``visits.pid`` for the id.
+    """
 
     relation: str
     columns: Mapping[str, tuple[str, str]]
+    tables: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass
@@ -47,6 +52,8 @@ class Statement:
     plan: Plan
     raw: Raw
     dialect: Dialect
+    salt: str = ""  # by which rows are chosen where not all can be joined
+    rows: str = _CLEANED
     text: str = ""
     parameters: dict[str, object] = field(default_factory=dict)
     _cleaned: dict[str, str] = field(default_factory=dict)  # alias -> SQL, in the table of cleaned columns
@@ -97,7 +104,7 @@ class Statement:
 
     @property
     def _cleaned_rows(self) -> str:
-        return self.dialect.quote(_CLEANED)
+        return self.dialect.quote(self.rows)
 
     def _type(self, kind: Kind) -> str:
         return self.dialect.types[kind]
@@ -163,13 +170,11 @@ class Statement:
         joins = "".join(self._join(i) for i in range(len(self.plan.query.joins)))
         wanted = dict(columns)
         if isinstance(self.plan.schema.unit, Person):
-            source, kind = self.raw.columns[self.plan.schema.unit.id]
-            self._cleaned["person"] = self.dialect.clean_id(self.dialect.quote(source), kind)
             wanted = {"person": f"{self._cleaned_rows}.person", **wanted}
             tests.append(f"{self._cleaned_rows}.person IS NOT NULL")
         where = f" WHERE {' AND '.join(tests)}" if tests else ""
         cleaned = self._cleaned_rows
-        text = f"WITH {cleaned} AS (SELECT {_listed(self._cleaned)} FROM {self.raw.relation}),\n"
+        text = f"WITH {self._all_rows()},\n"
         if not self._once:
             return f"{text}lines AS (SELECT {_listed(wanted)} FROM {cleaned}{joins}{where})"
         once = tuple(self._once.values())  # no name of a column is in there
@@ -178,6 +183,39 @@ class Statement:
         inner = _listed(first | {alias: sql for sql, alias in self._once.items()})
         outer = _listed({alias: later.get(alias, alias) for alias in wanted})
         return f"{text}lines AS (SELECT {outer} FROM (SELECT {inner} FROM {cleaned}{joins}{where}))"
+
+    def _all_rows(self) -> str:
+        """``"cleaned rows"``: of the one table that a question reads, or of several, joined by the person's id."""
+        tables = self.plan.query.tables
+        if len(tables) < 2:
+            table = tables[0].table if tables else ""
+            mine = self._cleaned | self._person_of(table)
+            return f"{self._cleaned_rows} AS (SELECT {_listed(mine)} FROM {self._relation(table)})"
+        cells: list[dict[str, str]] = []
+        conditions: list[str] = []
+        for j, one in enumerate(tables):
+            inner = Statement(self.plan, self.raw, self.dialect, rows=table_name(j), parameters=self.parameters)
+            conditions.append("" if one.where is None else inner.value(one.where))
+            asked = self._cleaned.items() if one.joined else ()
+            mine = {alias: sql for alias, sql in asked if one.table == self._table_of(alias)}
+            cells.append(self._person_of(one.table) | mine | inner._cleaned)
+        relations = [self._relation(one.table) for one in tables]
+        return joined_rows(self._cleaned_rows, tables, cells, conditions, relations, lambda: self.bind(self.salt), self.dialect)
+
+    def _person_of(self, table: str) -> dict[str, str]:
+        unit = self.plan.schema.unit
+        if not isinstance(unit, Person):
+            return {}
+        source, kind = self.raw.columns[f"{table}.{unit.id}" if table in self.raw.tables else unit.id]
+        return {"person": self.dialect.clean_id(self.dialect.quote(source), kind)}
+
+    def _relation(self, table: str) -> str:
+        return self.raw.tables.get(table, self.raw.relation)
+
+    def _table_of(self, alias: str) -> str:
+        """The table of a cleaned column."""
+        name = list(self.plan.schema.columns)[int(alias[1:])]
+        return name.split(".", 1)[0] if self.raw.tables else "data"
 
     def _join(self, i: int) -> str:
         join = self.plan.query.joins[i]

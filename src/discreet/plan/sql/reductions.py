@@ -16,6 +16,7 @@ from discreet.plan.expressions import Call, Expression, Literal
 from discreet.plan.expressions.evaluate import infer
 from discreet.plan.expressions.facts import Facts
 from discreet.plan.expressions.values import check_candidate, plain_values
+from discreet.plan.sql.private import check_present
 from discreet.plan.sql.scalars import scalar
 from discreet.plan.sql.scope import Scope
 from discreet.plan.sql.syntax import name_of, only, refusal, written
@@ -107,7 +108,8 @@ def _distinct(node: exp.Expression, scope: Scope) -> Aggregate:
         only(inside[0], "this", "table")
         name, quoted = name_of(inside[0].this)
         table = inside[0].args.get("table")
-        mine = table is None or scope.tables.get(name_of(table)[0].lower()) == "data"
+        of = None if table is None else scope.tables.get(name_of(table)[0].lower(), "")
+        mine = of is None or (scope.schema.is_private(of) and check_present(of, scope))
         stands_for = name == "person" and "person" not in scope.schema.columns
         if mine and (name == unit.id or stands_for or (not quoted and name.lower() == unit.id.lower())):
             return Distinct()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from discreet.errors import ParameterError
@@ -11,6 +11,7 @@ from discreet.plan.expressions import Column, Expression, Literal, columns_of
 from discreet.plan.expressions.evaluate import infer
 from discreet.plan.expressions.facts import Facts, facts_of_column
 from discreet.plan.expressions.values import words_of
+from discreet.plan.private import Private
 from discreet.schema.table import Schema
 from discreet.schema.units import Person
 
@@ -31,6 +32,7 @@ class Scope:
     free: Collection[str] = ()
     special: Callable[[object], Expression | None] = field(default=lambda _: None)
     words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    private: tuple[Private, ...] = ()  # where there are several private tables: those of this question
 
     def column(self, name: str, table: str | None, quoted: bool) -> Expression:
         """The column that is meant; unknown ones are refused with the names there are, nearest first."""
@@ -39,15 +41,23 @@ class Scope:
         if table is not None and table.lower() not in self.tables:
             raise ParameterError(f"There is no table {table} in this question; there are {', '.join(self.tables)}.")
         wanted = list(self.tables.values()) if table is None else [self.tables[table.lower()]]
+        self._check_meaning(name, wanted, quoted)
         for one in wanted:
             found = self.schema.find(name, table=one, quoted=quoted)
             if found is not None:
                 return Column(found)
         raise ParameterError(f"There is no column {name}; {self._declared(name)}{self.in_quotes(name, quoted)}.")
 
+    def _check_meaning(self, name: str, tables: Sequence[str], quoted: bool) -> None:
+        """Refuse a name that several private tables have, but for the person's id: joined by it, all of them mean the same."""
+        found = [self.schema.find(name, table=one, quoted=quoted) for one in tables if self.schema.is_private(one)]
+        known = [one for one in found if one is not None]
+        if len(known) > 1 and name.lower() != self.private[0].person.lower():
+            raise ParameterError(f"{name} is a column of several tables; write {' or '.join(known)}.")
+
     def in_quotes(self, name: str, quoted: bool) -> str:
         """A word about single quotes, where something unknown looks like a text and not like a name."""
-        known = any(name.lower() == one.lower() for one in self.schema.columns)
+        known = any(name.lower() == one.lower().rsplit(".", 1)[-1] for one in self.schema.columns)
         looks = quoted or any(name in words for words in self.words.values())
         return f"; a text is written in single quotes: {Literal(name[:60])}" if looks and not known else ""
 
@@ -65,6 +75,19 @@ class Scope:
         facts = {name: replace(fact, nullable=fact.nullable or keep) for name, fact in columns.items()}
         return replace(self, tables={**self.tables, alias.lower(): table}, facts={**self.facts, **facts})
 
+    def linked(self, alias: str, private: Private) -> Scope:
+        """The scope with one more private table in sight."""
+        new = of_table(self.schema, private.table, alias)
+        keep = private.how == "left"
+        facts = {name: replace(fact, nullable=fact.nullable or keep) for name, fact in new.facts.items()}
+        return replace(
+            self,
+            tables={**self.tables, **new.tables},
+            facts={**self.facts, **facts},
+            words={**self.words, **new.words},
+            private=(*self.private, private),
+        )
+
     def _declared(self, name: str) -> str:
         if isinstance(self.schema.unit, Person) and name.lower() == self.schema.unit.id.lower():
             return f"it is the id of persons and not declared: it serves count(DISTINCT {name}), and nothing else"
@@ -72,6 +95,15 @@ class Scope:
         near = difflib.get_close_matches(name, known, n=3, cutoff=0.4)
         listed = [*near, *(one for one in known if one not in near)]
         return f"declared are {', '.join(listed[:20])}{', ...' if len(listed) > 20 else ''}"
+
+
+def of_table(schema: Schema, table: str, alias: str) -> Scope:
+    """One private table alone, of those that there are."""
+    if not schema.tables:
+        return private(schema, alias)
+    columns = {name: column for name, column in schema.columns.items() if name.startswith(f"{table}.")}
+    facts = {name: facts_of_column(column) for name, column in columns.items()}
+    return Scope(schema, {alias.lower(): table}, facts, words=words_of(columns))
 
 
 def private(schema: Schema, alias: str = "data", free: Collection[str] = ()) -> Scope:

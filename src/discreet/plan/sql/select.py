@@ -15,6 +15,7 @@ from discreet.plan.aggregates.base import name_from
 from discreet.plan.expressions import Call, Column, Expression, Literal, Value, columns_of, quoted
 from discreet.plan.expressions.evaluate import infer, listing
 from discreet.plan.query import Key, Order, Output, Query
+from discreet.plan.sql.private import read_members
 from discreet.plan.sql.reductions import alone, read_aggregate
 from discreet.plan.sql.scalars import aggregates_in, is_aggregate, scalar
 from discreet.plan.sql.scope import Scope
@@ -44,6 +45,7 @@ def read_select(tree: exp.Select, schema: Schema) -> Query:
     if not items:
         raise ParameterError("Nothing is selected; write SELECT count(*) FROM data.")
     _check_rows(tree.args.get("where"))
+    tables = read_members(tree.args.get("where"), scope)
     where = _read_condition(tree.args.get("where"), scope, "WHERE takes a condition; write WHERE age >= 18.")
     grouped = _group(tree.args.get("group"), items, scope)
     keys = tuple(_key(of, values, items, where, scope) for of, values in grouped)
@@ -64,6 +66,7 @@ def read_select(tree: exp.Select, schema: Schema) -> Query:
         _read_condition(tree.args.get("having"), after, "HAVING takes a condition on the result; write HAVING n > 100."),
         _read_order(tree.args.get("order"), after, selected),
         _read_limit(tree.args.get("limit")),
+        tables,
     )
 
 
@@ -229,7 +232,7 @@ def _results(scope: Scope, keys: Sequence[Key], outputs: Sequence[Output]) -> Sc
 
 def _read_condition(node: object, scope: Scope, otherwise: str) -> Expression | None:
     """What WHERE or HAVING asks for; a sentence where that is neither true nor false."""
-    if node is None:
+    if node is None or (isinstance(node, exp.Where) and node.this is None):
         return None
     assert isinstance(node, (exp.Having, exp.Where))
     only(node, "this")

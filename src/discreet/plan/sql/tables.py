@@ -8,6 +8,7 @@ from discreet.errors import ParameterError
 from discreet.plan.expressions import Column, Expression, columns_of
 from discreet.plan.expressions.evaluate import infer
 from discreet.plan.query import Join
+from discreet.plan.sql.private import begin, join_private
 from discreet.plan.sql.scalars import scalar
 from discreet.plan.sql.scope import Scope, private
 from discreet.plan.sql.syntax import name_of, only, refusal
@@ -25,11 +26,18 @@ def read_tables(tree: exp.Select, schema: Schema) -> tuple[Scope, tuple[Join, ..
         raise ParameterError("A question is about the private table; write FROM data.")
     only(source, "this")
     name, quoted, alias = _table(source.this)
-    if name != "data" and (quoted or name.lower() != "data"):
+    if schema.tables:
+        scope = begin(name, quoted, alias, schema)
+    elif name != "data" and (quoted or name.lower() != "data"):
         raise ParameterError(f'There is one private table, "data", and no {name[:60]!r} to ask; write FROM data.')
-    scope = private(schema, alias)
+    else:
+        scope = private(schema, alias)
     joins: list[Join] = []
     for node in tree.args.get("joins") or []:
+        linked = join_private(node, scope, *_table(node.this)) if schema.tables else None
+        if linked is not None:
+            scope = linked
+            continue
         join, scope = _join(node, scope)
         if any(other.table == join.table for other in joins):
             raise ParameterError(f"{join.table} is joined twice; join every public table once.")
@@ -85,7 +93,8 @@ def _join(node: exp.Expression, scope: Scope) -> tuple[Join, Scope]:
 
 def _using(node: object, scope: Scope, table: str) -> tuple[Expression, str]:
     name, quoted = name_of(node.this if isinstance(node, exp.Column) else node)
-    mine = scope.schema.find(name, table="data", quoted=quoted)
+    own = [scope.schema.find(name, table=one, quoted=quoted) for one in scope.tables.values() if scope.schema.is_private(one)]
+    mine = next((one for one in own if one is not None), None)
     theirs = scope.schema.find(name, table=table, quoted=quoted)
     if mine is None or theirs is None:
         raise ParameterError(f"USING ({name}) needs that column in data and in {table}; {_HOW}.")
@@ -116,7 +125,7 @@ def _pair(node: exp.Expression, scope: Scope, table: str) -> tuple[Expression, s
     for mine, theirs in (sides, sides[::-1]):
         names = list(columns_of(mine))
         public = isinstance(theirs, Column) and theirs.name.startswith(f"{table}.")
-        if public and names and not any("." in name for name in names):
+        if public and names and all(name in scope.schema.columns for name in names):
             assert isinstance(theirs, Column)
             return mine, theirs.name.split(".", 1)[1]
     raise refusal(node, f"A JOIN compares an expression over private columns with one column of {table}; {_HOW}")

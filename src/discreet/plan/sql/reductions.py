@@ -104,12 +104,10 @@ def _distinct(node: exp.Expression, scope: Scope) -> Aggregate:
     if not isinstance(unit, Person):
         raise refusal(node, "Here every row is somebody, and distinct values are not counted; write count(*)")
     if len(inside) == 1 and isinstance(inside[0], exp.Column):
-        only(inside[0], "this", "table")
+        only(inside[0], "this", "table", "db", "catalog")
         name, quoted = name_of(inside[0].this)
         table = inside[0].args.get("table")
-        mine = table is None or scope.tables.get(name_of(table)[0].lower()) == "data"
-        stands_for = name == "person" and "person" not in scope.schema.columns
-        if mine and (name == unit.id or stands_for or (not quoted and name.lower() == unit.id.lower())):
+        if scope.is_person(name, None if table is None else name_of(table)[0], quoted):
             return Distinct()
     raise refusal(node, f"Distinct values are not counted, only persons: count(DISTINCT {unit.id}); else GROUP BY with count(*)")
 

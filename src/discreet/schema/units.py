@@ -16,8 +16,6 @@ from discreet.errors import ParameterError
 from discreet.exact import shown, whole
 from discreet.schema.sensitivity import Neighbours
 
-__all__ = ["Person", "Rows", "Unit", "person", "rows"]
-
 
 @dataclass(frozen=True)
 class Rows:

@@ -48,15 +48,20 @@ class Join:
 
 @dataclass(frozen=True)
 class Order:
-    """Sort the noisy result by an expression over its columns."""
+    """Sort the noisy result by an expression over its columns; what is missing comes last, or first."""
 
     by: Expression
     descending: bool = False
+    missing_first: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.by}{' DESC' if self.descending else ''}{' NULLS FIRST' if self.missing_first else ''}"
 
 
 @dataclass(frozen=True)
 class Query:
-    """One question. ``having``, ``order`` and ``limit`` see names of outputs and keys only, after noise."""
+    """One question. ``having``, ``order``, ``limit`` and ``offset`` see names of outputs and keys only, after noise. Without
+    outputs it asks which keys there are."""
 
     outputs: tuple[Output, ...]
     where: Expression | None = None
@@ -65,6 +70,7 @@ class Query:
     having: Expression | None = None
     order: tuple[Order, ...] = ()
     limit: int | None = None
+    offset: int = 0
 
     @property
     def released(self) -> Query:
@@ -90,8 +96,9 @@ class Query:
         if self.having is not None:
             text += f" HAVING {self.having}"
         if self.order:
-            text += " ORDER BY " + ", ".join(f"{order.by}{' DESC' if order.descending else ''}" for order in self.order)
-        return text if self.limit is None else f"{text} LIMIT {self.limit}"
+            text += " ORDER BY " + ", ".join(map(str, self.order))
+        text += "" if self.limit is None else f" LIMIT {self.limit}"
+        return f"{text} OFFSET {self.offset}" if self.offset else text
 
 
 def _named(text: str, name: str) -> str:

@@ -95,6 +95,70 @@ ASKED = [
     Asked("survey", "SELECT avg(data.hours) AS h FROM public.data", lambda rows: mean(rows, "hours")),
     Asked("survey", 'SELECT avg("left".hours) AS h FROM data AS "left"', lambda rows: mean(rows, "hours")),
     Asked("shop", "FROM data SELECT count(*) WHERE returned", lambda rows: len(where(rows, lambda r: r["returned"]))),
+    # keys alone
+    Asked("hospital", "SELECT ward FROM data GROUP BY ward", lambda rows: [(ward,) for ward in {r["ward"] for r in rows}]),
+    Asked(
+        "shop", "SELECT DISTINCT country FROM data ORDER BY country", lambda _: [("DE",), ("ES",), ("FR",), ("IT",)], ordered=True
+    ),
+    Asked(
+        "hospital",
+        "SELECT DISTINCT sex, ward FROM data",
+        lambda rows: [(sex, ward) for sex in "mf" for ward in {r["ward"] for r in rows}],
+    ),
+    Asked("telemetry", "SELECT page FROM data GROUP BY page", lambda rows: [(page,) for page in {r["page"] for r in rows}]),
+    Asked("hospital", "SELECT DISTINCT note FROM data", lambda rows: [(note,) for note in {r["note"] for r in rows}]),
+    # names for what is computed
+    Asked(
+        "hospital",
+        "SELECT age // 10 * 10 AS decade, count(*) AS n FROM data WHERE decade BETWEEN 20 AND 60 GROUP BY decade",
+        lambda rows: grouped(where(rows, lambda r: 20 <= _decade(r) <= 60), _decade, len),
+    ),
+    Asked(
+        "shop",
+        "SELECT items >= 6 AS big, channel, count(*) AS n FROM data GROUP BY ALL",
+        lambda rows: grouped(rows, lambda r: (r["items"] >= 6, r["channel"]), len),
+    ),
+    Asked(
+        "survey",
+        "SELECT income / 12 AS monthly, CASE WHEN monthly >= 4000 THEN 'high' ELSE 'low' END AS class, count(*) AS n "
+        "FROM (SELECT income FROM data WHERE income IN (12000, 48000, 96000)) GROUP BY monthly, class HAVING n > 0.5",
+        lambda rows: grouped(
+            where(rows, lambda r: r["income"] in (12000, 48000, 96000)),
+            lambda r: (r["income"] / 12, "high" if r["income"] >= 48000 else "low"),
+            len,
+        ),
+    ),
+    # orders and limits
+    Asked(
+        "telemetry",
+        "SELECT TOP 2 os, count(*) AS n FROM data GROUP BY os ORDER BY n DESC",
+        lambda rows: _by_count(grouped(rows, lambda r: r["os"], len))[:2],
+        ordered=True,
+    ),
+    Asked(
+        "telemetry",
+        "SELECT version, count(*) AS n FROM data GROUP BY version ORDER BY 2 DESC LIMIT 1 OFFSET 1",
+        lambda rows: _by_count(grouped(rows, lambda r: r["version"], len))[1:2],
+        ordered=True,
+    ),
+    Asked(
+        "shop",
+        "SELECT country, count(*) FROM data GROUP BY country ORDER BY count(*) DESC FETCH FIRST 3 ROWS ONLY",
+        lambda rows: _by_count(grouped(rows, lambda r: r["country"], len))[:3],
+        ordered=True,
+    ),
+    Asked(
+        "shop",
+        "SELECT channel, country, count(*) AS n FROM data GROUP BY (channel, country) ORDER BY ALL NULLS FIRST",
+        lambda rows: sorted(grouped(rows, lambda r: (r["channel"], r["country"]), len)),
+        ordered=True,
+    ),
+    Asked(
+        "survey",
+        "SELECT DISTINCT region, count(*) AS n FROM data GROUP BY region ORDER BY -n",
+        lambda rows: _by_count(grouped(rows, lambda r: r["region"], len)),
+        ordered=True,
+    ),
 ]
 
 HOPELESS = [
@@ -106,6 +170,12 @@ HOPELESS = [
     Hopeless("shop", "SELECT count(*) FROM (SELECT DISTINCT country, channel FROM data)", "DISTINCT within"),
     Hopeless("survey", "WITH a AS (SELECT age FROM data) SELECT avg(income) FROM a", "the query within has age"),
     Hopeless("survey", "WITH data AS (SELECT * FROM data) SELECT count(*) FROM data", "another name"),
+    Hopeless("hospital", "SELECT DISTINCT ON (ward) ward, cost FROM data", "single rows"),
+    Hopeless("hospital", "SELECT ward, cost FROM data ORDER BY cost DESC LIMIT 10", "GROUP BY ward"),
+    Hopeless("hospital", "SELECT TOP 10 * FROM data", "rows of single persons"),
+    Hopeless("hospital", "SELECT DISTINCT cost * weight FROM data", "too many possible values"),
+    Hopeless("shop", "SELECT TOP 10 PERCENT country, count(*) FROM data GROUP BY country", "without percent"),
+    Hopeless("shop", "SELECT count(*) AS n FROM data WHERE n > 10", "HAVING"),
     Hopeless("hospital", "SELECT count(*) FROM patients", "FROM data"),
     Hopeless("hospital", "SELECT count(*) FROM 'visits.parquet'", "FROM data"),
 ]

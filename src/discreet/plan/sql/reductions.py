@@ -110,7 +110,7 @@ def _distinct(node: exp.Expression, scope: Scope) -> Aggregate:
         mine = table is None or scope.tables.get(name_of(table)[0].lower()) == "data"
         stands_for = name == "person" and "person" not in scope.schema.columns
         if mine and (name == unit.id or stands_for or (not quoted and name.lower() == unit.id.lower())):
-            return Distinct()
+            return Distinct() if scope.people is None else Count()
     raise refusal(node, f"Distinct values are not counted, only persons: count(DISTINCT {unit.id}); else GROUP BY with count(*)")
 
 

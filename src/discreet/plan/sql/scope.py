@@ -11,6 +11,7 @@ from discreet.plan.expressions import Column, Expression, Literal, columns_of
 from discreet.plan.expressions.evaluate import infer
 from discreet.plan.expressions.facts import Facts, facts_of_column
 from discreet.plan.expressions.values import words_of
+from discreet.plan.query import People
 from discreet.schema.table import Schema
 from discreet.schema.units import Person
 
@@ -22,7 +23,8 @@ class Scope:
     """The tables in sight, by the names they go by, and facts about all columns in sight.
 
     ``free``: names allowed though nothing is known of them. ``special`` may read a node in its own way before anybody else does.
-    ``words``: the declared values of columns that are categories of words.
+    ``words``: the declared values of columns that are categories of words. ``people``: the table of one row a person that is in
+    sight instead of the private one, of which those rows are asked about that were ``kept``.
     """
 
     schema: Schema
@@ -31,6 +33,8 @@ class Scope:
     free: Collection[str] = ()
     special: Callable[[object], Expression | None] = field(default=lambda _: None)
     words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    people: People | None = None
+    kept: Expression | None = None
 
     def column(self, name: str, table: str | None, quoted: bool) -> Expression:
         """The column that is meant; unknown ones are refused with the names there are, nearest first."""

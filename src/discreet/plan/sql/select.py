@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from discreet.errors import ParameterError
 from discreet.plan.aggregates.base import name_from
-from discreet.plan.expressions import Call, Column, Expression, Literal, Value, columns_of, quoted
+from discreet.plan.expressions import Call, Column, Expression, Literal, Value, both, columns_of, quoted
 from discreet.plan.expressions.evaluate import infer, listing
 from discreet.plan.query import Key, Order, Output, Query
 from discreet.plan.sql.reductions import alone, read_aggregate
@@ -45,6 +45,7 @@ def read_select(tree: exp.Select, schema: Schema) -> Query:
         raise ParameterError("Nothing is selected; write SELECT count(*) FROM data.")
     _check_rows(tree.args.get("where"))
     where = _read_condition(tree.args.get("where"), scope, "WHERE takes a condition; write WHERE age >= 18.")
+    where = both(scope.kept, where)
     grouped = _group(tree.args.get("group"), items, scope)
     keys = tuple(_key(of, values, items, where, scope) for of, values in grouped)
     outputs = tuple(_output(item, scope) for item in items if item.key is None)
@@ -64,6 +65,7 @@ def read_select(tree: exp.Select, schema: Schema) -> Query:
         _read_condition(tree.args.get("having"), after, "HAVING takes a condition on the result; write HAVING n > 100."),
         _read_order(tree.args.get("order"), after, selected),
         _read_limit(tree.args.get("limit")),
+        scope.people,
     )
 
 
@@ -82,7 +84,10 @@ def _item(node: exp.Expression, scope: Scope) -> _Item:
     inside = aggregates_in(node)
     if inside:
         raise alone([str(read_aggregate(one, scope)) for one in inside])
-    return _Item(name, node, scalar(node, scope))
+    found = scalar(node, scope)
+    if name is None and isinstance(node, exp.Column) and not isinstance(found, Column):
+        name = name_of(node.this)[0]  # of what a query within calls so
+    return _Item(name, node, found)
 
 
 def _group(node: object, items: Sequence[_Item], scope: Scope) -> list[tuple[Expression, tuple[Value, ...] | None]]:

@@ -8,6 +8,7 @@ from discreet.errors import ParameterError
 from discreet.plan.expressions import Column, Expression, columns_of
 from discreet.plan.expressions.evaluate import infer
 from discreet.plan.query import Join
+from discreet.plan.sql.people import is_grouped, read_people
 from discreet.plan.sql.scalars import scalar
 from discreet.plan.sql.scope import Scope, private
 from discreet.plan.sql.syntax import name_of, only, refusal
@@ -24,10 +25,15 @@ def read_tables(tree: exp.Select, schema: Schema) -> tuple[Scope, tuple[Join, ..
     if not isinstance(source, exp.From):
         raise ParameterError("A question is about the private table; write FROM data.")
     only(source, "this")
+    if isinstance(source.this, exp.Subquery) and is_grouped(source.this):
+        return _join_all(tree, read_people(source.this, schema, read_tables))
     name, quoted, alias = _table(source.this)
     if name != "data" and (quoted or name.lower() != "data"):
         raise ParameterError(f'There is one private table, "data", and no {name[:60]!r} to ask; write FROM data.')
-    scope = private(schema, alias)
+    return _join_all(tree, private(schema, alias))
+
+
+def _join_all(tree: exp.Select, scope: Scope) -> tuple[Scope, tuple[Join, ...]]:
     joins: list[Join] = []
     for node in tree.args.get("joins") or []:
         join, scope = _join(node, scope)

@@ -34,6 +34,8 @@ SCHEMA = Schema(
 
 # a text, and a word that the refusal must say
 STATEMENTS = [
+    ("FROM data", "rows of single persons"),
+    ("SELECT count(*) FROM other.table", "FROM data"),
     ("", "empty"),
     ("   -- nothing", "empty"),
     (";", "not answered"),
@@ -56,15 +58,12 @@ STATEMENTS = [
     ("DESCRIBE data", "DESCRIBE"),
     ("SUMMARIZE data", "SUMMARIZE"),
     ("INSTALL httpfs", "INSTALL"),
-    ("FROM data", "FROM"),
     ("TABLE data", "TABLE"),
     ("VALUES (1)", "VALUES"),
     ("(SELECT count(*) FROM data)", "one SELECT"),
-    ("WITH a AS (SELECT * FROM data) SELECT count(*) FROM a", "WITH"),
     ("SELECT count(*) FROM data UNION SELECT count(*) FROM data", "two questions"),
     ("SELECT count(*) FROM data EXCEPT SELECT 1", "two questions"),
     ("SELECT count(*) FROM data INTERSECT ALL SELECT 1", "two questions"),
-    ("SELECT count(*) FROM (SELECT * FROM data)", "within a query"),
     ("SELECT (SELECT count(*) FROM data) FROM data", "within a query"),
     ("SELECT count(*) FROM data WHERE age IN (SELECT age FROM data)", "constants"),
     ("SELECT count(*) FROM data WHERE EXISTS (SELECT 1)", "within a query"),
@@ -89,7 +88,6 @@ STATEMENTS = [
     ("SELECT count(*) INTO x FROM data", "INTO"),
     ("SELECT count(*)", "FROM data"),
     ("SELECT count(*) FROM patients", "FROM data"),
-    ("SELECT count(*) FROM other.data", "leave it out"),
     ("SELECT count(*) FROM read_csv('/etc/passwd')", "FROM data"),
     ("SELECT count(*) FROM '/etc/passwd'", "FROM data"),
     ("SELECT count(*) FROM glob('*')", "FROM data"),

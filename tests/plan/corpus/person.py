@@ -133,6 +133,7 @@ ASKED = [
         "hospital",
         "SELECT stddev(total) FROM (SELECT pid, sum(cost) AS total FROM data GROUP BY pid) t",
         lambda rows: pvar(values(PATIENTS(rows), "total")) ** 0.5,
+        tolerance=0.01,  # squares of up to 80,000
     ),
     Asked(
         "hospital",
@@ -281,11 +282,39 @@ ASKED = [
         tolerance=0.02,
     ),
     Asked(
+        "hospital",
+        "WITH visits AS (SELECT pid, count(*) AS n, sum(cost) AS total FROM data GROUP BY pid) SELECT count(*) AS k, avg(total) "
+        "FROM visits WHERE n >= 2",
+        lambda rows: (
+            len(where(PATIENTS(rows), lambda p: p["n"] >= 2)),
+            fmean(p["total"] for p in PATIENTS(rows) if p["n"] >= 2),
+        ),
+    ),
+    Asked(
+        "hospital",
+        "WITH dear AS (SELECT pid, cost / 1000 AS thousands FROM data WHERE cost > 1000), per AS (SELECT pid AS who, "
+        "sum(thousands) AS t FROM dear GROUP BY pid), rich AS (SELECT who, t * 2 AS twice FROM per WHERE t > 3) "
+        "SELECT count(DISTINCT who) AS n, avg(twice) AS m FROM rich WHERE twice < 20",
+        lambda rows: (
+            len(found := [2 * t for t in _thousands(rows) if t > 3 and 2 * t < 20]),
+            fmean(found),
+        ),
+    ),
+    Asked(
+        "hospital",
+        "SELECT avg(t.visits) FROM (SELECT pid, count(*) FROM data GROUP BY pid) AS t(pid, visits)",
+        lambda rows: fmean(values(PATIENTS(rows), "n")),
+    ),
+    Asked(
         "telemetry",
         "SELECT count(*) FROM (SELECT device FROM data GROUP BY device HAVING bool_and(NOT crashed) AND count(*) = 2) d",
         lambda rows: len(where(DEVICES(rows), lambda d: not d["crashed"] and d["n"] == 2)),
     ),
 ]
+
+
+def _thousands(rows: Rows) -> list[float]:
+    return per_person(where(rows, lambda r: r["cost"] > 1000), "pid", lambda own: sum(r["cost"] for r in own) / 1000)
 
 
 def _quantile(numbers: list[float], share: float = 0.5) -> float:
@@ -296,6 +325,12 @@ HOPELESS = [
     Hopeless("hospital", "SELECT avg(n) FROM (SELECT pid, ward, count(*) AS n FROM data GROUP BY pid, ward) t", "GROUP BY pid,"),
     Hopeless("hospital", "SELECT avg(n) FROM (SELECT ward, count(*) AS n FROM data GROUP BY ward) t", "GROUP BY pid"),
     Hopeless("hospital", "SELECT avg(n) FROM (SELECT count(*) AS n FROM data) t", "GROUP BY pid"),
+    Hopeless(
+        "hospital",
+        "SELECT avg(m) FROM (SELECT pid, max(n) AS m FROM (SELECT pid, count(*) AS n FROM data GROUP BY pid) GROUP BY pid) t",
+        "persons already",
+    ),
+    Hopeless("hospital", "SELECT avg(pid) FROM (SELECT count(*) AS pid FROM data GROUP BY pid) t", "another name"),
     Hopeless("hospital", "SELECT avg(age) FROM (SELECT pid, age FROM data GROUP BY pid) t", "any_value(age)"),
     Hopeless("hospital", "SELECT avg(m) FROM (SELECT pid, median(cost) AS m FROM data GROUP BY pid) t", "there are count, sum"),
     Hopeless("hospital", "SELECT pid, n FROM (SELECT pid, count(*) AS n FROM data GROUP BY pid) t", "n"),

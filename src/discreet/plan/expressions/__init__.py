@@ -14,20 +14,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-__all__ = [
-    "Call",
-    "Column",
-    "Expression",
-    "Literal",
-    "Value",
-    "both",
-    "columns_of",
-    "conjuncts",
-    "nodes",
-    "quoted",
-    "size",
-    "substitute",
-]
+__all__ = ["Call", "Column", "Expression", "Literal", "Value", "columns_of", "conjuncts", "nodes", "quoted", "size", "substitute"]
+__all__ += ["both", "depth"]
 
 Value = int | float | Fraction | str | bool | datetime.date | None
 
@@ -169,6 +157,21 @@ def size(expression: Expression, most: int) -> int:
         if isinstance(one, Call):
             waiting += one.arguments
     return count
+
+
+def depth(expression: Expression) -> int:
+    """How many operations stand within one another.
+
+    >>> depth(Call("neg", (Call("abs", (Column("age"),)),)))
+    2
+    """
+    deepest, waiting = 0, [(expression, 0)]
+    while waiting:
+        one, level = waiting.pop()
+        deepest = max(deepest, level)
+        if isinstance(one, Call):
+            waiting += [(argument, level + 1) for argument in one.arguments]
+    return deepest
 
 
 def substitute(expression: Expression, name: str, value: Value) -> Expression:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
@@ -14,14 +14,11 @@ from discreet.plan.expressions import Call, Column, Expression, Literal, both
 from discreet.plan.expressions.evaluate import infer
 from discreet.plan.expressions.facts import Facts, facts_of_column
 from discreet.plan.people import Part, What, most_rows, person_table
-from discreet.plan.query import Join, People, Query
+from discreet.plan.query import People, Query
 from discreet.plan.sql.scalars import aggregates_in, is_aggregate, scalar
-from discreet.plan.sql.scope import Scope, private
+from discreet.plan.sql.scope import PERSON, Scope, match, private
 from discreet.plan.sql.syntax import name_of, only, refusal, written
-from discreet.schema.table import Schema
 from discreet.schema.units import Person
-
-ReadTables = Callable[[exp.Select, Schema], tuple[Scope, tuple[Join, ...]]]
 
 _PARTS: Mapping[type[exp.Expression] | str, What] = {
     exp.Sum: "sum",
@@ -39,43 +36,44 @@ _KNOWN = "of one person's rows there are count, sum, avg, min, max, any_value, b
 _LIMITED = "A query within is about one person's rows; put ORDER BY and LIMIT into the question around it"
 
 
-def is_grouped(node: exp.Subquery) -> bool:
-    """Whether a query within a query makes one row of many."""
-    inner = node.this
-    if not isinstance(inner, exp.Select):
-        return False
-    return bool(inner.args.get("group") or inner.args.get("distinct")) or any(map(aggregates_in, inner.expressions))
+def is_of_people(tree: exp.Select, rows: Scope) -> bool:
+    """Whether a query within a query is in groups, and these are persons or parts of them; or would be if persons were known."""
+    if not isinstance(rows.schema.unit, Person):
+        return bool(tree.args.get("group"))
+    return any(_is_id(one, rows) for one in _groups(tree))
 
 
-def read_people(node: exp.Subquery, schema: Schema, read_tables: ReadTables) -> Scope:
-    """What is in sight around a query that is grouped by the protected person: what it selects, by name."""
-    only(node, "this", "alias")
-    inner, alias = node.this, "persons"
-    if node.args.get("alias"):
-        only(node.args["alias"], "this")
-        alias = name_of(node.args["alias"].this)[0]
-    if inner.args.get("order") or inner.args.get("limit") or inner.args.get("offset"):
-        raise refusal(inner, _LIMITED)
-    only(inner, "expressions", "from_", "joins", "where", "group", "having", "distinct")
-    if not isinstance(schema.unit, Person):
-        person_table((), schema, {})  # which says why there is none
-    rows, joins = read_tables(inner, schema)
+def read_people(
+    tree: exp.Select, rows: Scope, source: Query, alias: str, names: Sequence[str] = ()
+) -> tuple[Scope, Expression | None]:
+    """What is in sight around a query that is grouped by the protected person: what it selects, by name; and which persons are
+    kept. ``rows`` and ``source``: what is in sight within it, and which rows come in; ``names``: for its columns, in turn."""
+    if tree.args.get("order") or tree.args.get("limit") or tree.args.get("offset"):
+        raise refusal(tree, _LIMITED)
+    only(tree, "expressions", "from_", "joins", "where", "group", "having", "distinct", "with_")
+    if not isinstance(rows.schema.unit, Person):
+        person_table((), rows.schema, {})  # which says why there is none
     if rows.people is not None:
         raise ParameterError("These rows are persons already, one row each; ask about them without grouping them again.")
+    items = [_unnamed(one) for one in tree.expressions]
+    if len(names) > len(items):
+        raise ParameterError(f"{alias} has {len(items)} columns, and {len(names)} names are given; give one for each.")
+    items = [(names[i] if i < len(names) else name, of) for i, (name, of) in enumerate(items)]
+    _check_groups(tree, rows)
     made = Making(rows)
-    items = [_unnamed(one) for one in inner.expressions]
-    _check_groups(inner, [of for _, of in items], rows)
     for name, of in items:
-        if not _is_id(of, rows):
+        if _is_id(of, rows):
+            made.name(name or name_of(of.this)[0], PERSON)
+        else:
             made.select(name, of)
-    having = made.condition(inner.args.get("having"))
-    where = inner.args.get("where")
-    return made.scope(alias, Query((), _rows_kept(where, rows), joins=joins), having)
+    having = made.condition(tree.args.get("having"))
+    where = both(source.where, _rows_kept(tree.args.get("where"), rows))
+    return made.scope(alias, replace(source, where=where)), having
 
 
 def _rows_kept(where: object, rows: Scope) -> Expression | None:
     if where is None:
-        return rows.kept
+        return None
     assert isinstance(where, exp.Where)
     only(where, "this")
     if aggregates_in(where):
@@ -83,7 +81,7 @@ def _rows_kept(where: object, rows: Scope) -> Expression | None:
     found = scalar(where.this, rows)
     if infer(found, rows.facts).kind != "boolean":
         raise ParameterError("WHERE takes a condition; write WHERE age >= 18.")
-    return both(rows.kept, found)
+    return found
 
 
 def _unnamed(node: exp.Expression) -> tuple[str | None, exp.Expression]:
@@ -99,42 +97,34 @@ def _unnamed(node: exp.Expression) -> tuple[str | None, exp.Expression]:
 
 def _is_id(node: object, rows: Scope) -> bool:
     """Whether this is the protected person's id."""
-    unit = rows.schema.unit
-    if not isinstance(node, exp.Column) or not isinstance(node.this, exp.Identifier) or not isinstance(unit, Person):
+    if not isinstance(node, exp.Column) or not isinstance(node.this, exp.Identifier):
         return False
     name, quoted = name_of(node.this)
-    table = node.args.get("table")
-    mine = table is None or rows.tables.get(name_of(table)[0].lower()) == "data"
-    stands_for = name == "person" and "person" not in rows.schema.columns
-    return mine and (name == unit.id or stands_for or (not quoted and name.lower() == unit.id.lower()))
+    return rows.is_person(name, str(node.table) or None, quoted)
 
 
-def _check_groups(inner: exp.Select, items: list[exp.Expression], rows: Scope) -> None:
+def _groups(tree: exp.Select) -> list[exp.Expression]:
+    """What a query is grouped by; by all that it selects where that is DISTINCT."""
+    group, items = tree.args.get("group"), [_unnamed(one)[1] for one in tree.expressions]
+    if isinstance(group, exp.Group):
+        if group.args.get("all"):
+            return [one for one in items if not aggregates_in(one)]
+        only(group, "expressions")
+        return [_numbered(one, items) for one in group.expressions]
+    return items if tree.args.get("distinct") else []
+
+
+def _check_groups(tree: exp.Select, rows: Scope) -> None:
     """Refuse a query that is grouped by anything but the person."""
     unit = rows.schema.unit
     assert isinstance(unit, Person)
-    group, once = inner.args.get("group"), inner.args.get("distinct")
-    by: list[exp.Expression] = []
-    if once is not None:
-        only(once)
-        by = [] if group else items
-    if isinstance(group, exp.Group):
-        if group.args.get("all"):
-            by = [one for one in items if not aggregates_in(one)]
-        else:
-            only(group, "expressions")
-            by = [_numbered(one, items) for one in group.expressions]
-    if len(by) == 1 and _is_id(by[0], rows):
-        return
-    if any(_is_id(one, rows) for one in by):
+    if tree.args.get("distinct"):
+        only(tree.args["distinct"])
+    if not all(_is_id(one, rows) for one in _groups(tree)):
         raise ParameterError(
             f"Groups of {unit.id} and something else are several rows a person; group by it alone, GROUP BY {unit.id}, with "
             "any_value(x) or sum(x) FILTER (WHERE ...) for the rest; or ask about the rows themselves, which are bounded."
         )
-    raise ParameterError(
-        f"A query within a query is grouped by the protected person, GROUP BY {unit.id}, and then one row is one person; other "
-        "groups are asked about directly."
-    )
 
 
 def _numbered(node: exp.Expression, items: list[exp.Expression]) -> exp.Expression:
@@ -170,7 +160,7 @@ class Making:
             raise ParameterError(f"{name[:40]!r} cannot name a column; write AS n.")
         unit = self.rows.schema.unit
         assert isinstance(unit, Person)
-        if name.lower() in {one.lower() for one in (*self.named, unit.id)}:
+        if match(name, (*self.named, *(() if found == PERSON else (unit.id,))), False) is not None:
             raise ParameterError(f"Two columns of the query within are called {name}; give one another name with AS.")
         self.named[name] = found
 
@@ -185,7 +175,7 @@ class Making:
             raise ParameterError("HAVING takes a condition on what is made of a person's rows; write HAVING count(*) > 2.")
         return found
 
-    def scope(self, alias: str, rows: Query, kept: Expression | None) -> Scope:
+    def scope(self, alias: str, rows: Query) -> Scope:
         """What is in sight around it."""
         unit = self.rows.schema.unit
         assert isinstance(unit, Person)
@@ -193,18 +183,11 @@ class Making:
             self._add("count", None, None)
         people = People(unit.id, rows, tuple(self.parts))
         found = private(person_table(people.parts, self.rows.schema, self.rows.facts), alias)
-
-        def special(node: object) -> Expression | None:
-            if not isinstance(node, exp.Column) or not isinstance(node.this, exp.Identifier):
-                return None
-            table = node.args.get("table")
-            return self._named(*name_of(node.this)) if table is None or name_of(table)[0].lower() == alias.lower() else None
-
-        return replace(found, special=special, people=people, kept=kept)
+        return replace(found, tables={}, derived={alias.lower(): dict(self.named)}, people=people)
 
     def _named(self, name: str, quoted: bool) -> Expression | None:
-        same = [known for known in self.named if known == name or (not quoted and known.lower() == name.lower())]
-        return self.named[same[0]] if same else None
+        known = match(name, self.named, quoted)
+        return None if known is None or self.named[known] == PERSON else self.named[known]
 
     def _scope(self) -> Scope:
         """Expressions over a person's parts, which are made as they are met."""

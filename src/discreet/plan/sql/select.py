@@ -5,26 +5,29 @@ HAVING and ORDER BY are expressions over the columns of the noisy result: aliase
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
 
 from discreet.errors import ParameterError
-from discreet.plan.aggregates.base import name_from
+from discreet.plan.aggregates.base import OfExpression, name_from
 from discreet.plan.expressions import Call, Column, Expression, Literal, Value, both, columns_of, quoted
 from discreet.plan.expressions.evaluate import infer, listing
 from discreet.plan.query import Key, Order, Output, Query
+from discreet.plan.sql.derived import read_source
 from discreet.plan.sql.reductions import alone, read_aggregate
 from discreet.plan.sql.scalars import aggregates_in, is_aggregate, scalar
 from discreet.plan.sql.scope import Scope
 from discreet.plan.sql.syntax import name_of, only, refusal
-from discreet.plan.sql.tables import read_tables
 from discreet.schema.table import Schema
 
 __all__ = ["read_select"]
 
-_PARTS = ("expressions", "from_", "joins", "where", "group", "having", "order", "limit")
+_PARTS = ("expressions", "from_", "joins", "where", "group", "having", "order", "limit", "with_")
+
+_TABLES = re.compile(r"\b[^\W\d]\w*\.")
 
 
 @dataclass(frozen=True)
@@ -39,13 +42,14 @@ class _Item:
 def read_select(tree: exp.Select, schema: Schema) -> Query:
     """The query that a statement means."""
     only(tree, *_PARTS)
-    scope, joins = read_tables(tree, schema)
+    source = read_source(tree, schema)
+    scope, joins = source.scope, source.joins
     items = [_item(node, scope) for node in tree.expressions]
     if not items:
         raise ParameterError("Nothing is selected; write SELECT count(*) FROM data.")
     _check_rows(tree.args.get("where"))
     where = _read_condition(tree.args.get("where"), scope, "WHERE takes a condition; write WHERE age >= 18.")
-    where = both(scope.kept, where)
+    where = both(source.where, where)
     grouped = _group(tree.args.get("group"), items, scope)
     keys = tuple(_key(of, values, items, where, scope) for of, values in grouped)
     outputs = tuple(_output(item, scope) for item in items if item.key is None)
@@ -81,13 +85,13 @@ def _item(node: exp.Expression, scope: Scope) -> _Item:
         raise refusal(node)
     if is_aggregate(node):
         return _Item(name, node, None)
+    if name is None and isinstance(node, exp.Column) and isinstance(node.this, exp.Identifier):
+        plain, exact = name_of(node.this)
+        name = scope.called(plain, str(node.table) or None, exact)
     inside = aggregates_in(node)
     if inside:
         raise alone([str(read_aggregate(one, scope)) for one in inside])
-    found = scalar(node, scope)
-    if name is None and isinstance(node, exp.Column) and not isinstance(found, Column):
-        name = name_of(node.this)[0]  # of what a query within calls so
-    return _Item(name, node, found)
+    return _Item(name, node, scalar(node, scope))
 
 
 def _group(node: object, items: Sequence[_Item], scope: Scope) -> list[tuple[Expression, tuple[Value, ...] | None]]:
@@ -161,7 +165,10 @@ def _sorted(literals: Sequence[Expression]) -> tuple[Value, ...]:
 
 def _output(item: _Item, scope: Scope) -> Output:
     found = read_aggregate(item.node, scope)
-    return Output(found.name if item.name is None else item.name, found)
+    plain = found.name
+    if scope.derived and isinstance(found, OfExpression):  # named after what was written, and not after what that stands for
+        plain = name_from(_TABLES.sub("", item.node.sql().lower()))
+    return Output(plain if item.name is None else item.name, found)
 
 
 def _check_rows(where: object) -> None:

@@ -139,9 +139,7 @@ def _check(tokens: list[Token]) -> None:
     if ends and any(token.token_type != TokenType.SEMICOLON for token in tokens[ends[0] :]):
         raise ParameterError("This is more than one statement; ask one question after the other.")
     first = tokens[0]
-    if first.token_type == TokenType.WITH:
-        raise ParameterError("WITH is not answered; ask one question after the other.")
-    if first.token_type != TokenType.SELECT:
+    if first.token_type not in (TokenType.SELECT, TokenType.WITH, TokenType.FROM):
         raise ParameterError(f"{first.text[:30].upper()} is not answered: {_ONLY_SELECT}.")
     depth = deepest = 0
     for token in tokens:

@@ -63,7 +63,8 @@ class Plans:
     @property
     def tables(self) -> frozenset[str]:
         """The private tables that are read, where there are several."""
-        return frozenset(one.table for plan in self.plans for one in plan.query.tables)
+        asked = [plan.query.people.rows if plan.query.people else plan.query for plan in self.plans]
+        return frozenset(one.table for rows in asked for one in rows.tables)
 
     @cached_property
     def digest(self) -> str:
@@ -180,12 +181,12 @@ def digest_of(plans: Sequence[Plan]) -> str:
 
 def facts_of(plan: Plan) -> dict[str, object]:
     """What makes a question the same as another one."""
-    schema, tables = plan.schema, plan.query.tables
-    several = len([one for one in tables if one.joined]) > 1
-    read = tuple(f"{one.table}." for one in tables) if schema.tables else ("",)
+    schema, rows = plan.private, plan.query.people.rows if plan.query.people else plan.query
+    several = len([one for one in rows.tables if one.joined]) > 1
+    read = tuple(f"{one.table}." for one in rows.tables) if schema.tables else ("",)
     return {
         "query": str(plan.query.released),
-        **({"tables": [[one.table, one.how, one.most] for one in tables]} if several else {}),
+        **({"tables": [[one.table, one.how, one.most] for one in rows.tables]} if several else {}),
         "columns": {name: _declared(column) for name, column in schema.columns.items() if name.startswith(read)},
         "unit": _declared(schema.unit),
         "public": sorted(schema.public),

@@ -10,12 +10,13 @@ SELECT drug_use, count(*) AS n FROM data GROUP BY drug_use
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from discreet.plan.aggregates.base import Aggregate
 from discreet.plan.expressions import Column, Expression, Literal, Value, quoted
 from discreet.plan.expressions.evaluate import infer
 from discreet.plan.expressions.facts import Facts
+from discreet.plan.people import Part
 from discreet.plan.private import Private
 
 __all__ = ["Join", "Key", "Order", "Output", "Query"]
@@ -49,15 +50,34 @@ class Join:
 
 @dataclass(frozen=True)
 class Order:
-    """Sort the noisy result by an expression over its columns."""
+    """Sort the noisy result by an expression over its columns; what is missing comes last, or first."""
 
     by: Expression
     descending: bool = False
+    missing_first: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.by}{' DESC' if self.descending else ''}{' NULLS FIRST' if self.missing_first else ''}"
+
+
+@dataclass(frozen=True)
+class People:
+    """A table of one row a person, which a question may be about: ``parts`` of those of their rows that a question without
+    outputs chooses. ``id`` is the column that persons are known by."""
+
+    id: str
+    rows: Query
+    parts: tuple[Part, ...]
+
+    def __str__(self) -> str:
+        made = ", ".join([quoted(self.id), *(_named(str(part), part.name) for part in self.parts)])
+        return f"SELECT {made} FROM {self.rows.source} GROUP BY {quoted(self.id)}"
 
 
 @dataclass(frozen=True)
 class Query:
-    """One question. ``having``, ``order`` and ``limit`` see names of outputs and keys only, after noise."""
+    """One question. ``having``, ``order``, ``limit`` and ``offset`` see names of outputs and keys only, after noise. Without
+    outputs it asks which keys there are."""
 
     outputs: tuple[Output, ...]
     where: Expression | None = None
@@ -66,12 +86,25 @@ class Query:
     having: Expression | None = None
     order: tuple[Order, ...] = ()
     limit: int | None = None
-    tables: tuple[Private, ...] = ()  # none: the one private table, "data"
+    offset: int = 0
+    people: People | None = None  # the table that it is about, where that is not the private one
+    tables: tuple[Private, ...] = ()  # the private tables that it reads, where "data" is not the only one
 
     @property
     def released(self) -> Query:
         """The part that touches data: what is done with the noisy result afterwards is free, and no part of it."""
-        return Query(self.outputs, self.where, self.keys, self.joins, tables=self.tables)
+        return replace(self, having=None, order=(), limit=None, offset=0)
+
+    @property
+    def source(self) -> str:
+        """The rows that it is about, from FROM to WHERE."""
+        tables = " ".join(str(one) for one in self.tables if one.joined) or "data"
+        text = tables if self.people is None else f"({self.people}) AS persons"
+        for join in self.joins:
+            on = " AND ".join(f"{mine} = {Column(f'{join.table}.{theirs}')}" for mine, theirs in join.on)
+            text += f" {'LEFT ' if join.keep else ''}JOIN {quoted(join.table)} ON {on}"
+        tests = [str(one) for one in self.tables if not one.joined] + ([] if self.where is None else [str(self.where)])
+        return f"{text} WHERE {' AND '.join(tests)}" if tests else text
 
     def result(self, facts: Mapping[str, Facts]) -> dict[str, Facts]:
         """What is known of the columns of the noisy result."""
@@ -81,21 +114,15 @@ class Query:
     def __str__(self) -> str:
         columns = [_named(str(key.of), key.name) for key in self.keys]
         columns += [_named(str(output.aggregate), output.name) for output in self.outputs]
-        tables = " ".join(str(one) for one in self.tables if one.joined) or "data"
-        text = f"SELECT {', '.join(columns)} FROM {tables}"
-        for join in self.joins:
-            on = " AND ".join(f"{mine} = {Column(f'{join.table}.{theirs}')}" for mine, theirs in join.on)
-            text += f" {'LEFT ' if join.keep else ''}JOIN {quoted(join.table)} ON {on}"
-        tests = [str(one) for one in self.tables if not one.joined] + ([] if self.where is None else [str(self.where)])
-        if tests:
-            text += f" WHERE {' AND '.join(tests)}"
+        text = f"SELECT {', '.join(columns)} FROM {self.source}"
         if self.keys:
             text += " GROUP BY " + ", ".join(map(_grouped, self.keys))
         if self.having is not None:
             text += f" HAVING {self.having}"
         if self.order:
-            text += " ORDER BY " + ", ".join(f"{order.by}{' DESC' if order.descending else ''}" for order in self.order)
-        return text if self.limit is None else f"{text} LIMIT {self.limit}"
+            text += " ORDER BY " + ", ".join(map(str, self.order))
+        text += "" if self.limit is None else f" LIMIT {self.limit}"
+        return f"{text} OFFSET {self.offset}" if self.offset else text
 
 
 def _named(text: str, name: str) -> str:

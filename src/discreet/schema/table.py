@@ -92,7 +92,7 @@ class Schema:
     def find(self, name: str, *, table: str | None = None, quoted: bool = False) -> str | None:
         """The declared name that a question means, whatever its case; ``regions.name`` for a column of a public table."""
         if table is not None and table in self.tables:
-            mine = {column.split(".", 1)[1]: column for column in self.columns if column.startswith(f"{table}.")}
+            mine = self.names(table)
             known = _match(name, mine, quoted)
             return None if known is None else mine[known]
         if table is None or table.lower() == "data":
@@ -106,6 +106,14 @@ class Schema:
         public = _match(table, self.public, False)
         column = None if public is None else _match(name, self.public[public], quoted)
         return None if column is None else f"{public}.{column}"
+
+    def names(self, table: str) -> dict[str, str]:
+        """The names of a table's columns, and what questions call them."""
+        if table in self.public:
+            return {name: f"{table}.{name}" for name in self.public[table]}
+        if not self.tables:
+            return {name: name for name in self.columns}
+        return {name.split(".", 1)[1]: name for name in self.columns if name.startswith(f"{table}.")}
 
     def is_private(self, table: str) -> bool:
         """Whether a table that a question names is a private one."""

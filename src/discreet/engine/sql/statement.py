@@ -23,6 +23,7 @@ from discreet.engine.sql.joining import joined_rows, table_name
 from discreet.plan.expressions import Column, Expression, Value, columns_of
 from discreet.plan.expressions.evaluate import infer
 from discreet.plan.plan import Plan
+from discreet.plan.private import Private
 from discreet.plan.statistics import Measure
 from discreet.schema.columns import Category, Kind, Number
 from discreet.schema.units import Person
@@ -94,13 +95,55 @@ class Statement:
     def _alias(self, name: str, *, listed: bool = True, doubles: bool = False) -> str:
         """The alias of a cleaned column; ``listed``: a category outside its list is missing; ``doubles``: units as doubles."""
         alias = f"{'d' if doubles else 'c' if listed else 'r'}{list(self.plan.schema.columns).index(name)}"
+        self._cleaned[alias] = self._clean(name, listed=listed, doubles=doubles)
+        return f"{self._cleaned_rows}.{alias}"
+
+    def _clean(self, name: str, *, listed: bool, doubles: bool) -> str:
+        """SQL of a cleaned cell."""
         source, kind = self.raw.columns[name]
         column = self.plan.schema.columns[name]
         cell = self.dialect.quote(source)
-        self._cleaned[alias] = (
-            self.dialect.clean(column, cell, kind, doubles=doubles) if listed else self.dialect.clean_key(column, cell, kind)
-        )
-        return f"{self._cleaned_rows}.{alias}"
+        return self.dialect.clean(column, cell, kind, doubles=doubles) if listed else self.dialect.clean_key(column, cell, kind)
+
+    def _clean_id(self, id: str) -> str:
+        """SQL of a person's id."""
+        tables = self.plan.query.tables
+        return self._id_of(tables[0].table if tables else "", id)
+
+    def _id_of(self, table: str, id: str) -> str:
+        source, kind = self.raw.columns[f"{table}.{id}" if table in self.raw.tables else id]
+        return self.dialect.clean_id(self.dialect.quote(source), kind)
+
+    def _clean_rows(self) -> str:
+        """``WITH``, and the table of cleaned rows: of the one table that a question reads, or of several that are joined."""
+        tables = self.plan.query.tables
+        if len(tables) > 1:
+            return f"WITH {self._joined(tables)}"
+        relation = self._relation(tables[0].table if tables else "")
+        return f"WITH {self._cleaned_rows} AS (SELECT {selected(self._cleaned)} FROM {relation})"
+
+    def _joined(self, tables: Sequence[Private]) -> str:
+        """The rows of several tables, joined by the person's id."""
+        unit = self.plan.schema.unit
+        assert isinstance(unit, Person)
+        cells: list[dict[str, str]] = []
+        conditions: list[str] = []
+        for j, one in enumerate(tables):
+            inner = Statement(self.plan, self.raw, self.dialect, rows=table_name(j), parameters=self.parameters)
+            conditions.append("" if one.where is None else inner.value(one.where))
+            asked = [alias for alias in self._cleaned if one.joined and alias != "person" and self._table_of(alias) == one.table]
+            mine = {"person": self._id_of(one.table, unit.id), **{alias: self._cleaned[alias] for alias in asked}}
+            cells.append(mine | inner._cleaned)
+        relations = [self._relation(one.table) for one in tables]
+        return joined_rows(self._cleaned_rows, tables, cells, conditions, relations, lambda: self.bind(self.salt), self.dialect)
+
+    def _relation(self, table: str) -> str:
+        return self.raw.tables.get(table, self.raw.relation)
+
+    def _table_of(self, alias: str) -> str:
+        """The table of a cleaned column."""
+        name = list(self.plan.schema.columns)[int(alias[1:])]
+        return name.split(".", 1)[0] if self.raw.tables else "data"
 
     @property
     def _cleaned_rows(self) -> str:
@@ -164,58 +207,25 @@ class Statement:
                 return self._alias(of.name)
         return self.dialect.rounded(self.dialect.scaled(self.once(of), 1 / measure.step), low, high)
 
-    def lines(self, columns: Mapping[str, str]) -> str:
+    def lines(self, columns: Mapping[str, str], name: str = "lines") -> str:
         """``WITH cleaned ..., lines ...``: the rows that a question is about, with these columns; no person, no row."""
         tests = [] if self.plan.query.where is None else [f"({self.value(self.plan.query.where)})"]
         joins = "".join(self._join(i) for i in range(len(self.plan.query.joins)))
         wanted = dict(columns)
         if isinstance(self.plan.schema.unit, Person):
+            self._cleaned["person"] = self._clean_id(self.plan.schema.unit.id)
             wanted = {"person": f"{self._cleaned_rows}.person", **wanted}
             tests.append(f"{self._cleaned_rows}.person IS NOT NULL")
         where = f" WHERE {' AND '.join(tests)}" if tests else ""
-        cleaned = self._cleaned_rows
-        text = f"WITH {self._all_rows()},\n"
+        text, cleaned = f"{self._clean_rows()},\n{name}", self._cleaned_rows
         if not self._once:
-            return f"{text}lines AS (SELECT {_listed(wanted)} FROM {cleaned}{joins}{where})"
+            return f"{text} AS (SELECT {selected(wanted)} FROM {cleaned}{joins}{where})"
         once = tuple(self._once.values())  # no name of a column is in there
         later = {alias: sql for alias, sql in wanted.items() if any(one in sql for one in once)}
         first = {alias: sql for alias, sql in wanted.items() if alias not in later}
-        inner = _listed(first | {alias: sql for sql, alias in self._once.items()})
-        outer = _listed({alias: later.get(alias, alias) for alias in wanted})
-        return f"{text}lines AS (SELECT {outer} FROM (SELECT {inner} FROM {cleaned}{joins}{where}))"
-
-    def _all_rows(self) -> str:
-        """``"cleaned rows"``: of the one table that a question reads, or of several, joined by the person's id."""
-        tables = self.plan.query.tables
-        if len(tables) < 2:
-            table = tables[0].table if tables else ""
-            mine = self._cleaned | self._person_of(table)
-            return f"{self._cleaned_rows} AS (SELECT {_listed(mine)} FROM {self._relation(table)})"
-        cells: list[dict[str, str]] = []
-        conditions: list[str] = []
-        for j, one in enumerate(tables):
-            inner = Statement(self.plan, self.raw, self.dialect, rows=table_name(j), parameters=self.parameters)
-            conditions.append("" if one.where is None else inner.value(one.where))
-            asked = self._cleaned.items() if one.joined else ()
-            mine = {alias: sql for alias, sql in asked if one.table == self._table_of(alias)}
-            cells.append(self._person_of(one.table) | mine | inner._cleaned)
-        relations = [self._relation(one.table) for one in tables]
-        return joined_rows(self._cleaned_rows, tables, cells, conditions, relations, lambda: self.bind(self.salt), self.dialect)
-
-    def _person_of(self, table: str) -> dict[str, str]:
-        unit = self.plan.schema.unit
-        if not isinstance(unit, Person):
-            return {}
-        source, kind = self.raw.columns[f"{table}.{unit.id}" if table in self.raw.tables else unit.id]
-        return {"person": self.dialect.clean_id(self.dialect.quote(source), kind)}
-
-    def _relation(self, table: str) -> str:
-        return self.raw.tables.get(table, self.raw.relation)
-
-    def _table_of(self, alias: str) -> str:
-        """The table of a cleaned column."""
-        name = list(self.plan.schema.columns)[int(alias[1:])]
-        return name.split(".", 1)[0] if self.raw.tables else "data"
+        inner = selected(first | {alias: sql for sql, alias in self._once.items()})
+        outer = selected({alias: later.get(alias, alias) for alias in wanted})
+        return f"{text} AS (SELECT {outer} FROM (SELECT {inner} FROM {cleaned}{joins}{where}))"
 
     def _join(self, i: int) -> str:
         join = self.plan.query.joins[i]
@@ -243,6 +253,6 @@ class Statement:
         return f"keys AS (SELECT {columns}, {number} AS i FROM {', '.join(tables)}{together})"
 
 
-def _listed(columns: Mapping[str, str]) -> str:
+def selected(columns: Mapping[str, str]) -> str:
     """A SELECT list of SQL by alias."""
     return ", ".join(f"{sql} AS {alias}" for alias, sql in columns.items()) or "1 AS nothing"

@@ -46,7 +46,7 @@ def join_private(node: exp.Expression, scope: Scope, name: str, quoted: bool, al
             f"{table} is joined with itself, which is not answered; for persons that have such a row write WHERE {unit.id} IN "
             f"(SELECT {unit.id} FROM {table} WHERE ...)."
         )
-    if alias.lower() in scope.tables:
+    if alias.lower() in {*scope.tables, *scope.derived}:
         raise ParameterError(f"Two tables go by the name {alias}; give one another alias.")
     private = _private(scope.schema, table, "left" if side == "LEFT" else "inner")
     linked = scope.linked(alias, private)
@@ -84,6 +84,8 @@ def read_members(where: object, scope: Scope) -> tuple[Private, ...]:
         )
     if not members:
         return scope.private
+    if scope.people is not None:
+        raise ParameterError("Whether a person has rows is asked in the query within, before GROUP BY; put the condition there.")
     where.set("this", exp.and_(*rest, copy=False) if rest else None)
     return (*(scope.private or (Private("data", scope.schema.unit.id),)), *members)
 
@@ -130,14 +132,11 @@ def _id_of(node: object, scope: Scope) -> str | None:
     """The alias of the table whose person's id a node is, "" where none is named; None for anything else."""
     if not isinstance(node, exp.Column) or not isinstance(node.this, exp.Identifier):
         return None
-    only(node, "this", "table")
+    only(node, "this", "table", "db", "catalog")
     name, quoted = name_of(node.this)
     table = node.args.get("table")
     alias = "" if table is None else name_of(table)[0].lower()
-    unit = _person(scope)
-    same = name == unit.id or (not quoted and name.lower() == unit.id.lower())
-    mine = not alias or scope.schema.is_private(scope.tables.get(alias, ""))
-    return alias if same and mine else None
+    return alias if scope.is_person(name, alias or None, quoted) else None
 
 
 def _pair(node: exp.Expression, scope: Scope) -> tuple[str, str] | None:
@@ -146,11 +145,11 @@ def _pair(node: exp.Expression, scope: Scope) -> tuple[str, str] | None:
         return None
     sides = [_id_of(node.this, scope), _id_of(node.args.get("expression"), scope)]
     newest = list(scope.tables)[-1]
-    if None in sides or sides.count(newest) != 1:
+    if not all(sides) or sides.count(newest) != 1:  # a name without a table would be the newest's own
         return None
     for other in sides:
         if other and other != newest:
-            check_present(scope.tables[other], scope)
+            check_present(scope.tables.get(other, ""), scope)
     return ("", newest) if sides[1] == newest else (newest, "")
 
 
@@ -196,7 +195,7 @@ def _member(node: exp.Expression, scope: Scope) -> Private | None:
 def _present(node: object, how: How, scope: Scope) -> Private | None:
     """``visits.pid IS NULL`` after LEFT JOIN visits: no row of the person is there."""
     alias = _id_of(node, scope)
-    left = next((one for one in scope.private if alias and one.table == scope.tables[alias] and one.how == "left"), None)
+    left = next((one for one in scope.private if alias and one.table == scope.tables.get(alias) and one.how == "left"), None)
     return None if left is None else replace(left, how=how, most=1)
 
 
@@ -212,7 +211,7 @@ def _in(left: object, query: object, how: How, scope: Scope) -> Private:
         )
     alias = _id_of(left, scope)
     if alias:
-        check_present(scope.tables[alias], scope)
+        check_present(scope.tables.get(alias, ""), scope)
     tests = _conjuncts(_where(select))
     return replace(_private(scope.schema, table, how), where=_together([scalar(one, inner) for one in tests], inner))
 
@@ -263,7 +262,7 @@ def _inner(select: exp.Select, scope: Scope) -> tuple[Scope, str]:
     table = source.this if isinstance(source, exp.From) else None
     if not isinstance(table, exp.Table) or not isinstance(table.this, exp.Identifier):
         raise refusal(table if isinstance(table, exp.Expression) else select)
-    only(table, "this", "alias")
+    only(table, "this", "alias", "db", "catalog")
     name, quoted = name_of(table.this)
     known = _find(name, quoted, scope.schema) if scope.schema.tables else ("data" if name.lower() == "data" else None)
     if known is None:

@@ -32,7 +32,16 @@ from discreet.arrays import Number
 from discreet.calls import called_as
 from discreet.curator.answer import Answer
 from discreet.curator.gate import Outcome, Request, ask, asked_before
-from discreet.curator.inspection import Look, Reading, as_table, ask_shares, declarations, look, remark_bounds, remark_changes
+from discreet.curator.inspection import (
+    Look,
+    Reading,
+    as_table,
+    ask_shares,
+    look_at_all,
+    looked_at,
+    remark_bounds,
+    remark_changes,
+)
 from discreet.curator.plans import Plans
 from discreet.curator.question import Question
 from discreet.curator.tables import Tables
@@ -213,8 +222,9 @@ class Curator:
         if epsilon is None and rho is None:
             self._tables.sources()
             ledger = self._ledger()
-            ledger.note_look(declarations(self._tables.schema), self._tables.name(ledger.salt))
-            return look(self._tables)
+            for table, declared in looked_at(self._tables, ledger.salt):
+                ledger.note_look(declared, table)
+            return look_at_all(self._tables.alone())
         reading = Reading.of(self._tables.schema)
         texts, asked = ask_shares(reading)
         queries = [parse_query(text, reading.schema) for text in texts]
@@ -329,7 +339,9 @@ class Curator:
         schema, ledger = self._tables.schema, self._view()
         if ledger is None:
             return remark_bounds(schema.unit)
-        return (*remark_bounds(schema.unit), *remark_changes(schema, self._tables.name(ledger.salt), ledger.looks))
+        looked = looked_at(self._tables, ledger.salt)
+        changes = (remark for table, now in looked for remark in remark_changes(now, table, ledger.looks))
+        return (*remark_bounds(schema.unit), *dict.fromkeys(changes))
 
     def _view(self) -> Ledger | None:
         """The ledger to read from, which need not be one that can be written; None as long as there is none."""

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 __all__ = ["Call", "Column", "Expression", "Literal", "Value", "columns_of", "conjuncts", "nodes", "quoted", "size", "substitute"]
-__all__ += ["depth"]
+__all__ += ["both", "depth"]
 
 Value = int | float | Fraction | str | bool | datetime.date | None
 
@@ -138,6 +138,14 @@ def conjuncts(condition: Expression | None) -> tuple[Expression, ...]:
     if isinstance(condition, Call) and condition.name == "and":
         return tuple(one for argument in condition.arguments for one in conjuncts(argument))
     return () if condition is None else (condition,)
+
+
+def both(one: Expression | None, other: Expression | None) -> Expression | None:
+    """What holds where both conditions do; None is no condition."""
+    parts = (*conjuncts(one), *conjuncts(other))
+    if one is None or other is None:
+        return one or other
+    return Call("and", parts)
 
 
 def size(expression: Expression, most: int) -> int:

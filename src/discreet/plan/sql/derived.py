@@ -19,9 +19,10 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 
 from discreet.errors import ParameterError
-from discreet.plan.expressions import Call, Column, Expression, conjuncts
+from discreet.plan.expressions import Column, Expression, both
 from discreet.plan.expressions.evaluate import infer
-from discreet.plan.query import Join
+from discreet.plan.query import Join, Query
+from discreet.plan.sql.people import is_of_people, read_people
 from discreet.plan.sql.scalars import aggregates_in, scalar
 from discreet.plan.sql.scope import PERSON, Scope, match, private
 from discreet.plan.sql.syntax import name_of, only, refusal
@@ -29,7 +30,7 @@ from discreet.plan.sql.tables import read_joins, read_table
 from discreet.schema.table import Schema
 from discreet.schema.units import Person
 
-__all__ = ["Source", "View", "both", "read_source"]
+__all__ = ["Source", "View", "read_source"]
 
 _PARTS = ("expressions", "from_", "joins", "where", "with_", "order")  # an order within says nothing about the result
 _MOST_COLUMNS = 2**10
@@ -116,6 +117,11 @@ def _from(node: object, schema: Schema, views: Mapping[str, View]) -> Source:
 def _derived(view: View, alias: str, schema: Schema) -> Source:
     """What is in sight of a query within a question."""
     tree = view.query
+    if (tree.args.get("group") or tree.args.get("distinct")) and is_of_people(
+        tree, (rows := read_source(tree, schema, view.sees)).scope
+    ):
+        scope, kept = read_people(tree, rows.scope, Query((), rows.where, joins=rows.joins), alias, view.columns)
+        return Source(scope, (), kept)
     _check_rows(tree, schema)
     found = read_source(tree, schema, view.sees)
     columns = _columns(tree, found.scope)
@@ -138,13 +144,6 @@ def _derived(view: View, alias: str, schema: Schema) -> Source:
         where = both(where, mine)
     scope = replace(found.scope, tables={}, derived={alias.lower(): named}, named={})
     return Source(scope, found.joins, where)
-
-
-def both(one: Expression | None, other: Expression | None) -> Expression | None:
-    """Two conditions that must both hold."""
-    if one is None or other is None:
-        return other if one is None else one
-    return Call("and", (*conjuncts(one), *conjuncts(other)))
 
 
 def _check_rows(tree: exp.Select, schema: Schema) -> None:

@@ -19,7 +19,7 @@ from discreet.plan.expressions.values import check_candidate, plain_values
 from discreet.plan.sql.scalars import scalar
 from discreet.plan.sql.scope import Scope
 from discreet.plan.sql.syntax import name_of, only, refusal, written
-from discreet.schema.units import Person
+from discreet.schema.units import OneRow, Person
 
 __all__ = ["alone", "read_aggregate"]
 
@@ -108,7 +108,7 @@ def _distinct(node: exp.Expression, scope: Scope) -> Aggregate:
         name, quoted = name_of(inside[0].this)
         table = inside[0].args.get("table")
         if scope.is_person(name, None if table is None else name_of(table)[0], quoted):
-            return Distinct()
+            return Count() if isinstance(unit, OneRow) else Distinct()
     raise refusal(node, f"Distinct values are not counted, only persons: count(DISTINCT {unit.id}); else GROUP BY with count(*)")
 
 

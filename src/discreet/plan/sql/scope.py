@@ -11,6 +11,7 @@ from discreet.plan.expressions import Column, Expression, Literal, columns_of, d
 from discreet.plan.expressions.evaluate import infer
 from discreet.plan.expressions.facts import Facts, facts_of_column
 from discreet.plan.expressions.values import words_of
+from discreet.plan.query import People
 from discreet.schema.table import Schema
 from discreet.schema.units import Person
 
@@ -28,7 +29,7 @@ class Scope:
     ``free``: names allowed though nothing is known of them. ``special`` may read a node in its own way before anybody else does.
     ``words``: the declared values of columns that are categories of words. ``derived``: queries within this one, by the names
     they go by, each with its columns. ``named``: what SELECT calls its expressions, seen where no column has that name; None
-    for an aggregate.
+    for an aggregate. ``people``: the table of one row a person that is in sight instead of the private one.
     """
 
     schema: Schema
@@ -40,6 +41,7 @@ class Scope:
     derived: Mapping[str, Mapping[str, Expression]] = field(default_factory=dict)
     named: Mapping[str, Expression | None] = field(default_factory=dict)
     copied: list[int] = field(default_factory=list)  # nodes of expressions that stand for names, so far
+    people: People | None = None
 
     def column(self, name: str, table: str | None, quoted: bool) -> Expression:
         """The column that is meant; unknown ones are refused with the names there are, nearest first."""

@@ -13,10 +13,10 @@ from sqlglot import exp
 
 from discreet.errors import ParameterError
 from discreet.plan.aggregates.base import OfExpression, name_from
-from discreet.plan.expressions import Call, Column, Expression, Literal, Value, columns_of
+from discreet.plan.expressions import Call, Column, Expression, Literal, Value, both, columns_of
 from discreet.plan.expressions.evaluate import infer, listing
 from discreet.plan.query import Key, Order, Output, Query
-from discreet.plan.sql.derived import both, read_source
+from discreet.plan.sql.derived import read_source
 from discreet.plan.sql.reductions import alone, read_aggregate
 from discreet.plan.sql.scalars import aggregates_in, is_aggregate, scalar
 from discreet.plan.sql.scope import Scope
@@ -69,6 +69,7 @@ def read_select(tree: exp.Select, schema: Schema) -> Query:
         _read_order(tree.args.get("order"), after, selected),
         _read_limit(tree.args.get("limit")),
         offset=_read_offset(tree.args.get("offset")),
+        people=scope.people,
     )
 
 

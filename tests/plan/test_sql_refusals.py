@@ -180,7 +180,7 @@ STATEMENTS = [
     ("SELECT quantile(age, [0.5, 1.5]) FROM data", "between 0 and 1"),
     ("SELECT count(*) FROM data HAVING quantile(age, [0.1, 0.2]) > 3", "several columns"),
     ("SELECT count_if(age) FROM data", "condition"),
-    ("SELECT sum_if(age) FROM data", "sum_if"),
+    ("SELECT sum_if(age) FROM data", "sum_if takes an expression and a condition"),
     ("SELECT every(smokes) FROM data", "one row decides"),
     ("SELECT bool_or(smokes) FROM data", "one row decides"),
     ("SELECT json_agg(city) FROM data", "single persons"),

@@ -6,6 +6,7 @@ Arithmetic around an aggregate is refused with the aggregates to select: with th
 from __future__ import annotations
 
 from dataclasses import replace
+from fnmatch import fnmatchcase
 from fractions import Fraction
 
 from sqlglot import exp
@@ -147,11 +148,15 @@ _EVERYBODY = (
 _EXTREMES = {"min": Fraction(1, 100), "max": Fraction(99, 100)}
 _QUANTILE = "is not answered; write quantile(x, 0.5)"
 
-# What a function's name is followed by; a name that ends in * stands for all that begin so.
+# What a function's name is followed by; a star stands for any letters.
 _INSTEAD = {
     "approx_distinct": "is not answered, distinct values are not counted; write GROUP BY with count(*)",
     "approx_quantiles": "is not answered; write quantile(x, [0.25, 0.5, 0.75])",
     "reservoir_quantile": _QUANTILE,
+    "percentile*": _QUANTILE,
+    "approx_percentile": _QUANTILE,
+    "sum*if": "takes an expression and a condition; write sum(x) FILTER (WHERE age >= 18)",
+    "avg*if": "takes an expression and a condition; write avg(x) FILTER (WHERE age >= 18)",
     "mad": "is not answered; ask for quantile(x, 0.25) and quantile(x, 0.75)",
     "corr": _MOMENTS,
     "covar_*": _MOMENTS,
@@ -182,7 +187,7 @@ def _unanswered(node: exp.Expression, scope: Scope) -> ParameterError:
             return refusal(node, f"{shown} is not answered; {_counted(of, infer(of, scope.facts))}")
         return refusal(node, f"{shown} {_SINGLE}; {Quantile(of, _EXTREMES[name]).instead(scope.facts)}")
     for known, instead in _INSTEAD.items():
-        if name == known or (known.endswith("*") and name.startswith(known[:-1])):
+        if fnmatchcase(name, known):
             return refusal(node, f"{shown} {instead}")
     return refusal(node, f"{shown} is not answered, {_LISTED}")
 

@@ -86,8 +86,8 @@ class Preview:
 
 
 def preview_lines(plan: Plan) -> tuple[PreviewLine, ...]:
-    """A line for every output."""
-    return tuple(_line(plan, output) for output in plan.query.outputs)
+    """A line for every output that is shown."""
+    return tuple(_line(plan, output) for output in plan.query.outputs if output.shown)
 
 
 def _line(plan: Plan, output: Output) -> PreviewLine:

@@ -10,10 +10,10 @@ SELECT drug_use, count(*) AS n FROM data GROUP BY drug_use
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from discreet.plan.aggregates.base import Aggregate
-from discreet.plan.expressions import Column, Expression, Literal, Value, quoted
+from discreet.plan.expressions import Column, Expression, Literal, Value, Written, quoted, rename
 from discreet.plan.expressions.evaluate import infer
 from discreet.plan.expressions.facts import Facts
 
@@ -22,10 +22,11 @@ __all__ = ["Join", "Key", "Order", "Output", "Query"]
 
 @dataclass(frozen=True)
 class Output:
-    """A named aggregate."""
+    """A named aggregate. One that is not ``shown`` is there for HAVING and ORDER BY: paid for, and left out of the answer."""
 
     name: str
     aggregate: Aggregate
+    shown: bool = True
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ class Query:
     @property
     def released(self) -> Query:
         """The part that touches data: what is done with the noisy result afterwards is free, and no part of it."""
-        return Query(self.outputs, self.where, self.keys, self.joins)
+        return replace(self, outputs=tuple(replace(one, shown=True) for one in self.outputs), having=None, order=(), limit=None)
 
     def result(self, facts: Mapping[str, Facts]) -> dict[str, Facts]:
         """What is known of the columns of the noisy result."""
@@ -78,7 +79,8 @@ class Query:
 
     def __str__(self) -> str:
         columns = [_named(str(key.of), key.name) for key in self.keys]
-        columns += [_named(str(output.aggregate), output.name) for output in self.outputs]
+        columns += [_named(str(output.aggregate), output.name) for output in self.outputs if output.shown]
+        hidden = {output.name: Written(str(output.aggregate)) for output in self.outputs if not output.shown}
         text = f"SELECT {', '.join(columns)} FROM data"
         for join in self.joins:
             on = " AND ".join(f"{mine} = {Column(f'{join.table}.{theirs}')}" for mine, theirs in join.on)
@@ -88,9 +90,10 @@ class Query:
         if self.keys:
             text += " GROUP BY " + ", ".join(map(_grouped, self.keys))
         if self.having is not None:
-            text += f" HAVING {self.having}"
+            text += f" HAVING {rename(self.having, hidden)}"
         if self.order:
-            text += " ORDER BY " + ", ".join(f"{order.by}{' DESC' if order.descending else ''}" for order in self.order)
+            orders = [f"{rename(order.by, hidden)}{' DESC' if order.descending else ''}" for order in self.order]
+            text += " ORDER BY " + ", ".join(orders)
         return text if self.limit is None else f"{text} LIMIT {self.limit}"
 
 

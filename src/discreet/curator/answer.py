@@ -225,8 +225,8 @@ def _read(written: _Written) -> Value:
 
 
 def refine(answer: Answer, query: Query) -> Answer:
-    """HAVING, ORDER BY and LIMIT on the noisy result, and then only what is selected of it: free."""
-    if query.having is None and not query.order and query.limit is None:
+    """HAVING, ORDER BY, LIMIT and OFFSET on the noisy result, and then only what is selected of it: free."""
+    if query.having is None and not query.order and query.limit is None and not query.offset:
         return answer
     shown = {output.name: answer.outputs[output.name] for output in query.outputs if output.shown}
     columns = {**answer.keys, **{name: column.values for name, column in answer.outputs.items()}}
@@ -234,7 +234,7 @@ def refine(answer: Answer, query: Query) -> Answer:
     kept = [i for i, row in enumerate(rows) if query.having is None or evaluate(query.having, row) is True]
     for order in reversed(query.order):  # sorts are stable: the last one is the most important
         kept = _sorted(kept, rows, order)
-    kept = kept[: query.limit]
+    kept = kept[query.offset :][: query.limit]
 
     def pick(values: tuple[Value, ...]) -> tuple[Value, ...]:
         return tuple(values[i] for i in kept)
@@ -247,7 +247,8 @@ def refine(answer: Answer, query: Query) -> Answer:
 
 
 def _sorted(kept: list[int], rows: list[dict[str, Value]], order: Order) -> list[int]:
-    """Missing values last, whichever way."""
+    """Missing values last, or first, whichever way."""
     found = {i: evaluate(order.by, rows[i]) for i in kept}
     present = sorted((i for i in kept if found[i] is not None), key=lambda i: found[i], reverse=order.descending)  # type: ignore[arg-type,return-value]
-    return present + [i for i in kept if found[i] is None]
+    missing = [i for i in kept if found[i] is None]
+    return missing + present if order.missing_first else present + missing

@@ -75,6 +75,11 @@ class Mechanism(ABC):
     def moved(self, before: Release, after: Release) -> Moved:
         """How far this release moved between two runs, of the same shape, on neighbours."""
 
+    def _fill(self, **fields: object) -> None:
+        """Set the fields of a frozen mechanism, in its constructor."""
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)
+
 
 @dataclass(frozen=True, eq=False)
 class Release:

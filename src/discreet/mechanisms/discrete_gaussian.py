@@ -68,9 +68,7 @@ class DiscreteGaussian(Mechanism):
             raise ParameterError(
                 "sigma is above 2^51, too large for the discrete Gaussian; write Gaussian(...) with its coarser grid."
             )
-        object.__setattr__(self, "sensitivity", exact)
-        object.__setattr__(self, "neighbours", read_neighbours(neighbours))
-        object.__setattr__(self, "squared_sigma", Fraction(square))
+        self._fill(sensitivity=exact, squared_sigma=Fraction(square), neighbours=read_neighbours(neighbours))
 
     @property
     def privacy(self) -> Privacy:

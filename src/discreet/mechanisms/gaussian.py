@@ -80,11 +80,9 @@ class Gaussian(Mechanism):
             square = positive("sigma", sigma, "a number such as 10") ** 2
         else:
             raise ParameterError(f"Gaussian takes epsilon with delta, or rho, or sigma, and one of the three only; {_HOW}.")
-        object.__setattr__(self, "sensitivity", exact)
-        object.__setattr__(self, "squared_sigma", Fraction(square))
-        object.__setattr__(self, "neighbours", read_neighbours(neighbours))
-        object.__setattr__(self, "_grid", choose_grid(root(Fraction(square)), integral=isinstance(exact, int)))
-        object.__setattr__(self, "_units", self.squared_sigma / self._grid.step**2)
+        squared, grid = Fraction(square), choose_grid(root(Fraction(square)), integral=isinstance(exact, int))
+        self._fill(sensitivity=exact, squared_sigma=squared, neighbours=read_neighbours(neighbours))
+        self._fill(_grid=grid, _units=squared / grid.step**2)
 
     @classmethod
     def classic(cls, *, sensitivity: Number, epsilon: Number, delta: Number) -> Gaussian:

@@ -68,11 +68,9 @@ class Laplace(Mechanism):
             raise ParameterError(
                 "Laplace takes either epsilon or scale, and one of them only; write Laplace(sensitivity=1, epsilon=0.5)."
             )
-        object.__setattr__(self, "sensitivity", exact)
-        object.__setattr__(self, "scale", spread)
-        object.__setattr__(self, "neighbours", read_neighbours(neighbours))
-        object.__setattr__(self, "_grid", choose_grid(spread, integral=isinstance(exact, int)))
-        object.__setattr__(self, "_units", spread / self._grid.step)
+        grid = choose_grid(spread, integral=isinstance(exact, int))
+        self._fill(sensitivity=exact, scale=spread, neighbours=read_neighbours(neighbours))
+        self._fill(_grid=grid, _units=spread / grid.step)
 
     @property
     def epsilon(self) -> Fraction:

@@ -71,11 +71,8 @@ class Quantile(Mechanism):
         moved = max(exact.numerator, exact.denominator - exact.numerator) if neighbours == "add-remove" else exact.denominator
         sensitivity = whole("weight", weight) * moved
         law = Exponential if concentrated else PermuteAndFlip
-        object.__setattr__(self, "share", exact)
-        object.__setattr__(self, "weight", weight)
-        object.__setattr__(self, "side", side)
         selection = law(sensitivity=sensitivity, epsilon=positive("epsilon", epsilon, "a number such as 0.5"))
-        object.__setattr__(self, "selection", selection)
+        self._fill(share=exact, weight=weight, side=side, selection=selection)
 
     @property
     def privacy(self) -> Privacy:

@@ -74,10 +74,8 @@ class Selection(Mechanism):
     ) -> None:
         if not isinstance(monotonic, bool):
             raise ParameterError(f"monotonic must be True or False, not {monotonic!r}.")
-        object.__setattr__(self, "sensitivity", read_sensitivity(sensitivity))
-        object.__setattr__(self, "epsilon", positive("epsilon", epsilon, "a number such as 0.1"))
-        object.__setattr__(self, "monotonic", monotonic)
-        object.__setattr__(self, "neighbours", read_neighbours(neighbours))
+        self._fill(sensitivity=read_sensitivity(sensitivity), epsilon=positive("epsilon", epsilon, "a number such as 0.1"))
+        self._fill(monotonic=monotonic, neighbours=read_neighbours(neighbours))
 
     @property
     @abstractmethod

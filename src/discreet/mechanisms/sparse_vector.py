@@ -77,18 +77,13 @@ class SparseVector(Mechanism):
     ) -> None:
         if not isinstance(monotonic, bool):
             raise ParameterError(f"monotonic must be True or False, not {monotonic!r}.")
-        object.__setattr__(self, "sensitivity", read_sensitivity(sensitivity))
-        object.__setattr__(self, "epsilon", positive("epsilon", epsilon, "a number such as 1"))
-        object.__setattr__(self, "_integral", isinstance(self.sensitivity, int))
+        self._fill(sensitivity=read_sensitivity(sensitivity), epsilon=positive("epsilon", epsilon, "a number such as 1"))
         if whole("cutoff", cutoff) > _MOST_ANSWERS:
             raise ParameterError(f"cutoff must be at most {_MOST_ANSWERS:,}; write a smaller one.")
-        object.__setattr__(self, "cutoff", int(cutoff))
-        object.__setattr__(self, "monotonic", monotonic)
-        object.__setattr__(self, "neighbours", read_neighbours(neighbours))
-        paid = (
-            None if value_epsilon is None else positive("value_epsilon", value_epsilon, "a number such as 0.5, or leave it out")
-        )
-        object.__setattr__(self, "value_epsilon", paid)
+        self._fill(cutoff=int(cutoff), monotonic=monotonic, neighbours=read_neighbours(neighbours), value_epsilon=None)
+        self._fill(_integral=isinstance(self.sensitivity, int))
+        if value_epsilon is not None:
+            self._fill(value_epsilon=positive("value_epsilon", value_epsilon, "a number such as 0.5, or leave it out"))
         if max(self.scales) / self.step > noise.LARGEST_SCALE:
             raise ParameterError(f"epsilon = {epsilon} is too small for {self.cutoff} answers; write a larger one.")
         self.values  # noqa: B018 - noise that no grid can hold is refused here

@@ -74,9 +74,7 @@ class Threshold(Mechanism):
         chance = probability("delta", delta, zero=False, hint="a small chance such as 1e-6")
         square = most * analytic_sigma(budget, chance / 2) ** 2 if noise == "gaussian" else Fraction(0)
         cut = _gaussian_cut(square, most, chance / 2) if noise == "gaussian" else _geometric_cut(budget / most, chance / most)
-        facts = {"epsilon": budget, "delta": chance, "keys": most, "noise": noise, "cut": cut, "_squared_sigma": square}
-        for name, fact in facts.items():
-            object.__setattr__(self, name, fact)
+        self._fill(epsilon=budget, delta=chance, keys=most, noise=noise, cut=cut, _squared_sigma=square)
         if max(self._scale, root(square)) > laplace.LARGEST_SCALE:
             raise ParameterError(f"epsilon = {epsilon} needs noise beyond 2^52 on counts of persons; write a larger epsilon.")
 
@@ -111,12 +109,9 @@ class Threshold(Mechanism):
 
     def error(self, confidence: Number = 0.95) -> int | float:
         """With at least this probability the noise on one count is no larger (before the cut is applied)."""
-        law = (
-            Gaussian(sensitivity=1, sigma=root(self._squared_sigma))
-            if self.noise == "gaussian"
-            else Laplace(sensitivity=1, scale=self._scale)
-        )
-        return law.error(confidence)
+        if self.noise == "gaussian":
+            return Gaussian(sensitivity=1, sigma=root(self._squared_sigma)).error(confidence)
+        return Laplace(sensitivity=1, scale=self._scale).error(confidence)
 
     @property
     def _scale(self) -> Fraction:

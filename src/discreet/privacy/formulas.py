@@ -24,20 +24,9 @@ from discreet.errors import ParameterError
 from discreet.exact import positive, probability, rational, up, whole
 from discreet.privacy.losses.base import tanh_rho
 
-__all__ = [
-    "advanced_composition",
-    "basic_composition",
-    "group_privacy",
-    "group_privacy_geometric",
-    "leak_somebody",
-    "optimal_composition",
-    "optimal_composition_grid",
-    "pure_to_zcdp_loose",
-    "pure_to_zcdp_tight",
-    "zcdp_tail",
-    "zcdp_to_approximate_best_order",
-    "zcdp_to_approximate_textbook",
-]
+__all__ = ["advanced_composition", "basic_composition", "group_privacy", "group_privacy_geometric", "leak_somebody"]
+__all__ += ["optimal_composition", "optimal_composition_grid", "pure_to_zcdp_loose", "pure_to_zcdp_tight", "zcdp_tail"]
+__all__ += ["zcdp_to_approximate_best_order", "zcdp_to_approximate_textbook"]
 
 _BITS = 192
 _MOST_LISTED = 100_000

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
 
+from discreet.mechanisms.base import show_value
 from discreet.schema.columns import Boolean, Category, Column, Date, Integer, Number, Text
 from discreet.schema.table import Schema
 from discreet.schema.units import Person
@@ -190,13 +191,8 @@ def _table(columns: tuple[tuple[str, str], ...], rows: tuple[Row, ...]) -> pyarr
 def _listed(rows: tuple[Row, ...]) -> str:
     if not rows:
         return "nothing"
-    shown = ", ".join(_cut(row) for row in rows[:3]) + (", ..." if len(rows) > 3 else "")
+    shown = ", ".join(show_value(row) for row in rows[:3]) + (", ..." if len(rows) > 3 else "")
     return f"{len(rows):,} row{'s' if len(rows) > 1 else ''} {shown}"
-
-
-def _cut(row: Row) -> str:
-    text = repr(row)
-    return text if len(text) <= 120 else f"{text[:100]}..."
 
 
 def find_type(column: Column, storage: Storage) -> str:

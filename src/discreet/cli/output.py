@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from discreet.canvas import check_ending, check_installed, save
 from discreet.cli.files import checked_place, replaced
 from discreet.errors import ParameterError
 
@@ -62,8 +63,6 @@ class Output:
             if place is not None:
                 checked_place(place)
         if plot is not None:
-            from discreet.canvas import check_ending, check_installed
-
             check_ending(plot)
             check_installed()
         return cls(format, file, plot)
@@ -122,8 +121,6 @@ def in_json(columns: Mapping[str, Sequence[object]]) -> list[dict[str, object]]:
 
 def draw(picture: Callable[[], Axes], file: Path) -> None:
     """Draw where there need be no screen, and write it."""
-    from discreet.canvas import save
-
     no_window()
     save(picture(), file)
 

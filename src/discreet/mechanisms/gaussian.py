@@ -23,11 +23,11 @@ from discreet.arrays import Number
 from discreet.balls import arb, ball, precision, upper
 from discreet.calls import called_as
 from discreet.errors import ParameterError
-from discreet.exact import positive, probability, root
+from discreet.exact import nearest, positive, probability, root
 from discreet.exact import sensitivity as read_sensitivity
 from discreet.mechanisms.base import FREE, Mechanism, Moved, Release, changes, let_out, show_change
 from discreet.mechanisms.grid import Grid, Released, choose_grid
-from discreet.mechanisms.values import Value, nearest
+from discreet.mechanisms.values import Value
 from discreet.noise import gaussian as noise
 from discreet.privacy import Privacy
 from discreet.privacy.losses import Gaussian as Loss

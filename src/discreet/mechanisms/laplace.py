@@ -19,11 +19,11 @@ from discreet.arrays import Number
 from discreet.balls import ball, precision, upper
 from discreet.calls import called_as
 from discreet.errors import ParameterError
-from discreet.exact import positive, probability
+from discreet.exact import nearest, positive, probability
 from discreet.exact import sensitivity as read_sensitivity
 from discreet.mechanisms.base import FREE, Mechanism, Moved, Release, changes, let_out, show_change
 from discreet.mechanisms.grid import Grid, Released, choose_grid
-from discreet.mechanisms.values import Numbers, Value, nearest
+from discreet.mechanisms.values import Numbers, Value
 from discreet.noise import laplace as noise
 from discreet.privacy import Privacy, pure
 from discreet.privacy.losses import DiscreteLaplace as DiscreteLoss

@@ -45,11 +45,11 @@ from discreet.arrays import Integers, Number, Reals
 from discreet.balls import arb, ball, precision, upper
 from discreet.calls import called_as
 from discreet.errors import ParameterError, ValueRefused
-from discreet.exact import positive, probability, whole
+from discreet.exact import nearest, positive, probability, whole
 from discreet.exact import sensitivity as read_sensitivity
 from discreet.mechanisms.base import FREE, Mechanism, Moved, Release, let_out, recorder, show_number, show_value
 from discreet.mechanisms.secret import Secret, opened
-from discreet.mechanisms.values import Numbers, Table, Value, nearest, read_numbers
+from discreet.mechanisms.values import Numbers, Table, Value, read_numbers
 from discreet.noise.selection import Noise, noisy_argmax
 from discreet.privacy import Privacy, pure
 from discreet.privacy.losses import BoundedRange, Box, Family, response

@@ -29,11 +29,11 @@ from discreet.arrays import Booleans, Number, Reals
 from discreet.balls import ball, precision, upper
 from discreet.calls import called_as
 from discreet.errors import Exhausted, ParameterError, ValueRefused
-from discreet.exact import positive, probability, whole
+from discreet.exact import nearest, positive, probability, whole
 from discreet.exact import sensitivity as read_sensitivity
 from discreet.mechanisms.base import FREE, Mechanism, Moved, Release, changes, let_out, show_change
 from discreet.mechanisms.laplace import Laplace
-from discreet.mechanisms.values import Numbers, Value, nearest, read_number, read_numbers
+from discreet.mechanisms.values import Numbers, Value, read_number, read_numbers
 from discreet.noise import laplace as noise
 from discreet.noise.bits import CHUNK
 from discreet.privacy import Privacy, pure

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from discreet.arrays import Integers, Number, Reals
 from discreet.errors import ValueRefused
+from discreet.exact import nearest
 from discreet.mechanisms.secret import Secret, opened
 
 
@@ -189,11 +190,3 @@ def _exact(value: object) -> Fraction:
     if isinstance(value, Rational):
         return Fraction(int(value.numerator), int(value.denominator))
     raise ValueRefused(_STRANGE)
-
-
-def nearest(value: Fraction) -> float:
-    """The nearest double, infinite beyond them."""
-    try:
-        return float(value)
-    except OverflowError:
-        return math.inf if value > 0 else -math.inf

@@ -35,7 +35,7 @@ from __future__ import annotations
 import json
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -93,6 +93,15 @@ def as_divergence(loss: Loss, order: Fraction) -> Fraction | None:
         moment = max(log_moment_bound(((side, 1),), x) for side in (loss, loss.reverse))
         bounds += [max(Fraction(0), Fraction(moment)) / Fraction(x)] if math.isfinite(moment) else []
     return min(bounds) if bounds else None
+
+
+def add_prices(privacy: Privacy, price: Callable[[Loss], Price]) -> tuple[Fraction, Fraction] | None:
+    """What a guarantee costs in a pair of currencies; None where it has no price."""
+    costs = [(price(loss), count) for loss, count in privacy.parts]
+    if any(cost is None for cost, _ in costs):
+        return None
+    first, second = (sum((cost[i] * count for cost, count in costs if cost), Fraction(0)) for i in (0, 1))
+    return first, second
 
 
 def _leaks(loss: Loss) -> bool:

@@ -138,17 +138,13 @@ class _Watcher:
             self.trace.steps.append(Released(release, refused=True))
             self._steps = []
             raise
-        if isinstance(wanted, Released) and not wanted.refused and _answers_fit(wanted, Released(release)):
+        same = isinstance(wanted, Released) and type(wanted.release.mechanism) is type(release.mechanism)
+        if isinstance(wanted, Released) and same and not wanted.refused and wanted.shape == Released(release).shape:
             output = copy.deepcopy(wanted.output)
         else:
             self._steps = []  # from here on they are different programs
         self.trace.steps.append(Released(release, copy.deepcopy(output)))
         return output
-
-
-def _answers_fit(one: Released, other: Released) -> bool:
-    """Whether an answer to one is an answer to the other."""
-    return type(one.release.mechanism) is type(other.release.mechanism) and one.shape == other.shape
 
 
 def _find_shape(value: object) -> tuple[int, ...] | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from discreet.cli.files import create
-from discreet.cli.local.kinds import Kind, make
+from discreet.cli.local.kinds import make, read_kind
 
 if TYPE_CHECKING:
     from discreet.local.task import Task
@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 
 def run(
     kind: Annotated[
-        Kind,
+        str,
         typer.Argument(
+            callback=read_kind,
             help="frequencies: how common each answer is; bit: the share of yes; mean and distribution: of a number between "
             "bounds; heavy-hitters: the most common words, when nobody has a list; repeated: frequencies asked of the same "
             "people again and again; attributes: several tasks, of which each person answers one.",
@@ -48,6 +49,7 @@ def run(
         str | None, typer.Option(help="The fate of other answers: refuse, random, or an answer of the task (refuse unless told).")
     ] = None,
     protocol: Annotated[str | None, typer.Option(help="frequencies, mean: a protocol by name; the best one unless told.")] = None,
+    option: Annotated[list[str] | None, typer.Option(help="Any other option of a kind of task, as name=value.")] = None,
     question: Annotated[str, typer.Option(help="The question, in words.", show_default=False)] = "",
     period: Annotated[str, typer.Option(help="When it is asked, such as 2026-03.", show_default=False)] = "",
     people: Annotated[int | None, typer.Option(help="Say what to expect when so many people report.")] = None,
@@ -77,7 +79,7 @@ def run(
     numbers = {"lower": lower, "upper": upper, "step": step, "bins": bins}
     words = {"length": length, "alphabet": alphabet, "most": most}
     several = {"epsilon": epsilon, "permanent": permanent, "values": values, "of": of or None}
-    made = make(kind, question, period, {**own, **numbers, **words, **several})
+    made = make(kind, question, period, {**own, **numbers, **words, **several}, option or [])
     expected = None if people is None else str(made.plan(people))
     _write(made, output)
     if expected is not None:

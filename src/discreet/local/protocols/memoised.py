@@ -132,16 +132,6 @@ class Memoised(KAry):
     def _draw(self, codes: Integers) -> Integers:
         return self.respond_again(respond(codes, self.size, Chance(self.keep_chance)))
 
-    def history_likelihood(self, reports: Sequence[int], code: int) -> arb:
-        """Of these reports, one after the other, about one permanent response to this value."""
-        total = arb(0)
-        for permanent in range(self.size):
-            chance = self.keep_chance() if permanent == code else (1 - self.keep_chance()) / (self.size - 1)
-            for report in reports:
-                chance *= self.fresh_chance() if report == permanent else (1 - self.fresh_chance()) / (self.size - 1)
-            total += chance
-        return total
-
 
 def _keyed(secret: bytes, message: str) -> bytes:
     return hmac.digest(secret, message.encode(), "sha256")

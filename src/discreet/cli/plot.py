@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 import discreet as dp
-from discreet.cli.files import read_text, spare
+from discreet.cli.files import protect, read_text
 from discreet.cli.output import no_window
 from discreet.errors import ParameterError
 
@@ -88,7 +88,7 @@ def run(
     file = output or Path(f"{kind}.png")
     from discreet.privacy import plots
 
-    spare(plots.check_ending(file), *([] if json is None else [json]))
+    protect(plots.check_ending(file), *([] if json is None else [json]))
     no_window()
     if kind is Kind.composition:
         ax: Axes = plots.plot_composition(

@@ -111,7 +111,7 @@ def find_beside(table: Table) -> Path | None:
     """
     found = {
         one.ledger
-        for one in _kept()
+        for one in _read_kept()
         if (one.people, one.table.person, one.table.folder) == ("", table.person, table.folder)
         and one.table.source is not None
         and one.ledger == Path(one.table.source).with_suffix(".ledger")
@@ -138,12 +138,12 @@ def pays(ledger: Path) -> bool:
 
 def find_giving_way(ledger: Path, table: Table) -> list[Path]:
     """Other ledgers that know this one table, by looks alone: nothing was paid from them, and nobody said whose they are."""
-    return _giving_way(_kept(), ledger, table)
+    return _giving_way(_read_kept(), ledger, table)
 
 
 def check(ledger: Path, people: str, table: Table | None = None) -> None:
     """Refuse a ledger that would be a second budget of what looks like the same people, or a name that another one has."""
-    _compare(_kept(), ledger, people, table)
+    _compare(_read_kept(), ledger, people, table)
 
 
 def begin(ledger: Path, people: str, table: Table) -> None:
@@ -158,7 +158,7 @@ def begin(ledger: Path, people: str, table: Table) -> None:
 def remember(ledger: Path, people: str, table: Table | None = None) -> None:
     """Check, and keep whose a ledger is, and that a table pays from it: one that would have given way may have paid meanwhile."""
     check(ledger, people, table)
-    wanted = [kept for kept in _kept() if kept.ledger == ledger]
+    wanted = [kept for kept in _read_kept() if kept.ledger == ledger]
     new = [] if table is None else [one for one in table.each if one not in {kept.table for kept in wanted}]
     if all(kept.people == people for kept in wanted) and not new:
         return
@@ -188,7 +188,7 @@ def ending(ledger: Path) -> Iterator[None]:
 
 def move(ledger: Path, id: str) -> None:
     """A ledger that is trusted here, and is gone from where it was: what is remembered of the old place is that of the new."""
-    for old in {kept.ledger for kept in _kept()} - {ledger}:
+    for old in {kept.ledger for kept in _read_kept()} - {ledger}:
         try:
             seen = None if store_of(old).exists(old) else witness.read(old)
         except LedgerRefused:
@@ -292,7 +292,7 @@ def _place() -> Path:
     return witness.state_folder() / "people.sqlite"
 
 
-def _kept() -> list[_Kept]:
+def _read_kept() -> list[_Kept]:
     if not _place().exists():
         return []
     with sqlite.connect(_place(), write=False, what=_WHAT) as database:

@@ -25,7 +25,7 @@ from discreet.calls import called_as
 from discreet.errors import ParameterError
 from discreet.exact import nearest, positive, probability, root
 from discreet.exact import sensitivity as read_sensitivity
-from discreet.mechanisms.base import FREE, Mechanism, Moved, Release, changes, let_out, show_change
+from discreet.mechanisms.base import FREE, Mechanism, Moved, Recording, changes, let_out, show_change
 from discreet.mechanisms.grid import Grid, Released, choose_grid
 from discreet.mechanisms.values import Value
 from discreet.noise import gaussian as noise
@@ -149,7 +149,7 @@ class Gaussian(Mechanism):
     def describe(self, *, unit: float = 1.0, times: int = 1) -> str:  # noqa: ARG002
         return f"{self.label} of standard deviation {self.sigma * unit:,.4g}"
 
-    def moved(self, before: Release, after: Release) -> Moved:
+    def moved(self, before: Recording, after: Recording) -> Moved:
         """In L2 norm; a vector that moved by x is Gaussian differential privacy with mu = x / sigma."""
         square = sum((x * x for x in changes(before, after)), Fraction(0))
         cost = Privacy.of(Loss(square / self.squared_sigma)) if square else FREE

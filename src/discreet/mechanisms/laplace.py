@@ -21,7 +21,7 @@ from discreet.calls import called_as
 from discreet.errors import ParameterError
 from discreet.exact import nearest, positive, probability
 from discreet.exact import sensitivity as read_sensitivity
-from discreet.mechanisms.base import FREE, Mechanism, Moved, Release, changes, let_out, show_change
+from discreet.mechanisms.base import FREE, Mechanism, Moved, Recording, changes, let_out, show_change
 from discreet.mechanisms.grid import Grid, Released, choose_grid
 from discreet.mechanisms.values import Numbers, Value
 from discreet.noise import laplace as noise
@@ -125,7 +125,7 @@ class Laplace(Mechanism):
     def describe(self, *, unit: float = 1.0, times: int = 1) -> str:  # noqa: ARG002
         return f"{self.label} of scale {float(self.scale) * unit:,.4g}"
 
-    def moved(self, before: Release, after: Release) -> Moved:
+    def moved(self, before: Recording, after: Recording) -> Moved:
         """In L1 norm; a vector that moved by x costs x / scale."""
         far = sum(map(abs, changes(before, after)), Fraction(0))
         cost = pure(far / self.scale) if far else FREE

@@ -23,7 +23,7 @@ from discreet.balls import ball, precision, upper
 from discreet.calls import called_as
 from discreet.errors import ParameterError, ValueRefused
 from discreet.exact import positive, probability, whole
-from discreet.mechanisms.base import FREE, Mechanism, Moved, Release, let_out
+from discreet.mechanisms.base import FREE, Mechanism, Moved, Recording, let_out
 from discreet.noise.coins import Chance, bernoulli, uniform
 from discreet.privacy import Privacy
 from discreet.privacy.losses import Response
@@ -179,7 +179,7 @@ class RandomizedResponse(Mechanism):
     def describe(self, *, unit: float = 1.0, times: int = 1) -> str:  # noqa: ARG002
         return f"{self.label}, epsilon {float(self.epsilon):.4g} for every answer"
 
-    def moved(self, before: Release, after: Release) -> Moved:
+    def moved(self, before: Recording, after: Recording) -> Moved:
         """By answers that changed, each of which costs by itself."""
         one, other = (
             self._codes(held.value if isinstance(held.value, (list, np.ndarray)) else [held.value]) for held in (before, after)

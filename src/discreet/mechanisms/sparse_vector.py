@@ -31,7 +31,7 @@ from discreet.calls import called_as
 from discreet.errors import Exhausted, ParameterError, ValueRefused
 from discreet.exact import nearest, positive, probability, whole
 from discreet.exact import sensitivity as read_sensitivity
-from discreet.mechanisms.base import FREE, Mechanism, Moved, Release, changes, let_out, show_change
+from discreet.mechanisms.base import FREE, Mechanism, Moved, Recording, changes, let_out, show_change
 from discreet.mechanisms.laplace import Laplace
 from discreet.mechanisms.values import Numbers, Value, read_number, read_numbers
 from discreet.noise import laplace as noise
@@ -156,7 +156,7 @@ class SparseVector(Mechanism):
     def describe(self, *, unit: float = 1.0, times: int = 1) -> str:  # noqa: ARG002
         return f"{self.label}, epsilon {float(self.epsilon):.4g} for {self.cutoff:,} above the threshold"
 
-    def moved(self, before: Release, after: Release) -> Moved:
+    def moved(self, before: Recording, after: Recording) -> Moved:
         """By the query that moved most: the whole stream is paid for once."""
         moves = changes(before, after)
         far = max(map(abs, moves), default=Fraction(0))

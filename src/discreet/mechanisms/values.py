@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from discreet.arrays import Integers, Number, Reals
 from discreet.errors import ValueRefused
 from discreet.exact import nearest
-from discreet.mechanisms.secret import Secret, opened
+from discreet.mechanisms.secret import Secret, open_secret
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +97,7 @@ class Numbers:
 
 def read_numbers(value: Value, *, integral: bool = False) -> Numbers:
     """Read a scalar, list or array, also one that is still secret; where ``integral``, only integers."""
-    plain = _plain(opened(value))
+    plain = _plain(open_secret(value))
     numbers = _read(plain)
     if integral and not (_integers(plain) and numbers.whole):
         raise ValueRefused(

@@ -149,9 +149,9 @@ class Filter(ABC):
     @property
     def guarantee(self) -> Privacy:
         """What the whole adaptive interaction satisfies, whatever was asked and whenever the asking stopped."""
-        return self._stated(Privacy.of(self.worst(*self.total.values())))
+        return self._state_neighbours(Privacy.of(self.worst(*self.total.values())))
 
-    def _stated(self, privacy: Privacy) -> Privacy:
+    def _state_neighbours(self, privacy: Privacy) -> Privacy:
         return replace(privacy, neighbours=self.neighbours, assumed=self.assumed)
 
     @property
@@ -180,7 +180,7 @@ class Filter(ABC):
 
     def spend(self, privacy: Privacy) -> Self:
         """The filter after this guarantee is paid for; refused, with nothing spent, where that would pass the total."""
-        asked = self._asked(privacy)
+        asked = self._price_all(privacy)
         stated = share_neighbours(self.neighbours, privacy.neighbours)
         after = tuple((name, cap, _add(spent, asked[name])) for name, cap, spent in self._sums)
         if any(spent > cap for _, cap, spent in after):
@@ -194,7 +194,7 @@ class Filter(ABC):
             object.__setattr__(new, name, value)
         return new
 
-    def _asked(self, privacy: Privacy) -> Amounts:
+    def _price_all(self, privacy: Privacy) -> Amounts:
         if not isinstance(privacy, Privacy):
             raise ParameterError(f"A filter spends guarantees, not {type(privacy).__name__}; write filter.spend(m.privacy).")
         asked = dict.fromkeys(self.total, Fraction(0))
@@ -291,7 +291,7 @@ class ConcentratedFilter(Filter):
     def guarantee(self) -> Privacy:
         """With probability delta anything, else rho-zCDP. With a delta, groups are refused: spend ``p.group(k)`` instead."""
         rho, delta = self.total.values()
-        return self._stated(Privacy(((Concentrated(rho), 1), (Leak(Fraction(0), delta), int(delta > 0)))))
+        return self._state_neighbours(Privacy(((Concentrated(rho), 1), (Leak(Fraction(0), delta), int(delta > 0)))))
 
 
 @called_as("{2: 0.1, 8: 0.5}")
@@ -327,7 +327,7 @@ class RenyiFilter(Filter):
 
     @property
     def guarantee(self) -> Privacy:
-        return self._stated(Privacy.of(Renyi(tuple(zip(self._orders, self.total.values(), strict=True)))))
+        return self._state_neighbours(Privacy.of(Renyi(tuple(zip(self._orders, self.total.values(), strict=True)))))
 
 
 @called_as("mu=1")

@@ -69,13 +69,13 @@ def optimal_composition(epsilon: object, k: int, delta: object) -> float:
     losses with and without the record, and the answer the largest of ln((A_j - delta) / B_j). Loose for mechanisms that are
     better than their epsilon says (Laplace, exponential): ask their own ``Privacy``.
     """
-    each, times, allowed = positive("epsilon", epsilon), _listed(k), _delta("delta", delta)
+    each, times, allowed = positive("epsilon", epsilon), _read_count(k), _delta("delta", delta)
     if not allowed:
         return up(times * each)
     return min(up(times * each), *_sharp(lambda: [_largest_ratio(each, times, allowed).max(ball(1)).log()]))
 
 
-def _listed(k: int) -> int:
+def _read_count(k: int) -> int:
     """A number of mechanisms whose losses can be listed one by one."""
     times = whole("k", k)
     if times > _MOST_LISTED:
@@ -106,7 +106,7 @@ def optimal_composition_grid(epsilon: object, k: int) -> list[tuple[float, float
 
     delta_i = sum over l < i of C(k, l) (e^((k - l) epsilon) - e^((k - 2i + l) epsilon)) / (1 + e^epsilon)^k. Exact at its points.
     """
-    each, times = positive("epsilon", epsilon), _listed(k)
+    each, times = positive("epsilon", epsilon), _read_count(k)
 
     def deltas() -> list[arb]:
         step, found = (-ball(each)).exp(), []

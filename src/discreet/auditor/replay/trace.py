@@ -27,7 +27,7 @@ from discreet.auditor.texts import exception_text, strip_addresses
 from discreet.ledger import ledger as ledgers
 from discreet.ledger.chain import Chain, Facts, opening
 from discreet.mechanisms import RandomizedResponse
-from discreet.mechanisms.base import Release, recorded, recorder
+from discreet.mechanisms.base import Recording, recorded, recorder
 from discreet.mechanisms.values import Histograms
 from discreet.privacy import Privacy
 from discreet.privacy.budget import Budget
@@ -41,7 +41,7 @@ _patching = threading.RLock()  # one watched run at a time: the ledger's functio
 class Released:
     """A release and what came of it; ``refused``: an error did."""
 
-    release: Release
+    release: Recording
     output: object = None
     refused: bool = False
 
@@ -130,7 +130,7 @@ class _Watcher:
         place = len(self.trace.steps)
         return self._steps[place] if place < len(self._steps) else None
 
-    def release(self, release: Release, draw: Callable[[], object]) -> object:
+    def release(self, release: Recording, draw: Callable[[], object]) -> object:
         wanted = self.expected()
         try:
             output = draw()  # also where its result is not used: it may refuse

@@ -96,7 +96,7 @@ class Memoised(KAry):
         are computed whatever the value is, so that the work does not tell it (but for microseconds: Python's own operations take
         times that depend on what they work on).
         """
-        marks = [_keyed(secret, f"discreet seen|{task}|{other}").hex()[:32] for other in range(self.size)]
+        marks = [_hash_keyed(secret, f"discreet seen|{task}|{other}").hex()[:32] for other in range(self.size)]
         if len(seen) > self.values or not set(seen) <= set(marks):
             raise LedgerRefused("The client's ledger has marks that are not of this task; nothing is reported without it.")
         room = marks[code] in seen or len(seen) < self.values
@@ -108,7 +108,7 @@ class Memoised(KAry):
         """The permanent response to a value: always the same for one secret and task, and stored nowhere."""
 
         def digits(purpose: str, round_: int) -> int:
-            return int.from_bytes(_keyed(secret, f"discreet permanent|{task}|{code}|{purpose}|{round_}"), "big")
+            return int.from_bytes(_hash_keyed(secret, f"discreet permanent|{task}|{code}|{purpose}|{round_}"), "big")
 
         others, round_ = self.size - 1, 0
         fitting = 2**_DIGITS - 2**_DIGITS % others
@@ -133,5 +133,5 @@ class Memoised(KAry):
         return self.respond_again(respond(codes, self.size, Chance(self.keep_chance)))
 
 
-def _keyed(secret: bytes, message: str) -> bytes:
+def _hash_keyed(secret: bytes, message: str) -> bytes:
     return hmac.digest(secret, message.encode(), "sha256")

@@ -312,7 +312,7 @@ def test_no_answers_are_no_reports(discreet: Run, hair: str, capsys: Said) -> No
         (("task", "bit", "--epsilon", "1", "--missing", "maybe"), "missing="),
         (("task", "bit", "--epsilon", "1", "--option", "colour=red"), "--colour does not belong"),
         (("task", "bit", "--epsilon", "1", "--option", "epsilon"), "epsilon must be a number"),
-        (("task", "repeated", "--epsilon", "1", "--any-text"), "--any-text does not belong"),
+        (("task", "repeated", "--epsilon", "1", "--permanent", "2", "--values", "1", "--any-text"), "closed domain"),
         (("task", "mean", "--epsilon", "1", "--lower", "0"), "--upper 15"),
         (("task", "mean", "--epsilon", "1", *NUMBERS, "--bins", "3"), "--bins does not belong"),
         (("task", "distribution", "--epsilon", "1", *NUMBERS, "--missing", "never"), "missing="),

@@ -42,8 +42,6 @@ class Task(ABC):
     kind: ClassVar[str]
     version: ClassVar[int] = 1
     """Of the JSON of this kind; another meaning is another version."""
-    open_domain: ClassVar[bool] = False
-    """Whether any text may be its domain."""
     question: str
     period: str
     protocol: Protocol

@@ -138,8 +138,12 @@ class _Watcher:
             self.trace.steps.append(Released(release, refused=True))
             self._steps = []
             raise
-        same = isinstance(wanted, Released) and type(wanted.release.mechanism) is type(release.mechanism)
-        if isinstance(wanted, Released) and same and not wanted.refused and wanted.shape == Released(release).shape:
+        if (
+            isinstance(wanted, Released)
+            and not wanted.refused
+            and type(wanted.release.mechanism) is type(release.mechanism)
+            and wanted.shape == Released(release).shape
+        ):
             output = copy.deepcopy(wanted.output)
         else:
             self._steps = []  # from here on they are different programs

@@ -49,7 +49,7 @@ def make(kind: str, question: str, period: str, options: dict[str, Any], more: l
     parameters = inspect.signature(task).parameters
     given = {name: value for name, value in options.items() if value is not None}
     given |= {name: value for name, _, value in (one.partition("=") for one in more)}
-    own = {"of" if name == "tasks" else name for name in parameters} | ({"any_text"} if task.open_domain else set())
+    own = {"of" if name == "tasks" else name for name in parameters} | ({"any_text"} if "domain" in parameters else set())
     for name in given:
         if name not in own:
             raise ParameterError(f"--{name.replace('_', '-')} does not belong to discreet local task {kind}; leave it out.")

@@ -209,7 +209,6 @@ class Frequencies(Task):
     period: str
     reason: str = field(compare=False, repr=False)
     kind: ClassVar[str] = "frequencies"
-    open_domain: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -293,7 +292,6 @@ class Bit(Frequencies):
     """
 
     kind: ClassVar[str] = "bit"
-    open_domain: ClassVar[bool] = False
 
     def __init__(self, epsilon: Number, *, missing: bool | str | None = None, question: str = "", period: str = "") -> None:
         super().__init__(

@@ -81,6 +81,7 @@ def select(text: object) -> exp.Select:
         with _quiet():
             tokens = list(Dialect.get_or_raise("duckdb").tokenize(text))
             _check(tokens)
+            tokens, top = _without_top(tokens)
             trees = Dialect.get_or_raise("duckdb").parser().parse(tokens, text)
     except ParseError as error:
         raise ParameterError(_sentence(error)) from None
@@ -95,6 +96,10 @@ def select(text: object) -> exp.Select:
     tree = trees[0] if trees else None
     if not isinstance(tree, exp.Select):
         raise refusal(tree)
+    if top is not None:
+        if tree.args.get("limit"):
+            raise ParameterError("TOP and LIMIT say the same; leave one of them out.")
+        tree.set("limit", exp.Limit(expression=exp.Literal.number(top)))
     tree.meta[_TEXT] = text
     return tree
 
@@ -139,9 +144,7 @@ def _check(tokens: list[Token]) -> None:
     if ends and any(token.token_type != TokenType.SEMICOLON for token in tokens[ends[0] :]):
         raise ParameterError("This is more than one statement; ask one question after the other.")
     first = tokens[0]
-    if first.token_type == TokenType.WITH:
-        raise ParameterError("WITH is not answered; ask one question after the other.")
-    if first.token_type != TokenType.SELECT:
+    if first.token_type not in (TokenType.SELECT, TokenType.WITH, TokenType.FROM):
         raise ParameterError(f"{first.text[:30].upper()} is not answered: {_ONLY_SELECT}.")
     depth = deepest = 0
     for token in tokens:
@@ -149,6 +152,31 @@ def _check(tokens: list[Token]) -> None:
         deepest = max(deepest, depth)
     if deepest > _DEEPEST:
         raise ParameterError("This question is nested too deeply; ask a simpler one.")
+
+
+def _without_top(tokens: list[Token]) -> tuple[list[Token], str | None]:
+    """SELECT TOP 10 without TOP 10, and that number: SQL Server's word for LIMIT, which the parser does not know."""
+    level, place = 0, len(tokens)
+    for i, token in enumerate(tokens):  # queries within have brackets around them
+        level += (token.token_type == TokenType.L_PAREN) - (token.token_type == TokenType.R_PAREN)
+        if token.token_type == TokenType.SELECT and level == 0:
+            place = i + 1
+            break
+    place += place < len(tokens) and tokens[place].token_type in (TokenType.DISTINCT, TokenType.ALL)
+    kinds = [token.token_type for token in tokens[place : place + 4]]
+    if place >= len(tokens) or tokens[place].token_type != TokenType.VAR or tokens[place].text.upper() != "TOP":
+        return tokens, None
+    if kinds[1:2] == [TokenType.NUMBER]:
+        number, after = tokens[place + 1].text, place + 2
+    elif kinds[1:4] == [TokenType.L_PAREN, TokenType.NUMBER, TokenType.R_PAREN]:
+        number, after = tokens[place + 2].text, place + 4
+    else:
+        return tokens, None
+    if after >= len(tokens) or tokens[after].token_type in (TokenType.COMMA, TokenType.FROM, TokenType.ALIAS):
+        return tokens, None
+    if tokens[after].text.upper() in ("PERCENT", "WITH"):
+        raise ParameterError("TOP takes a number of rows; write TOP 10, without percent and ties.")
+    return tokens[:place] + tokens[after:], number
 
 
 def _sentence(error: ParseError) -> str:

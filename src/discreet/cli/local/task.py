@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from discreet.cli.files import create
 from discreet.cli.local.kinds import make, read_kind
-
-if TYPE_CHECKING:
-    from discreet.local.task import Task
 
 
 def run(
@@ -80,16 +77,11 @@ def run(
     words = {"length": length, "alphabet": alphabet, "most": most}
     several = {"epsilon": epsilon, "permanent": permanent, "values": values, "of": of or None}
     made = make(kind, question, period, {**own, **numbers, **words, **several}, option or [])
-    expected = None if people is None else str(made.plan(people))
-    _write(made, output)
-    if expected is not None:
-        typer.echo(expected, err=True)
-
-
-def _write(task: Task, output: Path | None) -> None:
-    text = task.to_json() + "\n"
+    text, expected = made.to_json() + "\n", None if people is None else str(made.plan(people))
     if output is None or output == Path("-"):
         typer.echo(text, nl=False)
-        return
-    create(output, text, ", and a task that may be in use is not overwritten")
-    typer.echo(f"Wrote {output}: {task.protocol.name}, epsilon {float(task.epsilon):.6g} a report.", err=True)
+    else:
+        create(output, text, ", and a task that may be in use is not overwritten")
+        typer.echo(f"Wrote {output}: {made.protocol.name}, epsilon {float(made.epsilon):.6g} a report.", err=True)
+    if expected is not None:
+        typer.echo(expected, err=True)

@@ -83,7 +83,7 @@ class Mechanism(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Recording:
-    """A value on its way out, opened; and ``facts``: whatever else was said, which must be public."""
+    """What a recorder sees of a release: the value before its noise, and ``facts``, what else was said, which must be public."""
 
     mechanism: Mechanism
     value: object

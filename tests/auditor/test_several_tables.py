@@ -21,7 +21,7 @@ COLUMNS: dict[str, Any] = {
 }
 QUESTIONS = {
     "join": "SELECT g, b, count(*) AS n, sum(x) AS s, avg(y) AS m FROM patients JOIN visits USING (id) GROUP BY g, b",
-    "left": "SELECT g, count(y) AS n, sum(y) AS s, median(x) AS q FROM patients p LEFT JOIN visits v ON v.id = p.id AND b GROUP BY g",
+    "left": "SELECT g, count(y) AS n, sum(y) AS s, median(x) AS q FROM patients LEFT JOIN visits USING (id) GROUP BY g",
     "in": "SELECT sum(x) AS s, count(DISTINCT id) AS p FROM patients WHERE id NOT IN (SELECT id FROM visits WHERE y > 3)",
     "people": "SELECT avg(n) AS m, median(s) AS q FROM "
     "(SELECT id, count(*) AS n, sum(x) AS s FROM patients JOIN visits USING (id) GROUP BY id) AS t",
@@ -29,14 +29,14 @@ QUESTIONS = {
 OPEN = "SELECT t, count(*) AS n FROM visits JOIN patients USING (id) GROUP BY t"
 
 
-def schema_of(neighbours: Any) -> Schema:
-    return Schema.of_tables(COLUMNS, dp.person("id", rows=2, groups=2, neighbours=neighbours), at_most={"visits": 3})
+def schema_of(neighbours: Any, most: int = 3) -> Schema:
+    return Schema.of_tables(COLUMNS, dp.person("id", rows=2, groups=2, neighbours=neighbours), at_most={"visits": most})
 
 
 def clinic(schema: Schema) -> Any:
     def make(tables: dict[str, pa.Table], ledger: Path) -> dp.Curator:
         budget = dp.Budget(epsilon=8, delta=1e-6)
-        return dp.Curator(tables, unit=schema.unit, columns=COLUMNS, budget=budget, ledger=ledger, at_most={"visits": 3})
+        return dp.Curator(tables, unit=schema.unit, columns=COLUMNS, budget=budget, ledger=ledger, at_most=schema.tables)
 
     return make
 
@@ -62,7 +62,7 @@ def test_a_join_by_anything_else_would_be_found(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(
         "discreet.engine.sql.statement.joined_rows", lambda *given: real(*given).replace("ON t0.person = t1.person", "ON TRUE")
     )
-    schema = schema_of("add-remove")
+    schema = schema_of("add-remove", 100)
     question = "SELECT count(*) AS n FROM patients JOIN visits USING (id) WHERE t = 'Zorblax'"  # as one person's visits say
     assert replay_curator(clinic(schema), question, schema, epsilon=1).violated
 

@@ -4,7 +4,7 @@ that they may be joined with."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from discreet.errors import ParameterError
 from discreet.exact import whole
@@ -118,6 +118,10 @@ class Schema:
     def is_private(self, table: str) -> bool:
         """Whether a table that a question names is a private one."""
         return table in self.tables if self.tables else table == "data"
+
+    def aliased(self, table: str, alias: str) -> Schema:
+        """The same, with a public table known by one more name."""
+        return replace(self, public={**self.public, alias: self.public[table]})
 
     def column(self, name: str) -> Column:
         """What is declared of a column that ``find`` found."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from engine.driving import PURE, RHO, agree, count, keys, planned, rehearse, table
+from engine.driving import PURE, RHO, agree, count, keys, marginal, planned, rehearse, table
 from engine.test_sensitivity import all_parts, attained, compare
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -198,6 +198,18 @@ def test_one_person_moves_one_open_key() -> None:
     for extra in EXTREME.values():
         after = keys(plan, table(plan, base() + extra, TYPES))
         assert sum(abs(after.get(key, 0) - before.get(key, 0)) for key in {**before, **after}) <= 1 == plan.releases[0].times
+
+
+@pytest.mark.parametrize("share", [PURE, RHO], ids=["pure", "rho"])
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
+def test_one_person_moves_one_cell_and_one_score(neighbours: Any, share: Cost) -> None:
+    """Of a marginal, and of the sums of a score by which a candidate is chosen."""
+    unit = person("id", rows=3, groups=2, neighbours=neighbours)
+    cells = f"SELECT mode(n) AS a, median(m // 100) AS b FROM ({PARTS}) u"
+    score = f"SELECT choose([1, 6], CASE WHEN n = candidate THEN 300 ELSE -300 END) AS best FROM ({PARTS}) u"
+    for plan in (marginal(planned(cells, COLUMNS, unit, share)), planned(score, COLUMNS, unit, share)):
+        reached = attained(plan, [base() + extra for extra in EXTREME.values()], unit, TYPES)
+        assert reached == all_parts(plan)
 
 
 ANY_ROW = st.builds(

@@ -53,6 +53,8 @@ BOUNDS: dict[str, tuple[Any, ...]] = {  # least, largest, step, whether it can b
     "max(cost)": (-5, 100, Fraction(1, 100), True),
     "max(days * 2)": (4, 62, 2, False),
     "min(huge)": (-(2**62), 2**62, 1, True),
+    "any_value(CASE WHEN smoker THEN 1 ELSE 2 END)": (1, 2, 1, False),
+    "count(DISTINCT year(seen))": (0, 1, 1, False),
 }
 
 
@@ -126,6 +128,12 @@ def test_a_question_has_one_text_which_is_read_again(asked: str) -> None:
     query = parse_query(asked, SCHEMA)
     assert str(query) == TEXTS[asked]
     assert parse_query(str(query), SCHEMA) == query
+
+
+def test_names_of_names_do_not_double_without_end() -> None:
+    doubled = ", ".join(f"x{i} + x{i} AS x{i + 1}" for i in range(60))
+    with pytest.raises(ParameterError, match="With every name written out"):
+        made(f"count(*) AS x0, {doubled}")
 
 
 REFUSED = {

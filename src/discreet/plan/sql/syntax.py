@@ -10,10 +10,11 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from sqlglot import Dialect, Token, TokenType, exp
+from sqlglot import Token, TokenType, exp
 from sqlglot.errors import ParseError, SqlglotError
 
 from discreet.errors import ParameterError
+from discreet.plan.sql.dialect import Analyst
 
 __all__ = ["LONGEST", "name_of", "only", "refusal", "select", "written"]
 
@@ -42,25 +43,20 @@ _WHY = {
     "Offset": "OFFSET is not answered; write LIMIT alone, the rest is free to skip in Python",
     "Star": "* would show the rows of single persons; write count(*), or name aggregates such as avg(x) with GROUP BY",
     "Rand": "Chance is the curator's business; leave it out",
-    "Escape": "LIKE has no ESCAPE here; write contains(x, 'text') or starts_with(x, 'text')",
-    "RegexpLike": "Regular expressions are not answered; write LIKE, contains or starts_with",
-    "SimilarTo": "Regular expressions are not answered; write LIKE, contains or starts_with",
     "Glob": "GLOB is not answered; write LIKE, contains or starts_with",
-    "Interval": "Intervals are not answered; count days, days(a, b) > 30",
-    "NullSafeEQ": "Write = or IS NULL instead of IS NOT DISTINCT FROM",
-    "NullSafeNEQ": "Write <> or IS NULL instead of IS DISTINCT FROM",
-    "Pow": "Powers are not answered; write x * x",
+    "Interval": "An INTERVAL is added to a date or subtracted from it; write d + INTERVAL 30 DAY, or days(a, b) > 30",
     "IgnoreNulls": "Missing values are skipped anyway; leave IGNORE NULLS out",
     "CurrentDate": "What day it is belongs to no question; write DATE '2026-01-31'",
+    "RegexpReplace": "regexp_replace is not answered; write replace(x, 'a', 'b'), or regexp_extract(x, '[0-9]+')",
     "CurrentTimestamp": "What time it is belongs to no question; write DATE '2026-01-31'",
     "Cube": "Write plain keys, GROUP BY a, b",
     "Rollup": "Write plain keys, GROUP BY a, b",
     "GroupingSets": "Write plain keys, GROUP BY a, b",
-    "TimestampTrunc": "Dates are not cut; write year(d) and month(d) as two keys",
     "Lock": "Nothing is locked or changed here; leave FOR UPDATE out",
     "Into": "Nothing is stored here; leave INTO out",
 }
 
+_DIALECT = Analyst()
 _TEXT = "text"  # where a tree keeps the question it was read from
 _NAMES = {  # functions whose place in the question the parser does not keep
     "GroupConcat": ("string_agg", "group_concat", "listagg"),
@@ -79,9 +75,9 @@ def select(text: object) -> exp.Select:
         raise ParameterError(f"A question may have {LONGEST} characters, not {len(text)}; ask several.")
     try:
         with _quiet():
-            tokens = list(Dialect.get_or_raise("duckdb").tokenize(text))
+            tokens = list(_DIALECT.tokenize(text))
             _check(tokens)
-            trees = Dialect.get_or_raise("duckdb").parser().parse(tokens, text)
+            trees = _DIALECT.parser().parse(tokens, text)
     except ParseError as error:
         raise ParameterError(_sentence(error)) from None
     except SqlglotError:
@@ -127,7 +123,7 @@ def written(node: exp.Expression) -> str:
     text = str(node.root().meta.get(_TEXT, ""))
     if isinstance(start, int) and isinstance(end, int) and text[start : end + 1].isidentifier():
         return text[start : end + 1][:40]
-    names = _NAMES.get(type(node).__name__) or (_shown(node).lower(),)
+    names = _NAMES.get(type(node).__name__) or (type(node).__name__.lower(),)
     return next((name for name in names if name in text.lower()), names[0])
 
 
@@ -161,6 +157,8 @@ def _sentence(error: ParseError) -> str:
 def _shown(node: object) -> str:
     if isinstance(node, exp.Anonymous):
         return f"{str(node.this)[:40]}(...)"
+    if isinstance(node, exp.Func) and type(node).__name__ not in ("Cast", "TryCast", "Case"):
+        return written(node)  # type: ignore[arg-type]
     return type(node).__name__.upper() if isinstance(node, exp.Expression) else str(node)[:40]
 
 

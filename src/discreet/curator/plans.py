@@ -175,7 +175,7 @@ def digest_of(plans: Sequence[Plan]) -> str:
 
 def facts_of(plan: Plan) -> dict[str, object]:
     """What makes a question the same as another one."""
-    schema = plan.schema
+    schema = plan.private
     return {
         "query": str(plan.query.released),
         "columns": {name: _declared(column) for name, column in schema.columns.items()},

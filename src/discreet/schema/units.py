@@ -62,6 +62,10 @@ class Person:
         return f"every person by {self.id} ({self.neighbours})"
 
 
+class OneRow(Person):
+    """A person in a table that has one row a person, made of all their rows: nothing is weighted, because nobody has a second."""
+
+
 Unit = Rows | Person
 
 

@@ -23,6 +23,7 @@ _MOST_BUCKETS = 10_000
 
 
 def corners(a: Facts, b: Facts, combine: Callable[[Fraction, Fraction], Fraction]) -> tuple[Fraction | None, Fraction | None]:
+    """Bounds of what grows or falls with each of two numbers: the least and the largest of its values at their bounds."""
     if a.lower is None or a.upper is None or b.lower is None or b.upper is None:
         return None, None
     found = [combine(x, y) for x in (a.lower, a.upper) for y in (b.lower, b.upper)]
@@ -64,6 +65,7 @@ def _divisors(b: Facts) -> list[Facts]:
 
 
 def over(arguments: Sequence[Facts]) -> Facts:
+    """Facts about a quotient."""
     a, b = arguments
     zero = b.lower is None or b.upper is None or b.lower <= 0 <= b.upper
     ranges = [corners(a, side, lambda x, y: x / y) for side in _divisors(b)]

@@ -36,7 +36,6 @@ _SHORT = {"yy": "year", "yyyy": "year", "qq": "quarter", "mm": "month", "mon": "
 _UNITS = {"year": (12, 0), "quarter": (3, 0), "month": (1, 0), "week": (0, 7), "day": (0, 1)}  # months and days
 _HOURS = ("hour", "minute", "second", "millisecond", "microsecond", "hh", "mi", "ss")
 _NO_HOURS = "A date has no hours, minutes or seconds; count days, or declare the hour as a column of its own"
-_NOW = "What day it is belongs to no question; write DATE '2026-01-31'"
 _WEEKDAY = (
     "Systems number weekdays differently; write isodow(d), Monday 1 to Sunday 7, or extract(dow FROM d), Sunday 0 to Saturday 6"
 )
@@ -283,8 +282,5 @@ NAMED: Mapping[str, tuple[int, int, Named]] = {
     "format": (2, 2, _format),
     "dayofweek": (1, 1, refuse_always(_WEEKDAY)),
     "epoch": (1, 1, refuse_always("Seconds since 1970 are not answered: dates are days; write d - DATE '1970-01-01'")),
-    "now": (0, 0, refuse_always(_NOW)),
-    "getdate": (0, 0, refuse_always(_NOW)),
-    "today": (0, 0, refuse_always(_NOW)),
     "age": (1, 2, refuse_always("age is a mixed interval; write datediff('year', a, b), or days(b, a) / 365.25")),
 }

@@ -22,7 +22,7 @@ from discreet.plan.sql.syntax import name_of, only, refusal
 __all__ = ["aggregates_in", "is_aggregate", "scalar"]
 
 _KNOWN = (
-    "of one row there are + - * / // % and comparisons, AND, OR, NOT, IN, BETWEEN, CASE, CAST; abs, floor, ceil, round, trunc, "
+    "of one row there are + - * / // % and comparisons, AND, OR, NOT, IN, CASE, CAST; abs, floor, ceil, round, trunc, "
     "sign, sqrt, power, exp, ln, log2, log10, least, greatest, coalesce, nullif, width_bucket, bin; length, lower, upper, trim, "
     "left, right, substring, concat, replace, split_part, strpos, lpad, rpad, LIKE, starts_with, ends_with, contains, "
     "regexp_matches, regexp_extract; year, quarter, month, week, day, weekday, extract, date_trunc, datediff, strftime, INTERVAL"
@@ -33,7 +33,7 @@ _REST = 10**6  # characters: what substring(x, 3) takes
 
 
 def _column(node: exp.Expression, _: Read, scope: Scope) -> Expression:
-    only(node, "this", "table")
+    only(node, "this", "table", "db", "catalog")
     if isinstance(node.this, exp.Star):
         raise refusal(node.this)
     name, quoted = name_of(node.this)

@@ -17,6 +17,7 @@ from discreet.plan.expressions import Call, Expression, Literal
 from discreet.plan.sql import casts, dates, functions
 from discreet.plan.sql.constants import Form, Named, Read, check_small, compare, is_text, read_constant
 from discreet.plan.sql.scope import Scope
+from discreet.plan.sql.synonyms import NAMES
 from discreet.plan.sql.syntax import name_of, only, refusal
 
 __all__ = ["aggregates_in", "is_aggregate", "scalar"]
@@ -258,7 +259,7 @@ _CALLS: dict[type[exp.Expression], tuple[str, tuple[str, ...], tuple[str, ...]]]
     exp.WeekOfYear: ("week", ("this",), ()),
 }
 # Aggregates that sqlglot does not know, and that are not answered by that name alone.
-_STRANGERS: tuple[str, ...] = ("stdev", "list", "arg_min", "arg_max", "quantile_disc", "product")
+_STRANGERS: tuple[str, ...] = ("list", "arg_min", "arg_max", "quantile_disc", "product")
 _STRANGERS += ("histogram", "choose", "fsum", "sumkahan", "kahan_sum", "favg")
 _STRANGERS += ("reservoir_quantile", "mad", "kurtosis_pop", "sem", "geomean", "entropy")
 
@@ -266,7 +267,7 @@ _STRANGERS += ("reservoir_quantile", "mad", "kurtosis_pop", "sem", "geomean", "e
 def is_aggregate(node: object) -> bool:
     """Whether a node makes one value of many rows."""
     if isinstance(node, exp.Anonymous):
-        return str(node.this).lower() in (*_STRANGERS, *SQL)
+        return str(node.this).lower() in (*_STRANGERS, *NAMES, *SQL)
     return isinstance(node, (exp.AggFunc, exp.Filter, exp.WithinGroup, exp.IgnoreNulls))
 
 

@@ -53,6 +53,7 @@ from discreet.ledger.witness import resolve
 from discreet.plan.aggregates import Asked
 from discreet.plan.cost import Accuracy, Terms
 from discreet.plan.expressions import Value
+from discreet.plan.plan import Plan
 from discreet.plan.preview import Preview, offer, plan_within
 from discreet.plan.query import Query
 from discreet.plan.sql import parse_query
@@ -190,6 +191,11 @@ class Curator:
         """What ``batch`` would cost and how far off it would be."""
         return self._offer(self._queries(questions), Terms(epsilon, rho, delta, accuracy))
 
+    @called_as('"visits"')
+    def table(self, name: str) -> Question:
+        """Begin a question about one of several private tables; ``join`` adds others."""
+        return self._question().table(name)
+
     @called_as('"age >= 18"')
     def where(self, condition: str) -> Question:
         """Begin a question about the rows for which this holds."""
@@ -202,6 +208,10 @@ class Curator:
     def agg(self, *unnamed: object, **outputs: Asked) -> Question:
         """Begin a question about the whole table."""
         return self._question().agg(*unnamed, **outputs)
+
+    def person(self, *unnamed: object, **parts: Asked | str) -> Question:
+        """Begin a question about persons: a table of one row each, with these columns made of their rows."""
+        return self._question().person(*unnamed, **parts)
 
     @called_as('[100, 200], score="..."')
     def choose(self, candidates: Sequence[Value], *, score: str) -> Question:
@@ -231,7 +241,7 @@ class Curator:
         request = Plans(*plan_within(Terms(epsilon, rho), queries, reading.schema, self._budget))
         with self._tables.declared_as(reading.schema, reading.sources) as tables:
             outcome = self._ask(request, tables)
-        return self._remark(as_table(request.finish(outcome), asked))
+        return self._remark(as_table(request.finish(outcome), asked), request.plans)
 
     # The budget.
 
@@ -315,8 +325,8 @@ class Curator:
     def _release(self, queries: Sequence[Query], terms: Terms) -> list[Answer]:
         self._check_process()
         request = self._plan(queries, terms)
-        outcome = self._ask(request, self._tables.reading(request.tables))
-        return [self._remark(answer) for answer in request.finish(outcome)]
+        answers = request.finish(self._ask(request, self._tables.reading(request.tables)))
+        return [self._remark(answer, [plan]) for answer, plan in zip(answers, request.plans, strict=True)]
 
     def _ask(self, request: Request[Result], tables: Tables | None = None) -> Outcome[Result]:
         """The result of a request to the gate: also of those that rooms above this one make."""
@@ -328,20 +338,21 @@ class Curator:
     def _offer(self, queries: Sequence[Query], terms: Terms) -> Preview:
         request, ledger = self._plan(queries, terms), self._view()
         before = "" if ledger is None else describe_repeat(request, ledger, self._tables.reading(request.tables))
-        return self._remark(offer(request.plans, request.cost, self.budget, before))
+        return self._remark(offer(request.plans, request.cost, self.budget, before), request.plans)
 
-    def _remark(self, shown: Shown) -> Shown:
+    def _remark(self, shown: Shown, plans: Sequence[Plan]) -> Shown:
         """With remarks on what its numbers are about."""
-        return replace(shown, remarks=(*shown.remarks, *self._remarks()))
+        return replace(shown, remarks=(*shown.remarks, *self._remarks(plans)))
 
-    def _remarks(self) -> tuple[str, ...]:
+    def _remarks(self, plans: Sequence[Plan]) -> tuple[str, ...]:
         """That persons are bounded, and that declarations were changed after a look."""
         schema, ledger = self._tables.schema, self._view()
+        bounds = tuple(dict.fromkeys(remark for plan in plans for remark in remark_bounds(plan, schema.unit)))
         if ledger is None:
-            return remark_bounds(schema.unit)
+            return bounds
         looked = looked_at(self._tables, ledger.salt)
         changes = (remark for table, now in looked for remark in remark_changes(now, table, ledger.looks))
-        return (*remark_bounds(schema.unit), *dict.fromkeys(changes))
+        return (*bounds, *dict.fromkeys(changes))
 
     def _view(self) -> Ledger | None:
         """The ledger to read from, which need not be one that can be written; None as long as there is none."""

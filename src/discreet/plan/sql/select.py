@@ -20,11 +20,11 @@ from discreet.plan.expressions.evaluate import infer, listing
 from discreet.plan.query import Key, Order, Output, Query
 from discreet.plan.sql.derived import read_source
 from discreet.plan.sql.formulas import is_formula, read_formula
-from discreet.plan.sql.private import read_members
 from discreet.plan.sql.scalars import aggregates_in, scalar
 from discreet.plan.sql.scope import Scope
 from discreet.plan.sql.synonyms import several
 from discreet.plan.sql.syntax import name_of, only, refusal
+from discreet.plan.sql.tables.private import read_members
 from discreet.schema.table import Schema
 
 __all__ = ["read_select"]

@@ -189,9 +189,9 @@ class Curator:
         """Begin a question about the whole table."""
         return self._question().agg(*unnamed, **outputs)
 
-    def person(self, *unnamed: object, **parts: Asked | str) -> Question:
+    def person(self, *unnamed: object, **traits: Asked | str) -> Question:
         """Begin a question about persons: a table of one row each, with these columns made of their rows."""
-        return self._question().person(*unnamed, **parts)
+        return self._question().person(*unnamed, **traits)
 
     @called_as('[100, 200], score="..."')
     def choose(self, candidates: Sequence[Value], *, score: str) -> Question:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from statistics import pstdev
 
-from plan.corpus.base import Asked, Hopeless, Line, grouped, mean, values, where
+from plan.corpus.base import Asked, Between, Hopeless, Line, grouped, mean, quantile, values, where
 from plan.corpus.worlds import WORLDS, Row, Rows
 
 FLOORS = {ward["ward"]: ward["floor"] for ward in WORLDS["hospital"].public["wards"]}
@@ -24,10 +24,8 @@ def _by_count(lines: list[Line]) -> list[Line]:
     return sorted(lines, key=lambda line: -line[1])
 
 
-def _quantile(rows: Rows, name: str, share: float) -> float:
-    """Where a share of the rows lies below: the grid is fine, so that neighbours in rank are near."""
-    found = sorted(values(rows, name))
-    return float(found[min(len(found) - 1, int(share * len(found)))])
+def _quantile(rows: Rows, name: str, share: float) -> Between:
+    return quantile(values(rows, name), share)
 
 
 ASKED = [

@@ -86,13 +86,13 @@ class Preview:
 
 
 def preview_lines(plan: Plan) -> tuple[PreviewLine, ...]:
-    """A line for every output; one for the keys, where they are all that is asked for."""
+    """A line for every output that is shown; one for the keys, where they are all that is asked for."""
     if not plan.behind:
         keys = ", ".join(plan.keys.names)
         if plan.keys.size is None:
             return (PreviewLine(keys, plan.releases[0].how, None, "keys that enough share"),)
         return (PreviewLine(keys, "public", None, "exact: declarations list them, and no row is looked at"),)
-    return tuple(_line(plan, output) for output in plan.query.outputs)
+    return tuple(_line(plan, output) for output in plan.query.outputs if output.shown)
 
 
 def _line(plan: Plan, output: Output) -> PreviewLine:
@@ -104,10 +104,11 @@ def _line(plan: Plan, output: Output) -> PreviewLine:
 def _typical(plan: Plan) -> Typical:
     """The group that errors are stated for: the declared size, spread evenly over the groups, or else of 1,000 rows."""
     unit, each = plan.schema.unit, "" if plan.keys.size == 1 and not plan.query.keys else " for every group"
+    rows = "rows" if plan.query.people is None else "persons"
     if unit.size is None:
-        return Typical(_TYPICAL, f"for {_TYPICAL:,} rows", each)
+        return Typical(_TYPICAL, f"for {_TYPICAL:,} {rows}", each)
     size = max((unit.size if isinstance(unit, Rows) else unit.size * unit.rows) // (plan.keys.size or 1), 1)
-    return Typical(size, f"for {size:,} rows" if plan.query.keys else "for the whole table", each)
+    return Typical(size, f"for {size:,} {rows}" if plan.query.keys else "for the whole table", each)
 
 
 def plan_within(terms: Terms, queries: Sequence[Query], schema: Schema, budget: Budget) -> tuple[tuple[Plan, ...], Cost]:

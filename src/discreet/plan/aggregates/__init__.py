@@ -14,6 +14,7 @@ from discreet.errors import ParameterError
 from discreet.plan.aggregates.base import Aggregate, Spelling
 from discreet.plan.aggregates.choices import Best, Mode, Quantile
 from discreet.plan.aggregates.combined import Combined
+from discreet.plan.aggregates.present import Present
 from discreet.plan.aggregates.sums import Count, Distinct, Mean, Sum, Variance
 from discreet.plan.expressions import Expression
 
@@ -28,6 +29,7 @@ __all__ = [
     "Distinct",
     "Mean",
     "Mode",
+    "Present",
     "Quantile",
     "Sum",
     "Variance",

@@ -8,6 +8,7 @@ sums, and so cover more often than they say. Declared bounds cut off what cannot
 
 >>> from discreet.plan.expressions import Column
 >>> from discreet.plan.expressions.facts import Facts
+from discreet.plan.forms import Form, Ratio, sum_of
 >>> age = Facts("number", False, Fraction(0), Fraction(120), Fraction(1))
 >>> [str(need.statistic) for need in Mean(Column("age")).needs(Context({"age": age}))]
 ['count(*)', 'sum(age - 60)']
@@ -27,6 +28,7 @@ from discreet.plan.aggregates.base import Aggregate, Context, Estimate, Expected
 from discreet.plan.expressions import Call, Expression, Literal
 from discreet.plan.expressions.evaluate import infer
 from discreet.plan.expressions.facts import Facts
+from discreet.plan.forms import Form, Ratio, sum_of
 from discreet.plan.release import Additive, Release, Released, Spread, outside
 from discreet.plan.statistics import ROWS, Measure, Persons, Sums, measure_presence, measure_value
 from discreet.schema.units import Rows, Unit
@@ -46,6 +48,10 @@ class _Alone(Aggregate):
     def estimate(self, released: Sequence[Released]) -> Estimate:
         (one,) = released
         return _alone(one.real, one.release.spread)
+
+    def form(self, released: Sequence[Released]) -> Form | None:
+        (one,) = released
+        return sum_of(one)
 
     def expected(self, releases: Sequence[Release], typical: Typical) -> Expected:
         if releases[0].mechanism is None:
@@ -132,6 +138,16 @@ class Sum(_Alone, OfNumbers):
         spreads = count.release.spread, centred.release.spread
         return _total(count.real, centred.real, *spreads, _middle(centred.release))
 
+    def takes(self, releases: Sequence[Release]) -> int:
+        mine = releases[0].statistic
+        alone = isinstance(mine, Sums) and mine.of[0].what == "value" and mine.of[0].of == self.of and not mine.of[0].shift
+        return 1 if alone else Mean(self.of).takes(releases)
+
+    def form(self, released: Sequence[Released]) -> Form | None:
+        if len(released) == 1:
+            return super().form(released)
+        return Mean(self.of).form(released).over
+
     def expected(self, releases: Sequence[Release], typical: Typical) -> Expected:
         if len(releases) == 1:
             return super().expected(releases, typical)
@@ -181,6 +197,16 @@ class Mean(_Ratio):
         count, centred = released
         return _mean(count.real, centred.real, count.release.spread, centred.release.spread, _measure(centred.release))
 
+    def takes(self, releases: Sequence[Release]) -> int:
+        return 2
+
+    def form(self, released: Sequence[Released]) -> Ratio:
+        """The sum over the count, between the declared bounds."""
+        count, centred = map(sum_of, released)
+        measure = _measure(released[1].release)
+        middle, low, high = (float(units * measure.step) for units in (measure.shift, measure.low, measure.high))
+        return Ratio(centred.plus(count.times(middle)), count, middle + low, middle + high)
+
     def _worst(self, spreads: Sequence[Spread], releases: Sequence[Release], size: float) -> Estimate:
         means = _means(_measure(releases[1]))
         return _mean(np.full_like(means, size), size * means, spreads[0], spreads[1], _measure(releases[1]))
@@ -216,6 +242,9 @@ class Variance(_Ratio):
         count, first, second = released
         sums, spreads = (count.real, first.real, second.real), [one.release.spread for one in released]
         return _variance(sums, (spreads[0], spreads[1], spreads[2]), _measure(second.release), root=self.root)
+
+    def takes(self, releases: Sequence[Release]) -> int:
+        return 3
 
     def _worst(self, spreads: Sequence[Spread], releases: Sequence[Release], size: float) -> Estimate:
         value, square = _measure(releases[1]), _measure(releases[2])

@@ -274,7 +274,7 @@ def test_smoothing_encloses_a_product_of_polynomials() -> None:
     parts = sum((dp.pure(epsilon) for epsilon in epsilons), Privacy()).parts
     for log_delta in (-14.0, -60.0):
         aim = methods.Aim(log_delta=log_delta)
-        bounds = [methods._smoothed_road(parts, aim, 0.0, top=top) for top in (False, True)]
+        bounds = [methods._bound_smoothed(parts, aim, 0.0, top=top) for top in (False, True)]
         for x in (F(1, 2), F(1)):
             low, high = (bound(float(x)) for bound in bounds if bound)
             with ctx.workprec(400):

@@ -50,10 +50,10 @@ def read_table(node: object) -> tuple[str, bool, str]:
 
 
 def _join(node: exp.Expression, scope: Scope, views: Collection[str]) -> tuple[Join, Scope]:
-    only(node, "this", "side", "kind", "on", "using")
-    side, kind = (str(node.args.get(part) or "").upper() for part in ("side", "kind"))
-    if (side, kind) not in (("", ""), ("", "INNER"), ("LEFT", ""), ("LEFT", "OUTER")):
-        raise refusal(node, f"{side or kind} JOIN is not answered; {_HOW}")
+    only(node, "this", "side", "kind", "on", "using", "method")
+    side, kind, method = (str(node.args.get(part) or "").upper() for part in ("side", "kind", "method"))
+    if method or (side, kind) not in (("", ""), ("", "INNER"), ("LEFT", ""), ("LEFT", "OUTER")):
+        raise refusal(node, f"{method or side or kind} JOIN is not answered; {_HOW}")
     name, quoted, alias = read_table(node.this)
     public = scope.schema.public
     if name.lower() in views:

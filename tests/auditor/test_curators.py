@@ -14,6 +14,7 @@ import discreet as dp
 from discreet.auditor import curators
 from discreet.auditor.curators import replay_curator
 from discreet.auditor.neighbours import Maker
+from discreet.engine.sql.people import PersonStatement
 from discreet.schema.table import Schema
 from discreet.schema.units import Unit
 
@@ -103,6 +104,44 @@ def test_open_keys(unit: str, monkeypatch: pytest.MonkeyPatch) -> None:
     found = replay_curator(maker(schema.unit, BUDGETS["approximate"]), OPEN, schema, epsilon=1)
     assert not found.violated, str(found)
     assert found.releases >= found.pairs
+
+
+PEOPLE = [
+    "SELECT k, count(*) AS c, count(m) AS p, sum(s) AS s, avg(a) AS a, median(m) AS q, mode(n) AS o FROM (SELECT id, "
+    "any_value(g) AS k, count(*) AS n, sum(x) AS s, avg(y) AS a, max(x) AS m FROM data GROUP BY id) u GROUP BY k",
+    "WITH u AS (SELECT id, count(*) AS n, min(d) AS first, bool_or(b) AS b, count(DISTINCT t) AS t FROM data JOIN places ON "
+    "data.g = places.g WHERE y > 0 GROUP BY id HAVING sum(places.floor) > 1) SELECT n, count(*) AS c, sum(t) AS t FROM u "
+    "WHERE b OR first > '2020-02-01' GROUP BY n",
+]
+
+
+@pytest.mark.parametrize("budget", BUDGETS)
+@pytest.mark.parametrize("unit", ["persons", "persons replaced"])
+def test_one_row_a_person(unit: str, budget: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    stored(monkeypatch, "declared" if budget == "pure" else "text")
+    make = maker(UNITS[unit], BUDGETS[budget], public={"places": PLACES})
+    found = replay_curator(make, lambda curator: curator.batch(PEOPLE, epsilon=4), Schema(COLUMNS, UNITS[unit]))
+    assert not found.violated, str(found)
+    assert found.releases >= 9 * found.pairs
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        lambda _, __, total: f"CAST(least({total}, {2**62}) AS BIGINT)",
+        lambda _, __, total: f"CAST(least(greatest({total}, -300), 300) + 300 * count(*) OVER () AS BIGINT)",
+    ],
+    ids=["unbounded", "of others"],
+)
+def test_persons_that_are_not_bounded_are_caught(broken: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without its clamping, or where what is made of one person depends on how many others there are, the same replay objects."""
+    stored(monkeypatch, "declared")
+    monkeypatch.setattr(PersonStatement, "_clamped", broken)
+    question = "SELECT sum(s) AS s FROM (SELECT id, sum(x) AS s FROM data GROUP BY id) u"
+    schema = Schema({"x": COLUMNS["x"]}, UNITS["persons"])
+    found = replay_curator(maker(schema.unit, BUDGETS["pure"]), question, schema, epsilon=1)
+    assert found.witness is not None
+    assert found.witness.replay.differences[0].kind == "moved"
 
 
 def in_arrow(table: pa.Table, _: Path) -> object:

@@ -160,7 +160,10 @@ def terms(expression: Expression) -> int:
     """
     if not isinstance(expression, Call):
         return 1
-    times = len(expression.arguments) if expression.name == "bin" else OPERATIONS[expression.name].written
+    operation = OPERATIONS[expression.name]
+    if operation.defined is not None:
+        return terms(operation.defined(*expression.arguments))
+    times = len(expression.arguments) if expression.name == "bin" else operation.written
     return 1 + times * sum(map(terms, expression.arguments))
 
 

@@ -6,9 +6,9 @@ A table is drawn by what is counted of it: how many rows it has, in which group 
 prices the question, this file adds the noise of the mechanisms' law with numpy, and the product's own estimates make intervals of
 it; the truth is what the table says without noise. ``nothing``: how often the answer is that nothing is known, because the
 denominator may be 0; that covers. ``width`` is the mean width in relation to exact inversion, where something is known: of a
-quotient N / D, all r for which N - r D is within the 95 % quantile of the simulated noise of N - r D; of a linear form, that quantile
-of its own noise; of a difference of two quotients with denominators of their own, the shortest that could cover at the table itself:
-from the 2.5 % to the 97.5 % quantile of the estimates' errors there.
+quotient N / D, all r for which N - r D is within the 95 % quantile of the simulated noise of N - r D; of a linear form, that
+quantile of its own noise; of a difference of two quotients with denominators of their own, the shortest that could cover at the
+table itself: from the 2.5 % to the 97.5 % quantile of the estimates' errors there.
 """
 
 from __future__ import annotations
@@ -67,9 +67,7 @@ def _mean(t: Table, name: str, group: str) -> Numbers:
 
 
 CASES = [
-    Case(
-        "ratio of sums", "sum(cost) / sum(days)", lambda t: t["cost", ""] / t["days", ""], _get("cost", ""), _get("days", "")
-    ),
+    Case("ratio of sums", "sum(cost) / sum(days)", lambda t: t["cost", ""] / t["days", ""], _get("cost", ""), _get("days", "")),
     Case(
         "share",
         "count(*) FILTER (WHERE treated) / count(*)",
@@ -78,7 +76,14 @@ CASES = [
         _get("n", ""),
     ),
     Case("share, avg", "0 + avg(smoker)", lambda t: t["smoker", ""] / t["n", ""], _get("smoker", ""), _get("n", "")),
-    Case("rows a person", "count(*) / count(DISTINCT id)", lambda t: t["n", ""] / t["persons", ""], _get("n", ""), _get("persons", ""), True),
+    Case(
+        "rows a person",
+        "count(*) / count(DISTINCT id)",
+        lambda t: t["n", ""] / t["persons", ""],
+        _get("n", ""),
+        _get("persons", ""),
+        persons=True,
+    ),
     Case("sums", "sum(age) - sum(days)", lambda t: t["age", ""] - t["days", ""], lambda t: t["age", ""] - t["days", ""]),
     Case(
         "means, one count",

@@ -96,7 +96,7 @@ def _joined(plan: Plan, row: dict[str, Any], public: Mapping[str, Sequence[Row]]
         if not matches and not join.keep:
             return False
         for name in plan.schema.public[join.table]:
-            row[f"{join.table}.{name}"] = matches[0][name] if matches else None
+            row[f"{join.name}.{name}"] = matches[0][name] if matches else None
     return True
 
 

@@ -81,9 +81,18 @@ def facts_of(schema: Schema) -> dict[str, Facts]:
 
 def price(query: Query, schema: Schema, share: Cost) -> Plan:
     """Split a cost over what a question needs, and calibrate every mechanism to its share."""
+    schema = _aliased(schema, query)
     if query.people is not None:
         return replace(_price_query(query, _read_people(query.people, schema), share), declared=schema)
     return _price_query(query, schema, share)
+
+
+def _aliased(schema: Schema, query: Query) -> Schema:
+    """The facts, also about public tables that a question joins by other names."""
+    for join in (*query.joins, *(query.people.rows.joins if query.people else ())):
+        if join.alias:
+            schema = schema.aliased(join.table, join.alias)
+    return schema
 
 
 def _read_people(people: People, schema: Schema) -> Schema:
@@ -104,6 +113,7 @@ def _price_query(query: Query, schema: Schema, share: Cost) -> Plan:
 def price_marginal(of: Sequence[Expression], query: Query, schema: Schema, share: Cost) -> Plan:
     """Noise on every cell of one histogram over several expressions, of the rows and in the groups of a question that has no
     outputs of its own."""
+    schema = _aliased(schema, query)
     if query.people is not None:
         found = price_marginal(of, replace(query, people=None), _read_people(query.people, schema), share)
         return replace(found, query=query, declared=schema)

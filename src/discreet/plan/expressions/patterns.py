@@ -13,7 +13,7 @@ automaton then looks at each character of a text once for each instruction, what
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from discreet.errors import ParameterError
 
@@ -237,28 +237,34 @@ def _inverted(ranges: Ranges) -> Ranges:
     return found
 
 
-def _written(node: Node, keep: int | None, seen: list[int]) -> str:
-    """The text of a tree; group number ``keep`` stays one that is captured, the others only hold together."""
+def _kept(node: Node, keep: int | None, seen: list[int]) -> Node:
+    """A tree of which group number ``keep`` is captured; the others only hold together."""
+    seen[0] += node.kind == "group"
+    mine = node.kind != "group" or seen[0] == keep
+    parts = tuple(_kept(part, keep, seen) for part in node.parts)
+    return replace(node, parts=parts) if mine else parts[0]
+
+
+def _written(node: Node) -> str:
+    """The text of a tree."""
     if node.kind == "set":
         return _written_set(node.ranges)
     if node.kind in ("start", "end"):
         return "^" if node.kind == "start" else "$"
     if node.kind == "choice":
-        return "|".join(_written(part, keep, seen) for part in node.parts)
+        return "|".join(map(_written, node.parts))
     if node.kind == "chain":
-        return "".join(_held(part, keep, seen, ("choice",)) for part in node.parts)
+        return "".join(_held(part, ("choice",)) for part in node.parts)
     if node.kind == "group":
-        seen[0] += 1
-        opened = "(" if seen[0] == keep else "(?:"
-        return f"{opened}{_written(node.parts[0], keep, seen)})"
+        return f"({_written(node.parts[0])})"
     counts = {(0, None): "*", (1, None): "+", (0, 1): "?"}.get((node.least, node.most))
     if counts is None:
         counts = f"{{{node.least},{'' if node.most is None else node.most}}}"
-    return _held(node.parts[0], keep, seen, ("choice", "chain", "repeat")) + counts
+    return _held(node.parts[0], ("choice", "chain", "repeat")) + counts
 
 
-def _held(node: Node, keep: int | None, seen: list[int], kinds: tuple[str, ...]) -> str:
-    text = _written(node, keep, seen)
+def _held(node: Node, kinds: tuple[str, ...]) -> str:
+    text = _written(node)
     return f"(?:{text})" if node.kind in kinds else text
 
 
@@ -303,7 +309,7 @@ def canonical(pattern: str, *, fold: bool = False, group: int | None = None) -> 
     """A pattern as engines get it: without case where ``fold``, with one ``group`` that is extracted; or a refusal."""
     tree = read_pattern(pattern, fold=fold)
     seen = [0]
-    text = _written(tree, group, seen)
+    text = _written(_kept(tree, group, seen))
     if group is not None and group > seen[0]:
         raise _refused(f"has no group {group}")
     return f"({text})" if group == 0 else text

@@ -63,7 +63,9 @@ def _position(text: str, part: str) -> float:
 
 
 def _position_facts(arguments: Sequence[Facts]) -> Facts:
-    return number_facts(Fraction(0), Fraction((arguments[0].length or 0) + 1), Fraction(1))
+    text, part = arguments
+    shortest = max(1, min((len(str(value)) for value in part.values or ("",)), default=1))  # an empty part is at the beginning
+    return number_facts(Fraction(0), Fraction(max(1, (text.length or 0) - shortest + 1)), Fraction(1))
 
 
 def _split(text: str, separator: str, index: float) -> str:

@@ -32,6 +32,7 @@ from discreet.privacy.accountant.contour import Contour, Saddle, open_contour
 from discreet.privacy.accountant.cut_gaussian import CutGaussian
 from discreet.privacy.accountant.cutting import CutList, settle
 from discreet.privacy.accountant.enumeration import list_outcomes
+from discreet.privacy.accountant.jumps import take_apart
 from discreet.privacy.accountant.lattice import Convolution, common_step, convolve
 from discreet.privacy.accountant.sampled_density import SampledDensity
 from discreet.privacy.accountant.smoothing import open_smoothed
@@ -179,6 +180,8 @@ def _smoothed_road(parts: Parts, aim: Aim, sure: float, *, top: bool) -> Bound |
     listed = [loss for loss, _ in kept.parts if isinstance(loss, CutList)]
     effort = _WORK >> (3 if not all(loss.exact for loss in listed) else 1 if listed else 0)
     few = any(isinstance(loss, (CutGaussian, SampledDensity)) for loss, _ in kept.parts) and not listed
+    if apart := take_apart(kept, effort, epsilon=aim.epsilon, log_delta=aim.log_delta):
+        return lambda e: _with_disclosure(apart.delta(e)[1 if top else 0], sure, top=top)
     contour = open_smoothed(kept.parts, kept.saddle, effort, 1 << 18 if few else 1 << 17)  # few steps fade late
     if contour is None:
         return None

@@ -45,7 +45,7 @@ from discreet.privacy.accountant.contour import Saddle, decay, log_moment
 from discreet.privacy.losses.atoms import Atomic
 from discreet.privacy.losses.base import UNIT, Loss, Parts
 
-__all__ = ["Smoothed", "open_smoothed", "window"]
+__all__ = ["Smoothed", "log1p", "open_smoothed", "window"]
 
 _GOAL = 1e-11  # of the answer, for each source of error that can be chosen
 _FINEST = 8e-10  # of epsilon, from ten uses on: no need to smooth less
@@ -310,7 +310,7 @@ class _Nodes:
             self.law, self.depth = np.exp(mu * mu * (-0.5 * self.at**2 + 1j * (x + 0.5) * self.at)), np.zeros(self.at.size)
         small = self._turn(loss, count) - 1 if two_values(loss) else loss.increment(self.x, self.at)
         self.work += self.at.size * loss.work(self.x) * (8 if self.at.size < self.t.size / 8 else 1)
-        log_phi = _log1p(small)
+        log_phi = log1p(small)
         if count == 1:
             self.law = self.law * (1 + small)
             self.depth = self.depth + 1
@@ -346,7 +346,7 @@ class _Nodes:
         return result
 
 
-def _log1p(small: Complex) -> Complex:
+def log1p(small: Complex) -> Complex:
     """ln(1 + small) to a few units of its modulus, also where that is tiny."""
     a, b = small.real, small.imag
     inside = 2 * a + a * a + b * b

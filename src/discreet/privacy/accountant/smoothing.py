@@ -159,7 +159,8 @@ def open_smoothed(parts: Parts, saddle: Saddle, effort: int, nodes: int = _MOST_
         floor = math.exp(-surplus) * width / size / np.maximum(weights[0], weights[1] * mu * mu)
         kept = _Nodes(t, mu, x, floor, max(2 * effort - work, 0.0))
         kept.fade(parts)
-        sums += np.array([weights @ kept.errors(), 8 * UNIT * ((weights[:, kept.held] * np.abs(kept.law)) @ kept.at)])
+        errors = kept.errors()  # sums, not products of matrices: those are given to threads, which spin
+        sums += np.array([(weights * errors).sum(1), 8 * UNIT * (weights[:, kept.held] * np.abs(kept.law) * kept.at).sum(1)])
         index.append(j[kept.held])
         laws.append(kept.law)
         work += kept.work
@@ -170,7 +171,7 @@ def open_smoothed(parts: Parts, saddle: Saddle, effort: int, nodes: int = _MOST_
             return open_smoothed(parts, saddle, effort, more)
     last = (size - 1) * step
     tails = [width / math.pi * tail for tail in _beyond(parts, x, mu, last)]
-    errors = [(float(part) + tail) * (1 + 2.0**-20) for part, tail in zip(sums[0], tails, strict=True)]
+    noise = [(float(part) + tail) * (1 + 2.0**-20) for part, tail in zip(sums[0], tails, strict=True)]
     away = math.sqrt(2 * (30 - saddle.log_delta))
     s, doubled = x + 1j * step * held, law * np.where(held > 0, 2.0, 1.0)
     return Smoothed(
@@ -186,7 +187,7 @@ def open_smoothed(parts: Parts, saddle: Saddle, effort: int, nodes: int = _MOST_
         held,
         doubled / (s * (s + 1)),
         doubled,
-        (errors[0], errors[1]),
+        (noise[0], noise[1]),
         (float(sums[1][0]), float(sums[1][1])),
         work,
     )

@@ -219,7 +219,7 @@ def cut_losses(parts: Parts, log_delta: float, *, top: bool, share: float = 1.0)
         many = count > _MANY
         digits = math.log(count) if many else 0.0
         if isinstance(loss, SampledGaussian):
-            loss = cut_gaussian(loss, most, share)
+            loss = cut_gaussian(loss, most, share, digits)
         elif isinstance(loss, SampledLattice) and has_path(loss, digits):
             loss = SampledDensity(loss, digits)
         elif isinstance(loss, SampledLattice) or (isinstance(loss, Atomic) and (many or _is_long(loss))):

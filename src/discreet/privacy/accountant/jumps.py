@@ -1,32 +1,32 @@
 """Compositions whose delta is a matter of a few rare large losses: those are taken apart.
 
-On small samples nearly all losses are next to nothing, and delta consists of the few outcomes in which one step is not. A contour
-that carries the rest along cancels: its nodes are numbers around 1 and its answer is delta, so that rounding weighs 1 / delta; and
-it fades late, since the many tiny losses hardly turn. So each step throws a coin: with probability chi(z) its loss counts as
-*small* (``CutGaussian``: a smooth cut at a loss of half of epsilon), else as a *jump*, and
+On small samples nearly all losses are next to nothing, and delta consists of the few outcomes in which one step is not. A
+contour that carries the rest along cancels: its nodes are numbers around 1 and its answer is delta, so that rounding weighs 1
+/ delta; and it fades late, since the many tiny losses hardly turn. So each step throws a coin: with probability chi(z) its
+loss counts as *small* (``CutGaussian``: a smooth cut at a loss of half of epsilon), else as a *jump*, and
 
     delta = E[(1 - e^(e - L))+; all small] + E[(1 - e^(e - L))+; at least one jump],
 
 exactly. The first term has light tails and a contour at its own, larger tilt. The second belongs to a positive measure with
-moments A - B, A = prod a_i^k_i and B = prod (a_i - b_i)^k_i, a_i being a step's moments and b_i those of its jumps: a loss of its
-own (``Jumps``), to which everything in ``smoothing`` applies. It is computed as A (1 - e^u), u = sum k_i ln(1 - b_i / a_i), from b_i
-that is a sum over the jumps alone: it is small, relatively known, and fades as soon as jumps turn. What is cut from a_i is cut from
-b_i as well, and counts as lost.
+moments A - B, A = prod a_i^k_i and B = prod (a_i - b_i)^k_i, a_i being a step's moments and b_i those of its jumps: a loss of
+its own (``Jumps``), to which everything in ``smoothing`` applies. It is computed as A (1 - e^u), u = sum k_i ln(1 - b_i /
+a_i), from b_i that is a sum over the jumps alone: it is small, relatively known, and fades as soon as jumps turn. What is cut
+from a_i is cut from b_i as well, and counts as lost.
 
-**Rounding.** Let a_i and b_i be divided by a_i at 0, so that |a_i|, |a_i - b_i| <= 1 and |b_i| <= d_i, their value at 0. As all
-factors are at most 1, A - B moves by at most sum k_i (beta_i + N alpha_i) if b_i is off by beta_i and a_i by alpha_i, N = sum k_j
-d_j bounding every difference of products of some of the factors; off by a little, factors may exceed 1 a little: times e^(sum k_i
-(alpha_i + beta_i)). With N <= 1/2 the mass m = 1 - prod (1 - d_i)^k_i is at least N / 1.3, and relatively as well known as the
-d_i, since k d (1 - d)^(k-1) <= 1 - (1 - d)^k.
+**Rounding.** Let a_i and b_i be divided by a_i at 0, so that |a_i|, |a_i - b_i| <= 1 and |b_i| <= d_i, their value at 0. As
+all factors are at most 1, A - B moves by at most sum k_i (beta_i + N alpha_i) if b_i is off by beta_i and a_i by alpha_i, N =
+sum k_j d_j bounding every difference of products of some of the factors; off by a little, factors may exceed 1 a little: times
+e^(sum k_i (alpha_i + beta_i)). With N <= 1/2 the mass m = 1 - prod (1 - d_i)^k_i is at least N / 1.3, and relatively as well
+known as the d_i, since k d (1 - d)^(k-1) <= 1 - (1 - d)^k.
 
 A - B is a sum over i of B's powers before i, A's after it, and g_i = a_i^k_i - (a_i - b_i)^k_i, |g_i| <= k_i d_i. In units of
-rounding, a logarithm of 1 + s errs by 20 |s| where |s| <= 1/2 and by 4 (|ln |1 + s|| + 4.2) elsewhere; a power by that times k, and
-8 k times the logarithm. As |a_i - 1| <= t E|L_i| and |a_i - b_i - 1| <= t E|L_i| + 2 d_i, that is 72 k_i t E|L_i| + 40 at most, but
-for 8 k |ln |1 + s|| |1 + s|^k <= 3. If k_i = 1, g_i is b_i. Else it is a_i^k (1 - e^(k l)), l = ln(1 + w), w = -b_i / a_i, and y =
-|a_i|: ln a_i still errs by 8 k |ln y| with a factor (y + d_i)^(k-1) beside k_i d_i, which with d_i <= 2^-9 and |ln y| < 700 is at most
-8 (1.5 + 5.5), or less than t E|L_i|. And l errs by 45 |w| if |w| <= 1/2: then |B_i| / |a_i| <= 1.5, in all 68; else y <= 2 d_i,
-|a_i - b_i| <= 3 d_i, and it errs by 8 |b_i| / |a_i - b_i| + 4 (5 + |ln |1 + w||), with a factor 3 (3 d_i)^(k-1) in all less than 110.
-So ``_UNITS`` and as many more for each part cover all of it, with N / m <= 1.3.
+rounding, a logarithm of 1 + s errs by 20 |s| where |s| <= 1/2 and by 4 (|ln |1 + s|| + 4.2) elsewhere; a power by that times
+k, and 8 k times the logarithm. As |a_i - 1| <= t E|L_i| and |a_i - b_i - 1| <= t E|L_i| + 2 d_i, that is 72 k_i t E|L_i| + 40
+at most, but for 8 k |ln |1 + s|| |1 + s|^k <= 3. If k_i = 1, g_i is b_i. Else it is a_i^k (1 - e^(k l)), l = ln(1 + w), w =
+-b_i / a_i. With y = |a_i| > e^-700, ln a_i still errs by 8 k |ln y|, beside k_i d_i (y + d_i)^(k-1): at most 8 (1.5 + 2800
+d_i), or less than t E|L_i|. And l errs by 45 |w| if |w| <= 1/2: then |a_i - b_i|^k / |a_i| <= 1.5, in all 68. Else y <= 2 d_i
+and |a_i - b_i| <= 3 d_i; it errs by 8 |b_i| / |a_i - b_i| + 4 (5 + |ln |1 + w||), beside 3 (3 d_i)^(k-1), in all by 8 + 50600
+d_i. With d_i <= 1/32 and N / m <= 1.3, ``_UNITS`` (1 + n + 512 d) cover all of it, n parts and the largest d_i.
 """
 
 from __future__ import annotations
@@ -55,6 +55,7 @@ _SHARE = 0.5  # of epsilon: two small losses hardly ever reach it
 _RARE = 2.0**-5  # jumps: d_i at most
 _COARSE = 1 << 19  # terms
 _NODES = 1 << 18
+_PRECISE = 1e-7  # of delta
 _LOST = 2e-10  # of delta, where no cut that loses less leaves enough to see
 _FACTORS = (1.0, 0.7, 0.5, 0.35, 0.25)  # of the tilt
 
@@ -109,7 +110,9 @@ class Jumps(Loss):
 
     def rounding(self, x: float, t: float) -> float:
         mass, often = self._mass(x)
-        far = math.fsum(k * d * beyond(step, self.loss).rounding(x, t) for (step, k), d in zip(self.steps, self._shares(x), strict=True))
+        far = math.fsum(
+            k * d * beyond(step, self.loss).rounding(x, t) for (step, k), d in zip(self.steps, self._shares(x), strict=True)
+        )
         near, still = (math.fsum(k * step.rounding(x, u) for step, k in self.steps) for u in (t, 0.0))
         known = max(beyond(step, self.loss).rounding(x, 0.0) + step.rounding(x, 0.0) for step, _ in self.steps) + 64 * UNIT
         if math.isinf(often):  # the moment, from above
@@ -148,6 +151,12 @@ def beyond(step: CutGaussian, loss: float) -> CutGaussian:
     return replace(step, begin=place, rise=_RISE + place)
 
 
+def _small(step: CutGaussian, loss: float) -> CutGaussian:
+    """What is no jump."""
+    jumps = beyond(step, loss)
+    return CutGaussian(step.whole, jumps.begin, jumps.rise, digits=step.digits)
+
+
 def _place(step: CutGaussian, loss: float) -> float:
     """The outcome z that has this loss."""
     mu = math.sqrt(step.whole.squared_mu)
@@ -160,6 +169,13 @@ class Apart:
 
     contours: tuple[Smoothed, Smoothed]
     lost: float  # mass that is cut
+    epsilon: float  # what they are good for
+
+    @property
+    def is_precise(self) -> bool:
+        """Whether nothing else has to be tried."""
+        low, high = self.delta(self.epsilon)
+        return high - low <= _PRECISE * high
 
     def delta(self, epsilon: float) -> tuple[float, float]:
         """Bounds on the finite part of delta(epsilon); what is cut counts for nothing, or as disclosed."""
@@ -171,12 +187,12 @@ class Apart:
 
 
 @lru_cache(maxsize=16)
-def take_apart(kept: Kept, effort: int, *, epsilon: float | None = None, log_delta: float | None = None) -> Apart | None:
-    """Contours for this epsilon, or for the epsilon that belongs to this delta; None where jumps are not rare, or there are none."""
+def take_apart(kept: Kept, effort: int, log_delta: float | None) -> Apart | None:
+    """Contours for the saddle's epsilon, or for the one that belongs to a delta; None where there are no jumps, or not rarely."""
     saddle = kept.saddle
     for _ in range(8):
-        e = saddle.epsilon
-        if (found := _open(replace(kept, saddle=saddle), _COARSE)) is None:
+        e, found = saddle.epsilon, _open(replace(kept, saddle=saddle), _COARSE)
+        if found is None:
             return None
         if log_delta is None:
             level = math.log(max(found.estimate(e), 1e-320))
@@ -188,6 +204,7 @@ def take_apart(kept: Kept, effort: int, *, epsilon: float | None = None, log_del
             if abs(near - e) < 0.05 * near:
                 break
             saddle = replace(saddle, epsilon=near)
+    assert found is not None
     e = saddle.epsilon
     slope = math.log(max(found.estimate(e), 1e-320) / max(found.estimate(1.1 * e), 1e-320)) / (0.1 * e)
     return _open(_cheapest(replace(kept, saddle=saddle), max(slope, saddle.tilt)), effort)
@@ -216,7 +233,7 @@ def _cheapest(kept: Kept, slope: float) -> Kept:
 
 def _recut(loss: Loss, most: float) -> Loss:
     """A step cut where at most so much of its mass is lost; 0: not at all."""
-    return cut_gaussian(loss.whole, most, 1.0 if most else 0.0) if isinstance(loss, CutGaussian) else loss
+    return cut_gaussian(loss.whole, most, 1.0 if most else 0.0, loss.digits) if isinstance(loss, CutGaussian) else loss
 
 
 def _steps(parts: Parts) -> tuple[tuple[tuple[CutGaussian, int], ...], Parts]:
@@ -231,9 +248,9 @@ def _open(kept: Kept, effort: int) -> Apart | None:
     jumps = Jumps(steps, _SHARE * saddle.epsilon)
     if not (steps and saddle.epsilon > 0 and jumps.is_rare(saddle.tilt)):
         return None
-    small = tuple((CutGaussian(step.whole, beyond(step, jumps.loss).begin, beyond(step, jumps.loss).rise), count) for step, count in steps)
+    small = tuple((_small(step, jumps.loss), count) for step, count in steps)
     light = find_saddle((*small, *others), epsilon=saddle.epsilon)
     light = replace(light, epsilon=saddle.epsilon, log_delta=saddle.log_delta)
     rest = open_smoothed((*small, *others), light, min(effort, _COARSE << 1), _NODES)
     far = open_smoothed(((jumps, 1), *others), saddle, effort, _NODES)
-    return Apart((rest, far), kept.lost) if rest and far else None
+    return Apart((rest, far), kept.lost, saddle.epsilon) if rest and far else None

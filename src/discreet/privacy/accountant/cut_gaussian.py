@@ -275,7 +275,8 @@ def _line(
     # ln r errs by 16 units of itself and by the weight of q e^w in r times what q e^w errs by.
     w = mu * z - mu * mu / 2
     share = np.minimum(rate * np.exp(np.clip(w, 0.0, 600.0) - modulus), 1 / keep + 2)
-    turning = 16 * np.abs(log_ratio) + share * (32 + 4 * (np.abs(mu * z) + mu * mu) + np.where(w > 40, -4 * math.log(rate), 0.0))
+    growth = 32 * np.minimum(1.0, np.abs(w) + mu * height)  # e^w - 1 is known relatively
+    turning = 16 * np.abs(log_ratio) + share * (growth + 4 * (np.abs(mu * z) + mu * mu) + np.where(w > 40, -4 * math.log(rate), 0.0))
     cutting = fading * (16 + 8 * np.abs(slope * (z - cut)) + 8 * slope * abs(cut))
     each = 64 + z.size / 64 + 4 * z * z
     small = (

@@ -159,8 +159,8 @@ def _small(step: CutGaussian, loss: float) -> CutGaussian:
 
 def _place(step: CutGaussian, loss: float) -> float:
     """The outcome z that has this loss."""
-    mu = math.sqrt(step.whole.squared_mu)
-    return math.log1p(math.expm1(loss) / float(step.whole.rate)) / mu + mu / 2
+    mu, q = math.sqrt(step.whole.squared_mu), float(step.whole.rate)
+    return (math.log1p(math.expm1(loss) / q) if loss < 600 else loss - math.log(q)) / mu + mu / 2
 
 
 @dataclass(frozen=True)

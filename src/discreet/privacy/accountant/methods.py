@@ -348,7 +348,9 @@ def typical_loss(parts: Parts, *, rare: float | None = None, more: float = 0.0) 
         total = 0.0
         for loss, count, adding in known:
             x = y - 1 if adding else -y  # the same integral of r^(1+x)
-            total += count * (loss.log_moment(x) + loss.rounding(x, 0.0))
+            if not math.isfinite(k := loss.log_moment(x)):
+                return math.inf
+            total += count * (k + loss.rounding(x, 0.0))
         total += 1e-12 * abs(total)
         return total + y * more if rare is None else (total - math.log(rare)) / y
 

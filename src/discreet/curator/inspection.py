@@ -274,7 +274,7 @@ def remark_changes(
 def remark_bounds(plan: Plan, unit: Unit) -> tuple[str, ...]:
     """What an answer says where persons count for a part of their rows only, or once each; and how many rows are joined."""
     if plan.query.people is not None:
-        return (describe_bounds(plan.query.people.parts, plan.schema), *describe_cut(plan.query.people.rows.tables))
+        return (describe_bounds(plan.query.people.traits, plan.schema), *describe_cut(plan.query.people.rows.tables))
     if not isinstance(unit, Person):
         return ()
     rows = "1 row" if unit.rows == 1 else f"{unit.rows} rows"

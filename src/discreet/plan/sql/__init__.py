@@ -24,7 +24,7 @@ from discreet.schema.table import Schema
 if TYPE_CHECKING:
     from discreet.plan.sql.scope import Scope
 
-__all__ = ["parse_expression", "parse_parts", "parse_query"]
+__all__ = ["parse_expression", "parse_query", "parse_traits"]
 
 _DEEP = "This question is nested too deeply; ask a simpler one."
 
@@ -75,14 +75,14 @@ def parse_link(name: str, schema: Schema, within: Scope | None, *, left: bool) -
     return begin(name, False, name, schema) if within is None else link(name, within, left=left)
 
 
-def parse_parts(parts: Mapping[str, str], rows: Query, within: Scope) -> Scope:
+def parse_traits(traits: Mapping[str, str], rows: Query, within: Scope) -> Scope:
     """What is in sight in a table of one row a person: these aggregates, by name, of those rows of each that ``rows`` chooses;
     ``within``: what is in sight of those."""
     from discreet.plan.sql.people import Making
     from discreet.plan.sql.syntax import only, select
 
     made = Making(within)
-    for name, text in parts.items():
+    for name, text in traits.items():
         try:
             tree = select(f"SELECT {text}")
             only(tree, "expressions")

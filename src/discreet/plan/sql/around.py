@@ -92,7 +92,7 @@ def _write_out(inner: exp.Select, schema: Schema) -> bool:
     """What its select list says, in place of names, places and ALL that refer to it; False where it has no such place."""
     items = [node.this if isinstance(node, exp.Alias) else node for node in inner.expressions]
     named = {str(node.alias).lower(): node.this for node in inner.expressions if isinstance(node, exp.Alias)}
-    columns = {name.lower() for table in (schema.columns, *schema.public.values()) for name in table}
+    columns = {name.lower().rsplit(".", 1)[-1] for table in (schema.columns, *schema.public.values()) for name in table}
     within = _within(inner)[0]
     columns |= {str(node.alias_or_name).lower() for node in (within.expressions if within else [])}
     group = inner.args.get("group")

@@ -18,6 +18,7 @@ from discreet.plan.aggregates.base import OfExpression, name_from
 from discreet.plan.expressions import Call, Column, Expression, Literal, Value, both, columns_of
 from discreet.plan.expressions.evaluate import infer, listing
 from discreet.plan.query import Key, Order, Output, Query
+from discreet.plan.sql.around import as_one
 from discreet.plan.sql.derived import read_source
 from discreet.plan.sql.formulas import is_formula, read_formula
 from discreet.plan.sql.scalars import aggregates_in, scalar
@@ -46,6 +47,7 @@ class _Item:
 
 def read_select(tree: exp.Select, schema: Schema) -> Query:
     """The query that a statement means."""
+    tree = as_one(tree, schema)
     only(tree, *_PARTS)
     source = read_source(tree, schema)
     scope, joins = source.scope, source.joins

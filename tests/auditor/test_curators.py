@@ -41,7 +41,7 @@ GROUPED = (
 )
 WHOLE = (
     "SELECT count(*) AS n, sum(y) AS s, stddev_pop(x) AS v, quantile(y, 0.9) AS q, mode(g) AS o, "
-    "sum(CASE WHEN b THEN abs(x) * 2 ELSE NULL END) AS e FROM data WHERE d >= '2020-06-01' OR t LIKE 'O%'"
+    "sum(CASE WHEN b THEN abs(x) * 2 ELSE NULL END) AS e, count(DISTINCT g) AS k FROM data WHERE d >= '2020-06-01' OR t LIKE 'O%'"
 )
 WITHIN = (
     "WITH near AS (SELECT data.*, p.floor AS f, again.floor AS above FROM data JOIN places p USING (g) "

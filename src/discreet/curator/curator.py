@@ -35,13 +35,13 @@ from discreet.curator.gate import Outcome, Request, ask, describe_repeat
 from discreet.curator.inspection import Look, Reading, as_table, ask_shares, declarations, look, remark_bounds, remark_changes
 from discreet.curator.plans import Plans
 from discreet.curator.question import Question
+from discreet.curator.rendering import History
 from discreet.curator.tables import Tables
 from discreet.errors import DiscreetError, ParameterError
-from discreet.ledger.chain import Entry
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.people import check, check_name
 from discreet.ledger.witness import resolve
-from discreet.plan.aggregates import Asked
+from discreet.plan.aggregates import Askable, Asked
 from discreet.plan.cost import Accuracy, Terms
 from discreet.plan.expressions import Value
 from discreet.plan.plan import Plan
@@ -185,13 +185,13 @@ class Curator:
         """Begin a question with a group for every combination of these."""
         return self._question().group_by(*of, keys=keys, **named)
 
-    def agg(self, *unnamed: object, **outputs: Asked) -> Question:
+    def agg(self, *unnamed: object, **outputs: Askable) -> Question:
         """Begin a question about the whole table."""
         return self._question().agg(*unnamed, **outputs)
 
-    def person(self, *unnamed: object, **parts: Asked | str) -> Question:
+    def person(self, *unnamed: object, **traits: Asked | str) -> Question:
         """Begin a question about persons: a table of one row each, with these columns made of their rows."""
-        return self._question().person(*unnamed, **parts)
+        return self._question().person(*unnamed, **traits)
 
     @called_as('[100, 200], score="..."')
     def choose(self, candidates: Sequence[Value], *, score: str) -> Question:
@@ -242,11 +242,11 @@ class Curator:
         return (self._people if ledger is None else ledger.people or self._people) or None
 
     @called_as("")
-    def history(self) -> tuple[Entry, ...]:
-        """All questions that were paid for."""
+    def history(self) -> History:
+        """All questions that were paid for: a tuple of entries, which is printed as a table."""
         ledger = self._view()
         entries = () if ledger is None else ledger.history()
-        return tuple(replace(entry, data="") for entry in entries)  # a fingerprint is never shown
+        return History(replace(entry, data="") for entry in entries)  # a fingerprint is never shown
 
     # The table.
 

@@ -242,7 +242,7 @@ def remark_changes(schema: Schema, table: str | None, looks: Iterable[tuple[str 
 def remark_bounds(plan: Plan, unit: Unit) -> tuple[str, ...]:
     """What an answer says where persons count for a part of their rows only, or once each."""
     if plan.query.people is not None:
-        return (describe_bounds(plan.query.people.parts, plan.schema),)
+        return (describe_bounds(plan.query.people.traits, plan.schema),)
     if not isinstance(unit, Person):
         return ()
     rows = "1 row" if unit.rows == 1 else f"{unit.rows} rows"

@@ -96,10 +96,10 @@ def _aliased(schema: Schema, query: Query) -> Schema:
 
 
 def _read_people(people: People, schema: Schema) -> Schema:
-    """The facts about the table of one row a person that a question is about, when its own rows and parts are checked."""
+    """The facts about the table of one row a person that a question is about, when its own rows and traits are checked."""
     facts = facts_of(schema)
-    check(people.rows, schema, facts, [part.of for part in people.parts if part.of is not None])
-    return person_table(people.parts, schema, facts)
+    check(people.rows, schema, facts, [trait.of for trait in people.traits if trait.of is not None])
+    return person_table(people.traits, schema, facts)
 
 
 def _price_query(query: Query, schema: Schema, share: Cost) -> Plan:

@@ -16,7 +16,7 @@ from discreet.plan.aggregates.base import Aggregate
 from discreet.plan.expressions import Column, Expression, Literal, Value, Written, quoted, rename
 from discreet.plan.expressions.evaluate import infer
 from discreet.plan.expressions.facts import Facts
-from discreet.plan.people import Part
+from discreet.plan.people import Trait
 
 __all__ = ["Join", "Key", "Order", "Output", "Query"]
 
@@ -77,15 +77,15 @@ class Order:
 
 @dataclass(frozen=True)
 class People:
-    """A table of one row a person, which a question may be about: ``parts`` of those of their rows that a question without
+    """A table of one row a person, which a question may be about: ``traits`` of those of their rows that a question without
     outputs chooses. ``id`` is the column that persons are known by."""
 
     id: str
     rows: Query
-    parts: tuple[Part, ...]
+    traits: tuple[Trait, ...]
 
     def __str__(self) -> str:
-        made = ", ".join([quoted(self.id), *(_named(str(part), part.name) for part in self.parts)])
+        made = ", ".join([quoted(self.id), *(_named(str(trait), trait.name) for trait in self.traits)])
         return f"SELECT {made} FROM {self.rows.source} GROUP BY {quoted(self.id)}"
 
 

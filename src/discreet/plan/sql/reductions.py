@@ -14,6 +14,7 @@ from discreet.plan.expressions import Call, Expression, Literal
 from discreet.plan.expressions.evaluate import infer
 from discreet.plan.expressions.facts import Facts
 from discreet.plan.expressions.values import check_candidate, plain_values
+from discreet.plan.sql.private import check_present
 from discreet.plan.sql.scalars import scalar
 from discreet.plan.sql.scope import Scope
 from discreet.plan.sql.synonyms import as_read
@@ -104,7 +105,8 @@ def _distinct(node: exp.Expression, scope: Scope) -> Aggregate:
         only(inside[0], "this", "table", "db", "catalog")
         name, quoted = name_of(inside[0].this)
         table = inside[0].args.get("table")
-        if scope.is_person(name, None if table is None else name_of(table)[0], quoted):
+        of = None if table is None else name_of(table)[0]
+        if scope.is_person(name, of, quoted) and (of is None or check_present(scope.tables.get(of.lower(), ""), scope)):
             return Count() if isinstance(unit, OneRow) else Distinct()
     return Present(scalar(inside[0], scope))
 

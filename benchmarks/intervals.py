@@ -179,8 +179,8 @@ class Found:
     width: float
 
 
-def simulate(case: Case, law: str, size: int, tables: int, chance: np.random.Generator) -> Found:
-    """Fresh noise on each of many tables."""
+def simulate(case: Case, law: str, size: int, tables: int, chance: np.random.Generator, *, widths: bool = True) -> Found:
+    """Fresh noise on each of many tables; widths are compared where that is wanted."""
     plan, table = plan_of(case, law), draw(size, tables, chance)
     behind = plan.behind["z"]
     released = {one: Released(one, _noisy(one, table, chance)) for one in dict.fromkeys(behind)}
@@ -192,8 +192,9 @@ def simulate(case: Case, law: str, size: int, tables: int, chance: np.random.Gen
     covered = (estimate.lower <= truth + slack) & (truth - slack <= estimate.upper)
     nothing = np.array([value is None for value in estimate.values])
     covered |= nothing
-    widths = list(_relative(case, plan, table, released, estimate.upper - estimate.lower, ~nothing, chance))
-    return Found(float(covered.mean()), float(nothing.mean()), float(np.mean(widths)) if widths else float("nan"))
+    known = ~nothing & widths
+    relative = list(_relative(case, plan, table, released, estimate.upper - estimate.lower, known, chance))
+    return Found(float(covered.mean()), float(nothing.mean()), float(np.mean(relative)) if relative else float("nan"))
 
 
 def _noisy(release: Release, table: Table, chance: np.random.Generator) -> Numbers:

@@ -220,7 +220,7 @@ HOPELESS = [
     Hopeless("hospital", "SELECT count(*) % 2 FROM data", "no interval would cover it"),
     Hopeless("hospital", "SELECT count(*) // 10 FROM data", "no interval would cover it"),
     Hopeless("hospital", "SELECT sum(cost) / sum(note) FROM data", "note is a text"),
-    Hopeless("hospital", "SELECT avg(avg(cost)) FROM data", "An aggregate stands alone"),
+    Hopeless("hospital", "SELECT avg(avg(cost)) FROM data", "no part of what is made of one"),
     Hopeless("hospital", "SELECT count(*) FROM data WHERE cost > avg(cost)", "HAVING count(*) > 5"),
     Hopeless("hospital", "SELECT sum(cost) / 'days' FROM data", "takes numbers"),
     Hopeless("shop", "SELECT mode(channel) + 1 FROM data", "takes numbers"),

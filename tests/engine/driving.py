@@ -18,7 +18,7 @@ from discreet.engine.base import Engine, groups_of
 from discreet.engine.duckdb.session import DuckDBSession
 from discreet.engine.sources.public import PublicTable
 from discreet.engine.sql.engine import SqlEngine
-from discreet.mechanisms.secret import opened
+from discreet.mechanisms.secret import open_secret
 from discreet.plan.cost import Cost
 from discreet.plan.plan import Plan, price
 from discreet.plan.query import Query
@@ -80,7 +80,7 @@ def count_in_turn(plan: Plan, source: object, chosen: Any = None) -> dict[Any, A
 
 def _counted(engine: Engine, plan: Plan, chosen: Any) -> dict[Any, Any]:
     found = engine.count(plan, groups_of(plan, chosen), reference.SALT)
-    held = {key: opened(secret) for key, secret in found.items()}
+    held = {key: open_secret(secret) for key, secret in found.items()}
     return {
         (statistic, bits): [row.tolist() for row in held] if statistic.tabular else [int(x) for x in held]
         for (statistic, bits), held in held.items()
@@ -96,9 +96,9 @@ def keys(plan: Plan, source: object) -> dict[tuple[Any, ...], int]:
     """Open keys, opened."""
 
     def counted(engine: Engine) -> dict[tuple[Any, ...], int]:
-        found = opened(engine.keys(plan, reference.SALT))
+        found = open_secret(engine.keys(plan, reference.SALT))
         assert all(len(str(value).encode()) <= 65 for key in found for value in key)
-        return dict(zip(engine.spell(plan, list(found)), found.values(), strict=True))
+        return dict(zip(engine.spell(plan, list(found), reference.SALT), found.values(), strict=True))
 
     return _alike(plan, source, None, counted)
 
@@ -113,13 +113,16 @@ def _alike(plan: Plan, source: object, public: Mapping[str, Rows] | None, count:
 
 @contextmanager
 def _engines(plan: Plan, source: object, public: Mapping[str, Rows] | None) -> Iterator[list[Engine]]:
-    """DuckDB's, and a second one that speaks another dialect to the same database."""
-    held = open_source(source, columns=_names(plan))
+    """DuckDB's, and a second one that speaks another dialect to the same database. Several tables are given by their names."""
+    if isinstance(source, dict):
+        held: Any = {name: open_source(one) for name, one in source.items()}
+    else:
+        held = open_source(source, columns=_names(plan))
     first = open_engine(held, plan.private, _public(public))
     assert isinstance(first, SqlEngine)
     assert isinstance(first._session, DuckDBSession)
     try:
-        yield [first, SqlEngine(SecondSession(first._session), SECOND, first._raw, held.layout)]
+        yield [first, SqlEngine(SecondSession(first._session), SECOND, first._raw, first.layout)]
     finally:
         first.close()
 

@@ -17,14 +17,14 @@ from discreet.plan.expressions.facts import facts_of_column
 from discreet.plan.expressions.values import check_candidate, check_words, plain_values, words_of
 from discreet.plan.preview import Preview
 from discreet.plan.query import Key, Order, Output, Query
-from discreet.plan.sql import parse_expression, parse_parts
+from discreet.plan.sql import parse_expression, parse_traits
 from discreet.plan.sql.scope import Scope
 from discreet.schema.table import Schema
 
 __all__ = ["Question"]
 
 Release = Callable[[Sequence[Query], Terms], list[Answer]]
-_PARTS = {"count": "count", "sum": "sum", "mean": "avg"}  # of what may be made of one person's rows
+_TRAITS = {"count": "count", "sum": "sum", "mean": "avg"}  # of what may be made of one person's rows
 Offer = Callable[[Sequence[Query], Terms], Preview]
 
 
@@ -38,19 +38,19 @@ class Question:
     _query: Query = field(default_factory=lambda: Query(()))
     _within: Scope | None = None  # what is in sight, where that is not the private table
 
-    def person(self, *unnamed: object, **parts: Asked | str) -> Question:
+    def person(self, *unnamed: object, **traits: Asked | str) -> Question:
         """A table of one row a person, with these columns: what is made of each person's rows (those that ``where`` chose).
 
         ``n=count()``, ``total=sum("cost")``, ``mean=mean("cost")``, or as SQL, ``sex="any_value(sex)"``. All that follows is
-        about persons. Every part is clamped by public bounds; nobody is left out for having many rows.
+        about persons. Every trait is clamped by public bounds; nobody is left out for having many rows.
         """
-        if unnamed or not parts:
+        if unnamed or not traits:
             raise ParameterError("Every column of a person needs a name; write person(n=count(), sex='any_value(sex)').")
         if self._within is not None or self._query.keys or self._query.outputs:
             raise ParameterError(
                 "person() makes one row of each person's rows, once, before group_by() and agg(); write it first."
             )
-        within = parse_parts({name: _written(name, part) for name, part in parts.items()}, self._query, self._schema)
+        within = parse_traits({name: _written(name, trait) for name, trait in traits.items()}, self._query, self._schema)
         return replace(self, _query=Query((), people=within.people), _within=within)
 
     @called_as('"age >= 18"')
@@ -188,17 +188,17 @@ def _quoted(name: object) -> str:
     return f'"{str(name)[:60]}"'
 
 
-def _written(name: str, part: object) -> str:
-    """A part of a person as SQL writes it."""
-    if isinstance(part, str):
-        return part
-    if not isinstance(part, Asked) or part.kind not in _PARTS:
+def _written(name: str, trait: object) -> str:
+    """A trait of a person as SQL writes it."""
+    if isinstance(trait, str):
+        return trait
+    if not isinstance(trait, Asked) or trait.kind not in _TRAITS:
         raise ParameterError(
             f'{name} is made of one person\'s rows: write count(), sum("cost") or mean("cost"), or SQL such as "any_value(sex)", '
             '"max(age)" or "sum(cost) / count(*)".'
         )
-    chosen = "" if part.where is None else f" FILTER (WHERE {part.where})"
-    return f"{_PARTS[part.kind]}({'*' if part.of is None else part.of}){chosen}"
+    chosen = "" if trait.where is None else f" FILTER (WHERE {trait.where})"
+    return f"{_TRAITS[trait.kind]}({'*' if trait.of is None else trait.of}){chosen}"
 
 
 def _check_names(of: Sequence[object]) -> None:

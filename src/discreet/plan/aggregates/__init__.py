@@ -20,6 +20,7 @@ from discreet.plan.aggregates.asked import Askable, Computed, Read, named, ratio
 from discreet.plan.aggregates.base import Aggregate, Spelling
 from discreet.plan.aggregates.choices import Best, Mode, Quantile
 from discreet.plan.aggregates.combined import Combined
+from discreet.plan.aggregates.present import Present
 from discreet.plan.aggregates.sums import Count, Distinct, Mean, Sum, Variance
 
 __all__ = [
@@ -36,6 +37,7 @@ __all__ = [
     "Distinct",
     "Mean",
     "Mode",
+    "Present",
     "Quantile",
     "Sum",
     "Variance",

@@ -24,7 +24,7 @@ from discreet.schema.table import Schema
 if TYPE_CHECKING:
     from discreet.plan.sql.scope import Scope
 
-__all__ = ["parse_expression", "parse_parts", "parse_query"]
+__all__ = ["parse_expression", "parse_query", "parse_traits"]
 
 _DEEP = "This question is nested too deeply; ask a simpler one."
 
@@ -64,14 +64,14 @@ def parse_expression(text: str, schema: Schema, *, names: Collection[str] = (), 
     return found
 
 
-def parse_parts(parts: Mapping[str, str], rows: Query, schema: Schema) -> Scope:
+def parse_traits(traits: Mapping[str, str], rows: Query, schema: Schema) -> Scope:
     """What is in sight in a table of one row a person: these aggregates, by name, of those rows of each that ``rows`` chooses."""
     from discreet.plan.sql.people import Making
     from discreet.plan.sql.scope import private
     from discreet.plan.sql.syntax import only, select
 
     made = Making(private(schema))
-    for name, text in parts.items():
+    for name, text in traits.items():
         try:
             tree = select(f"SELECT {text}")
             only(tree, "expressions")

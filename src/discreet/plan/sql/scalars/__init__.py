@@ -14,8 +14,8 @@ from sqlglot import exp
 from discreet.errors import ParameterError
 from discreet.plan.aggregates import SQL
 from discreet.plan.expressions import Call, Expression, Literal
-from discreet.plan.sql import casts, dates, functions
-from discreet.plan.sql.constants import Form, Named, Read, check_small, compare, is_text, read_constant
+from discreet.plan.sql.scalars import casts, dates, functions
+from discreet.plan.sql.scalars.constants import Form, Named, Read, check_small, compare, is_text, read_constant
 from discreet.plan.sql.scope import Scope
 from discreet.plan.sql.synonyms import NAMES
 from discreet.plan.sql.syntax import name_of, only, refusal
@@ -298,8 +298,8 @@ def scalar(node: object, scope: Scope, depth: int = 0) -> Expression:
     if is_aggregate(node):
         raise refusal(
             node,
-            "An aggregate is of many rows, and no part of what is made of one: it stands in the SELECT list, HAVING or ORDER BY, or "
-            "in agg(); name it, and use the name in HAVING or afterwards",
+            "An aggregate is of many rows, and no part of what is made of one: it stands in the SELECT list, HAVING or ORDER BY, "
+            "or in agg(); name it, and use the name in HAVING or afterwards",
         )
     raise refusal(node, otherwise=_KNOWN)
 

@@ -227,6 +227,11 @@ HOPELESS = [
     Hopeless("shop", "SELECT country, count(*) FROM data GROUP BY country HAVING max(amount) > 100", "single person"),
     Hopeless("shop", "SELECT country, count(*) FROM data GROUP BY country ORDER BY min(amount)", "single person"),
     Hopeless("shop", "SELECT country, count(*) FROM data GROUP BY count(*) / 2", "GROUP BY takes columns"),
+    Hopeless(
+        "survey",
+        "SELECT region, 100.0 * count(*) / sum(count(*)) OVER () AS share FROM data GROUP BY region",
+        "divide the noisy n by their sum",
+    ),
     Hopeless("survey", "SELECT 1 + 1 FROM data", "is a constant"),
     Hopeless("survey", "SELECT median(employed) FROM data", "avg(employed)"),
     Hopeless("survey", "SELECT CASE mode(education) WHEN 'school' THEN 1 ELSE 0 END FROM data", "select it by itself"),

@@ -108,6 +108,14 @@ def _item(node: exp.Expression, scope: Scope) -> _Item:
         node = node.this
     if isinstance(node, (exp.Star, exp.Subquery)):
         raise refusal(node)
+    for window in node.find_all(exp.Window):
+        nested = any(isinstance(one, exp.AggFunc) for one in window.this.iter_expressions())
+        if nested and not window.args.get("order") and not window.args.get("partition_by"):
+            raise refusal(
+                window,
+                "Window functions over all groups are not answered; select the aggregate itself, AS n, and divide the noisy n by "
+                "their sum, which is free",
+            )
     if aggregates_in(node):
         return _Item(name, node, None)
     if name is None and isinstance(node, exp.Column) and isinstance(node.this, exp.Identifier):

@@ -129,7 +129,7 @@ def test_what_an_analyst_writes_fills_no_memory(unit: Unit, monkeypatch: pytest.
     try:
         found = open_secret(engine.keys(plan, "salt"))
         assert len(found) == size
-        chosen = engine.spell(plan, list(found)[:3])
+        chosen = engine.spell(plan, list(found)[:3], "salt")
         assert all(len(key) == 200 * 20 for (key,) in chosen)
         (counts,) = engine.count(plan, groups_of(plan, chosen), "salt").values()
         assert min(open_secret(counts)) == max(open_secret(counts)) > 0  # type: ignore[type-var]

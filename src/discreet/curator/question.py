@@ -10,7 +10,7 @@ from discreet.calls import called_as
 from discreet.curator.answer import Answer
 from discreet.errors import ParameterError
 from discreet.exact import whole
-from discreet.plan.aggregates import Aggregate, Asked, Best, Count, Distinct
+from discreet.plan.aggregates import NAMED, Aggregate, Askable, Asked, Best, Combined, Count, Distinct, named
 from discreet.plan.cost import Accuracy, Terms
 from discreet.plan.expressions import Call, Expression, Literal, Value, columns_of, conjuncts
 from discreet.plan.expressions.facts import facts_of_column
@@ -75,18 +75,13 @@ class Question:
             )
         return self._with(keys=(*self._query.keys, *new))
 
-    def agg(self, *unnamed: object, **outputs: Asked) -> Question:
-        """What to ask for, by the name of the answer's column."""
-        if unnamed:
-            raise ParameterError(
-                'Every aggregate needs a name, that of the answer\'s column; write agg(n=count(), debt=mean("debt")).'
-            )
-        for name, asked in outputs.items():
-            if not isinstance(asked, Asked):
-                raise ParameterError(f'{name} must be an aggregate such as count() or mean("debt"), not {type(asked).__name__}.')
-        new = tuple(Output(name, self._aggregate(asked)) for name, asked in outputs.items())
+    def agg(self, *unnamed: object, **outputs: Askable) -> Question:
+        """What to ask for, by the name of the answer's column; ``agg({"debt": ["sum", "mean"]})`` makes debt_sum, debt_mean."""
+        facts = {name: facts_of_column(column) for name, column in self._table.columns.items()}
+        asked = named(unnamed, outputs, NAMED)
+        new = tuple(Output(name, self._aggregate(one).with_numbers(facts)) for name, one in asked.items())
         for output in new:
-            output.aggregate.check({name: facts_of_column(column) for name, column in self._table.columns.items()})
+            output.aggregate.check(facts)
         return self._with(outputs=(*self._query.outputs, *new))
 
     @called_as('[100, 200], score="..."')
@@ -170,9 +165,12 @@ class Question:
             )
         return found
 
-    def _aggregate(self, asked: Asked) -> Aggregate:
+    def _aggregate(self, asked: Askable) -> Aggregate:
         found = asked.aggregate(self._read)
-        return Count() if isinstance(found, Distinct) and self._within is not None else found  # a row is a person
+        if self._within is None:
+            return found
+        parts = tuple(Count() if isinstance(part, Distinct) else part for part in found.parts)  # a row is a person
+        return Combined(found.formula, parts) if isinstance(found, Combined) else parts[0]
 
     @property
     def _table(self) -> Schema:
@@ -199,7 +197,8 @@ def _written(name: str, trait: object) -> str:
             f'{name} is made of one person\'s rows: write count(), sum("cost") or mean("cost"), or SQL such as "any_value(sex)", '
             '"max(age)" or "sum(cost) / count(*)".'
         )
-    return f"{_TRAITS[trait.kind]}({'*' if trait.of is None else trait.of})"
+    chosen = "" if trait.where is None else f" FILTER (WHERE {trait.where})"
+    return f"{_TRAITS[trait.kind]}({'*' if trait.of is None else trait.of}){chosen}"
 
 
 def _check_names(of: Sequence[object]) -> None:

@@ -199,6 +199,20 @@ ASKED = [
         "SELECT stdev(hours) AS s, count_big(*) AS n FROM data",
         lambda rows: (pstdev(values(rows, "hours")), len(rows)),
     ),
+    # distinct values of declared lists
+    Asked("hospital", "SELECT count(DISTINCT ward) AS wards FROM data", lambda rows: len({r["ward"] for r in rows})),
+    Asked(
+        "survey",
+        "SELECT region, count(DISTINCT education) AS levels FROM data WHERE age > 85 GROUP BY region",
+        lambda rows: [
+            (region, len({r["education"] for r in rows if r["age"] > 85 and r["region"] == region})) for region in (1, 2, 3, 4)
+        ],
+    ),
+    Asked(
+        "survey",
+        "SELECT approx_count_distinct(age // 10) AS decades, count(DISTINCT satisfied) AS marks FROM data",
+        lambda rows: (len({r["age"] // 10 for r in rows}), len({r["satisfied"] for r in rows})),
+    ),
     # public tables behind one another
     Asked(
         "hospital",
@@ -244,7 +258,7 @@ HOPELESS = [
     Hopeless("hospital", "SELECT max_by(note, cost) FROM data", "single persons"),
     Hopeless("telemetry", "SELECT json_agg(page) FROM data", "single persons"),
     Hopeless("telemetry", "SELECT approx_quantiles(latency_ms, 4) FROM data", "quantile(x, [0.25, 0.5, 0.75])"),
-    Hopeless("telemetry", "SELECT approx_count_distinct(page) FROM data", "GROUP BY"),
+    Hopeless("telemetry", "SELECT approx_count_distinct(page) FROM data", "SELECT DISTINCT page"),
     Hopeless("telemetry", "SELECT row_number() OVER (ORDER BY latency_ms) FROM data", "write GROUP BY"),
     Hopeless("telemetry", "SELECT day, sum(count(*)) OVER (ORDER BY day) FROM data GROUP BY day", "write GROUP BY"),
     Hopeless("telemetry", "SELECT os, lag(latency_ms) OVER (PARTITION BY os ORDER BY day) FROM data", "write GROUP BY"),

@@ -33,7 +33,9 @@ class PersonStatement(Statement):
         assert people is not None
         self._traits = {trait.name: trait for trait in people.traits}
         rows = _of_rows(self.plan)
-        self._rows = Statement(rows, self.raw, self.dialect, parameters=self.parameters)  # constants are numbered through
+        self._rows = Statement(
+            rows, self.raw, self.dialect, self.salt, parameters=self.parameters
+        )  # constants are numbered through
         self._most = most_rows(rows.schema)
 
     @property

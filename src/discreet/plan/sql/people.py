@@ -72,7 +72,7 @@ def read_people(
 
 
 def _rows_kept(where: object, rows: Scope) -> Expression | None:
-    if where is None:
+    if where is None or where.this is None:  # type: ignore[attr-defined]
         return None
     assert isinstance(where, exp.Where)
     only(where, "this")

@@ -20,6 +20,7 @@ from discreet.plan.expressions.evaluate import infer, listing
 from discreet.plan.query import Key, Order, Output, Query
 from discreet.plan.sql.derived import read_source
 from discreet.plan.sql.formulas import is_formula, read_formula
+from discreet.plan.sql.private import read_members
 from discreet.plan.sql.scalars import aggregates_in, scalar
 from discreet.plan.sql.scope import Scope
 from discreet.plan.sql.synonyms import several
@@ -52,6 +53,7 @@ def read_select(tree: exp.Select, schema: Schema) -> Query:
     if not items:
         raise ParameterError("Nothing is selected; write SELECT count(*) FROM data.")
     _check_rows(tree.args.get("where"))
+    tables = read_members(tree.args.get("where"), scope)
     where = _read_condition(tree.args.get("where"), scope, "WHERE takes a condition; write WHERE age >= 18.")
     where = both(source.where, where)
     grouped = _group(tree.args.get("group"), items, scope)
@@ -68,7 +70,8 @@ def read_select(tree: exp.Select, schema: Schema) -> Query:
     having = _read_condition(tree.args.get("having"), after, "HAVING takes a condition on the result; write HAVING n > 100.")
     order = _read_order(tree.args.get("order"), after, selected)
     limit, offset = _read_limit(tree.args.get("limit")), _read_offset(tree.args.get("offset"))
-    return Query((*outputs, *hidden), where, keys, joins, having, order, limit, offset, people=scope.people)
+    people = scope.people
+    return Query((*outputs, *hidden), where, keys, joins, having, order, limit, offset, people=people, tables=tables)
 
 
 def _items(tree: exp.Select, scope: Scope) -> tuple[list[_Item], Scope]:
@@ -295,7 +298,7 @@ def _results(scope: Scope, keys: Sequence[Key], outputs: Sequence[Output], hidde
 
 def _read_condition(node: object, scope: Scope, otherwise: str) -> Expression | None:
     """What WHERE or HAVING asks for; a sentence where that is neither true nor false."""
-    if node is None:
+    if node is None or (isinstance(node, exp.Where) and node.this is None):
         return None
     assert isinstance(node, (exp.Having, exp.Where))
     only(node, "this")

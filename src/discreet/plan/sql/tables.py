@@ -16,6 +16,7 @@ from discreet.errors import ParameterError
 from discreet.plan.expressions import Column, Expression, columns_of
 from discreet.plan.expressions.evaluate import infer
 from discreet.plan.query import Join
+from discreet.plan.sql.private import join_private
 from discreet.plan.sql.scalars import scalar
 from discreet.plan.sql.scope import PERSON, Scope
 from discreet.plan.sql.syntax import name_of, only, refusal
@@ -31,6 +32,10 @@ def read_joins(
     """What is in sight after all JOINs; those of a query within come first. ``views``: names that are no public table's."""
     joins = list(before)
     for node in nodes:
+        linked = join_private(node, scope, *read_table(node.this)) if scope.private else None
+        if linked is not None:
+            scope = linked
+            continue
         join, scope = _join(node, scope, views, joins)
         joins.append(join)
     return scope, tuple(joins)

@@ -14,8 +14,8 @@ from sqlglot import exp
 from discreet.errors import ParameterError
 from discreet.plan.aggregates import SQL
 from discreet.plan.expressions import Call, Expression, Literal
-from discreet.plan.sql import casts, dates, functions
-from discreet.plan.sql.constants import Form, Named, Read, check_small, compare, is_text, read_constant
+from discreet.plan.sql.scalars import casts, dates, functions
+from discreet.plan.sql.scalars.constants import Form, Named, Read, check_small, compare, is_text, read_constant
 from discreet.plan.sql.scope import Scope
 from discreet.plan.sql.synonyms import NAMES
 from discreet.plan.sql.syntax import name_of, only, refusal

@@ -12,8 +12,8 @@ from sqlglot import exp
 from discreet.plan.expressions import Call, Expression, Literal
 from discreet.plan.expressions.evaluate import infer
 from discreet.plan.expressions.patterns import canonical, canonical_like, canonical_similar
-from discreet.plan.sql.casts import convert
-from discreet.plan.sql.constants import Form, Named, Read, check_small, compare, refuse_always
+from discreet.plan.sql.scalars.casts import convert
+from discreet.plan.sql.scalars.constants import Form, Named, Read, check_small, compare, refuse_always
 from discreet.plan.sql.scope import Scope
 from discreet.plan.sql.syntax import only, refusal
 

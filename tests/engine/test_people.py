@@ -155,8 +155,8 @@ def test_the_statement_stays_the_same() -> None:
     ]
     assert stages[2] == (
         '"cleaned persons" AS (SELECT CAST(CASE WHEN sum(v0) < 0 THEN 0 WHEN sum(v0) > 1800 THEN 1800 ELSE sum(v0) END '
-        "AS BIGINT) AS c1, min(v1) AS r0, CAST(CASE WHEN count(*) < 1 THEN 1 WHEN count(*) > 6 THEN 6 ELSE count(*) END AS BIGINT) AS c3, "
-        'person AS person FROM "person rows" GROUP BY person)'
+        "AS BIGINT) AS c1, min(v1) AS r0, CAST(CASE WHEN count(*) < 1 THEN 1 WHEN count(*) > 6 THEN 6 ELSE count(*) END "
+        'AS BIGINT) AS c3, person AS person FROM "person rows" GROUP BY person)'
     )
 
 

@@ -10,9 +10,9 @@ from discreet.calls import called_as
 from discreet.curator.answer import Answer
 from discreet.errors import ParameterError
 from discreet.exact import whole
-from discreet.plan.aggregates import NAMED, Aggregate, Askable, Asked, Best, Combined, Count, Distinct, named
+from discreet.plan.aggregates import NAMED, Aggregate, Askable, Asked, Best, Combined, Computed, Count, Distinct, named
 from discreet.plan.cost import Accuracy, Terms
-from discreet.plan.expressions import Call, Expression, Literal, Value, columns_of, conjuncts
+from discreet.plan.expressions import Call, Expression, Literal, Value, Written, columns_of, conjuncts
 from discreet.plan.expressions.facts import facts_of_column
 from discreet.plan.expressions.values import check_candidate, check_words, plain_values, words_of
 from discreet.plan.preview import Preview
@@ -38,11 +38,11 @@ class Question:
     _query: Query = field(default_factory=lambda: Query(()))
     _within: Scope | None = None  # what is in sight, where that is not the private table
 
-    def person(self, *unnamed: object, **traits: Asked | str) -> Question:
+    def person(self, *unnamed: object, **traits: Askable | str) -> Question:
         """A table of one row a person, with these columns: what is made of each person's rows (those that ``where`` chose).
 
-        ``n=count()``, ``total=sum("cost")``, ``mean=mean("cost")``, or as SQL, ``sex="any_value(sex)"``. All that follows is
-        about persons. Every trait is clamped by public bounds; nobody is left out for having many rows.
+        ``n=count()``, ``total=sum("cost")``, ``rate=sum("cost") / count()``, or as SQL, ``sex="any_value(sex)"``. All that
+        follows is about persons. Every trait is clamped by public bounds; nobody is left out for having many rows.
         """
         if unnamed or not traits:
             raise ParameterError("Every column of a person needs a name; write person(n=count(), sex='any_value(sex)').")
@@ -218,6 +218,9 @@ def _written(name: str, trait: object) -> str:
     """A trait of a person as SQL writes it."""
     if isinstance(trait, str):
         return trait
+    if isinstance(trait, Computed):
+        inside = (one if isinstance(one, Literal) else Written(_written(name, one)) for one in trait.of)
+        return str(Call(trait.operation, tuple(inside)))
     if not isinstance(trait, Asked) or trait.kind not in _TRAITS:
         raise ParameterError(
             f'{name} is made of one person\'s rows: write count(), sum("cost") or mean("cost"), or SQL such as "any_value(sex)", '

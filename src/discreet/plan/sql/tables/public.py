@@ -95,7 +95,7 @@ def _join(node: exp.Expression, scope: Scope, views: Collection[str], before: Se
 
 def _check_alias(table: str, alias: str, scope: Scope) -> str:
     """The name that a public table goes by when it is joined again: no other table has it."""
-    taken = {"data", *(name.lower() for name in scope.schema.public)}
+    taken = {"data", *(name.lower() for name in (*scope.schema.public, *scope.schema.tables))}
     if not alias.isidentifier() or alias.lower() in taken:
         raise ParameterError(
             f"{table} is joined twice; the second time give it an alias that no other table has: JOIN {table} AS other ON ..."

@@ -8,7 +8,6 @@ sums, and so cover more often than they say. Declared bounds cut off what cannot
 
 >>> from discreet.plan.expressions import Column
 >>> from discreet.plan.expressions.facts import Facts
-from discreet.plan.forms import Form, Ratio, sum_of
 >>> age = Facts("number", False, Fraction(0), Fraction(120), Fraction(1))
 >>> [str(need.statistic) for need in Mean(Column("age")).needs(Context({"age": age}))]
 ['count(*)', 'sum(age - 60)']

@@ -85,6 +85,26 @@ ASKED = [
         "SELECT region, count(*) FROM (SELECT region, income FROM data WHERE income IS NOT NULL ORDER BY income) GROUP BY region",
         lambda rows: grouped(where(rows, lambda r: r["income"] is not None), lambda r: r["region"], len),
     ),
+    # queries around grouped ones
+    Asked(
+        "hospital",
+        "SELECT ward, n FROM (SELECT ward, count(*) AS n FROM data GROUP BY ward) counts ORDER BY n DESC LIMIT 2",
+        lambda rows: _by_count(grouped(rows, lambda r: r["ward"], len))[:2],
+        ordered=True,
+    ),
+    Asked(
+        "shop",
+        "WITH by_country AS (SELECT country, sum(amount) AS revenue, count(*) AS orders FROM data GROUP BY country) "
+        "SELECT country, revenue / orders AS basket FROM by_country WHERE orders > 0.5",
+        lambda rows: grouped(rows, lambda r: r["country"], lambda g: mean(g, "amount")),
+    ),
+    Asked(
+        "survey",
+        "SELECT * FROM (SELECT education, avg(income) AS income FROM data GROUP BY education) WHERE education <> 'school'",
+        lambda rows: grouped(
+            where(rows, lambda r: r["education"] != "school"), lambda r: r["education"], lambda g: mean(g, "income")
+        ),
+    ),
     # names
     Asked("hospital", "SELECT count(*) FROM main.data", len),
     Asked(

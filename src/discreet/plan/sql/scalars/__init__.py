@@ -300,7 +300,8 @@ def scalar(node: object, scope: Scope, depth: int = 0) -> Expression:
     if is_aggregate(node):
         raise refusal(
             node,
-            "An aggregate stands alone in the SELECT list, or in agg(); name it, and use the name in HAVING or afterwards",
+            "An aggregate is of many rows, and no part of what is made of one: it stands in the SELECT list, HAVING or ORDER BY, "
+            "or in agg(); name it, and use the name in HAVING or afterwards",
         )
     raise refusal(node, otherwise=_KNOWN)
 

@@ -16,10 +16,10 @@ from discreet.errors import ParameterError
 from discreet.plan.expressions import Column, Expression, columns_of
 from discreet.plan.expressions.evaluate import infer
 from discreet.plan.query import Join
-from discreet.plan.sql.private import join_private
 from discreet.plan.sql.scalars import scalar
 from discreet.plan.sql.scope import PERSON, Scope
 from discreet.plan.sql.syntax import name_of, only, refusal
+from discreet.plan.sql.tables.private import join_private
 
 __all__ = ["read_joins", "read_table"]
 
@@ -95,7 +95,7 @@ def _join(node: exp.Expression, scope: Scope, views: Collection[str], before: Se
 
 def _check_alias(table: str, alias: str, scope: Scope) -> str:
     """The name that a public table goes by when it is joined again: no other table has it."""
-    taken = {"data", *(name.lower() for name in scope.schema.public)}
+    taken = {"data", *(name.lower() for name in (*scope.schema.public, *scope.schema.tables))}
     if not alias.isidentifier() or alias.lower() in taken:
         raise ParameterError(
             f"{table} is joined twice; the second time give it an alias that no other table has: JOIN {table} AS other ON ..."

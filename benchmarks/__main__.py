@@ -23,6 +23,7 @@ PEERS = {
     "audit_detection": [],
     "audit_calibration": [],
     "heavy_hitters": [],
+    "intervals": [],
     "parsing": [],
     "speed": [],
     # What the peers need but do not declare, and the newest versions under which they still run.

@@ -7,8 +7,8 @@ prices the question, this file adds the noise of the mechanisms' law with numpy,
 it; the truth is what the table says without noise. ``nothing``: how often the answer is that nothing is known, because the
 denominator may be 0; that covers. ``width`` is the mean width in relation to exact inversion, where something is known: of a
 quotient N / D, all r for which N - r D is within the 95 % quantile of the simulated noise of N - r D; of a linear form, that
-quantile of its own noise; of a difference of two quotients with denominators of their own, the shortest that could cover at the
-table itself: from the 2.5 % to the 97.5 % quantile of the estimates' errors there.
+quantile of its own noise; of a difference of two quotients with denominators of their own, all r - q for which the distances of
+N - r D and of M - q E from 0, in standard deviations of their noise, add up in squares to less than 1.96 squared.
 """
 
 from __future__ import annotations
@@ -23,8 +23,11 @@ import numpy as np
 
 import discreet as dp
 from discreet.mechanisms import Laplace
+from discreet.plan.aggregates import Combined
+from discreet.plan.aggregates.pieces import Pieces
 from discreet.plan.cost import Cost
 from discreet.plan.expressions import Call, Column, Expression
+from discreet.plan.forms import Ratio
 from discreet.plan.plan import Plan, price
 from discreet.plan.release import Release, Released
 from discreet.plan.sql import parse_query
@@ -179,8 +182,8 @@ class Found:
     width: float
 
 
-def simulate(case: Case, law: str, size: int, tables: int, chance: np.random.Generator) -> Found:
-    """Fresh noise on each of many tables."""
+def simulate(case: Case, law: str, size: int, tables: int, chance: np.random.Generator, *, widths: bool = True) -> Found:
+    """Fresh noise on each of many tables; widths are compared where that is wanted."""
     plan, table = plan_of(case, law), draw(size, tables, chance)
     behind = plan.behind["z"]
     released = {one: Released(one, _noisy(one, table, chance)) for one in dict.fromkeys(behind)}
@@ -192,8 +195,9 @@ def simulate(case: Case, law: str, size: int, tables: int, chance: np.random.Gen
     covered = (estimate.lower <= truth + slack) & (truth - slack <= estimate.upper)
     nothing = np.array([value is None for value in estimate.values])
     covered |= nothing
-    widths = list(_relative(case, plan, table, released, estimate.upper - estimate.lower, ~nothing, chance))
-    return Found(float(covered.mean()), float(nothing.mean()), float(np.mean(widths)) if widths else float("nan"))
+    known = ~nothing & widths
+    relative = list(_relative(case, plan, table, released, estimate.upper - estimate.lower, known, chance))
+    return Found(float(covered.mean()), float(nothing.mean()), float(np.mean(relative)) if relative else float("nan"))
 
 
 def _noisy(release: Release, table: Table, chance: np.random.Generator) -> Numbers:
@@ -215,15 +219,15 @@ def _relative(
 ) -> Iterator[float]:
     """Widths in relation to exact inversion, for some of the tables of whose answers something is known."""
     many = len(widths)
+    if case.over is None:
+        low, high = _both_inverted(plan, released)
+        known = known & np.isfinite(high - low)
+        yield from (widths[known] / (high - low)[known])
+        return
     for i in np.flatnonzero(known)[:_LOOKED_AT]:
         one = {key: np.repeat(values[i : i + 1], _DRAWS) for key, values in table.items()}
         again = {release: Released(release, _noisy(release, one, chance)) for release in released}
         mine = {r: Released(r, got.units.reshape(-1, many)[:, i].repeat(1)) for r, got in released.items()}
-        if case.over is None:
-            values = plan.query.outputs[0].aggregate.estimate([again[r] for r in plan.behind["z"]]).values
-            low, high = np.quantile([v for v in values if v is not None], [0.025, 0.975])
-            yield widths[i] / (high - low)
-            continue
         noises = _forms(case, plan, again, one)
         if case.under is None:
             yield widths[i] / (2 * np.quantile(np.abs(noises[0]), 0.95))
@@ -234,11 +238,38 @@ def _relative(
             yield widths[i] / (high - low)
 
 
-def _forms(case: Case, plan: Plan, released: dict[Release, Released], truth: Table | None) -> list[Numbers]:
-    """Numerator and denominator as the releases say them, less the truth where that is given: read from the product's forms."""
-    from discreet.plan.aggregates.pieces import Pieces
+def _both_inverted(plan: Plan, released: dict[Release, Released]) -> tuple[Numbers, Numbers]:
+    """A difference of two quotients, inverted together: the ends over all ways to share the distance between them."""
+    first, second = _pieces(plan, released)
+    lows, highs = [], []
+    for angle in np.linspace(0, np.pi / 2, 41):
+        one, other = _inverted(first, 1.96 * np.cos(angle)), _inverted(second, 1.96 * np.sin(angle))
+        lows.append(one[0] - other[1])
+        highs.append(one[1] - other[0])
+    return np.min(lows, axis=0), np.max(highs, axis=0)
 
+
+def _inverted(ratio: Ratio, z: float) -> tuple[Numbers, Numbers]:
+    """Fieller's interval in closed form, z standard deviations wide to each side; within the bounds of the quotient."""
+    sources = dict.fromkeys((*ratio.over.weights, *ratio.under.weights))
+    each = [(ratio.over.weights.get(one, 0.0), ratio.under.weights.get(one, 0.0), one[0].spread.deviation) for one in sources]
+    of_over, of_under, of_both = (
+        sum(x * d**2 for x, d in pairs)
+        for pairs in ([(n * n, d) for n, _, d in each], [(m * m, d) for _, m, d in each], [(n * m, d) for n, m, d in each])
+    )
+    a = ratio.under.values**2 - z**2 * of_under
+    b = ratio.over.values * ratio.under.values - z**2 * of_both
+    c = ratio.over.values**2 - z**2 * of_over
+    with np.errstate(all="ignore"):
+        root = np.sqrt(np.maximum(b**2 - a * c, 0))
+        low, high = np.where(a > 0, (b - root) / a, -np.inf), np.where(a > 0, (b + root) / a, np.inf)
+    return np.clip(low, ratio.low, ratio.high), np.clip(high, ratio.low, ratio.high)
+
+
+def _pieces(plan: Plan, released: dict[Release, Released]) -> list[Any]:
+    """The form that a formula is, or those of its two sides, as the product makes them."""
     aggregate = plan.query.outputs[0].aggregate
+    assert isinstance(aggregate, Combined)
     own, rest = [], [released[r] for r in plan.behind["z"]]
     for part in aggregate.parts:
         count = part.takes([one.release for one in rest])
@@ -246,11 +277,19 @@ def _forms(case: Case, plan: Plan, released: dict[Release, Released], truth: Tab
         rest = rest[count:]
     estimates = [part.estimate(mine) for part, mine in zip(aggregate.parts, own, strict=True)]
     forms = [part.form(mine) for part, mine in zip(aggregate.parts, own, strict=True)]
-    form = Pieces(forms, estimates, np.zeros(len(estimates[0].values))).form(aggregate.formula)  # type: ignore[attr-defined]
-    sides = [form] if case.under is None else [form.over, form.under]  # type: ignore[union-attr]
+    pieces = Pieces(forms, estimates, np.zeros(len(estimates[0].values)))
+    whole = pieces.form(aggregate.formula)
+    assert isinstance(aggregate.formula, Call)
+    return [pieces.form(side) for side in aggregate.formula.arguments] if whole is None else [whole]
+
+
+def _forms(case: Case, plan: Plan, released: dict[Release, Released], truth: Table | None) -> list[Numbers]:
+    """Numerator and denominator as the releases say them, less the truth where that is given."""
+    (form,) = _pieces(plan, released)
+    sides = [form] if case.under is None else [form.over, form.under]
     assert case.over is not None
     right = [0.0] * 2 if truth is None else [case.over(truth), 0.0 if case.under is None else case.under(truth)]
-    return [side.values - r for side, r in zip(sides, right, strict=False)]  # type: ignore[union-attr]
+    return [side.values - r for side, r in zip(sides, right, strict=False)]
 
 
 def _fieller(n: float, d: float, over: Numbers, under: Numbers) -> tuple[float, float]:

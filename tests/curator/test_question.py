@@ -50,7 +50,9 @@ def test_the_same_plan_as_sql() -> None:
 def test_one_row_a_person_is_the_same_plan_as_sql() -> None:
     built = (
         QUESTION.where("age >= 18")
-        .person(n=count(), total=total("age"), mean=mean("age"), sex="any_value(sex)", rate="sum(age) / count(*)")
+        .person(
+            n=count(), total=total("age"), mean=mean("age"), sex="any_value(sex)", rate=total("age") / count(), d="count_if(flag)"
+        )
         .where("n > 1")
         .group_by("sex")
         .agg(m=mean("n"), q=median("total"), r=mean("rate"), p=persons())
@@ -58,8 +60,8 @@ def test_one_row_a_person_is_the_same_plan_as_sql() -> None:
     )
     sql = (
         "SELECT sex, avg(n) AS m, median(total) AS q, avg(rate) AS r, count(DISTINCT id) AS p FROM (SELECT id, count(*) AS n, "
-        "sum(age) AS total, avg(age) AS mean, any_value(sex) AS sex, sum(age) / count(*) AS rate FROM data WHERE age >= 18 "
-        "GROUP BY id) t WHERE n > 1 GROUP BY sex ORDER BY m"
+        "sum(age) AS total, avg(age) AS mean, any_value(sex) AS sex, sum(age) / count(*) AS rate, count_if(flag) AS d "
+        "FROM data WHERE age >= 18 GROUP BY id) t WHERE n > 1 GROUP BY sex ORDER BY m"
     )
     assert built.query(SCHEMA) == parse_query(sql, SCHEMA)
     assert parse_query(str(built), SCHEMA) == built.query(SCHEMA)

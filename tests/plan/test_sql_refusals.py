@@ -168,7 +168,7 @@ STATEMENTS = [
     ("SELECT sum(DISTINCT age) FROM data", "DISTINCT"),
     ("SELECT sum(age ORDER BY age) FROM data", "ORDER BY"),
     ("SELECT sum(age) / age FROM data", "stands beside"),
-    ("SELECT sum(avg(age)) FROM data", "stands alone"),
+    ("SELECT sum(avg(age)) FROM data", "no part of what is made of one"),
     ("SELECT count(*) FROM data WHERE count(*) > 5", r"HAVING count\(\*\) > 5"),
     ("SELECT sum(city) FROM data", "city is a text; write GROUP BY city"),
     ("SELECT median(smokes) FROM data", "FILTER"),

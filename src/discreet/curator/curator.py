@@ -50,7 +50,7 @@ from discreet.errors import DiscreetError, ParameterError
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.people import check, check_name
 from discreet.ledger.witness import resolve
-from discreet.plan.aggregates import Askable, Asked
+from discreet.plan.aggregates import Askable
 from discreet.plan.cost import Accuracy, Terms
 from discreet.plan.expressions import Value
 from discreet.plan.plan import Plan
@@ -191,6 +191,11 @@ class Curator:
         """What ``batch`` would cost and how far off it would be."""
         return self._offer(self._queries(questions), Terms(epsilon, rho, delta, accuracy))
 
+    @called_as('"visits"')
+    def table(self, name: str) -> Question:
+        """Begin a question about one of several private tables; ``join`` adds others."""
+        return self._question().table(name)
+
     @called_as('"age >= 18"')
     def where(self, condition: str) -> Question:
         """Begin a question about the rows for which this holds."""
@@ -204,7 +209,7 @@ class Curator:
         """Begin a question about the whole table."""
         return self._question().agg(*unnamed, **outputs)
 
-    def person(self, *unnamed: object, **traits: Asked | str) -> Question:
+    def person(self, *unnamed: object, **traits: Askable | str) -> Question:
         """Begin a question about persons: a table of one row each, with these columns made of their rows."""
         return self._question().person(*unnamed, **traits)
 

@@ -33,6 +33,7 @@ from discreet.plan.cost import Cost
 from discreet.plan.expressions import Value
 from discreet.plan.people import describe_bounds
 from discreet.plan.plan import Plan, price
+from discreet.plan.private import describe_cut
 from discreet.plan.sql import parse_query
 from discreet.schema.columns import Category, Column, Date, Integer, Kind, Number, Text
 from discreet.schema.table import Schema
@@ -271,14 +272,15 @@ def remark_changes(
 
 
 def remark_bounds(plan: Plan, unit: Unit) -> tuple[str, ...]:
-    """What an answer says where persons count for a part of their rows only, or once each."""
+    """What an answer says where persons count for a part of their rows only, or once each; and how many rows are joined."""
     if plan.query.people is not None:
-        return (describe_bounds(plan.query.people.traits, plan.schema),)
+        return (describe_bounds(plan.query.people.traits, plan.schema), *describe_cut(plan.query.people.rows.tables))
     if not isinstance(unit, Person):
         return ()
     rows = "1 row" if unit.rows == 1 else f"{unit.rows} rows"
     groups = "1 group's" if unit.groups == 1 else f"{unit.groups} groups'"
-    return (f"Persons are bounded: each counts for at most {rows} in a group and {groups} worth in all.",)
+    bounded = f"Persons are bounded: each counts for at most {rows} in a group and {groups} worth in all."
+    return (bounded, *describe_cut(plan.query.tables))
 
 
 def _counts(engine: Engine, schema: Schema, unit: Unit, conditions: Mapping[str, str]) -> dict[str, float]:

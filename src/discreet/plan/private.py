@@ -70,3 +70,12 @@ def check_private(tables: Sequence[Private]) -> None:
             f"One person may bring {rows:,} rows into this join, {each}, and at most {MOST_JOINED:,} are joined; declare fewer: "
             f"at_most={{{', '.join(f'{one.table!r}: 10' for one in joined[:1])}}}."
         )
+
+
+def describe_cut(tables: Sequence[Private]) -> tuple[str, ...]:
+    """How many rows of a person are joined, where tables are."""
+    joined = [one for one in tables if one.joined]
+    if len(joined) < 2:
+        return ()
+    each = " and ".join(f"{one.most:,} of {one.table}" for one in joined)
+    return (f"Of each person's rows at most {each} are joined.",)

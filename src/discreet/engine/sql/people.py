@@ -33,9 +33,8 @@ class PersonStatement(Statement):
         assert people is not None
         self._traits = {trait.name: trait for trait in people.traits}
         rows = _of_rows(self.plan)
-        self._rows = Statement(
-            rows, self.raw, self.dialect, self.salt, parameters=self.parameters
-        )  # constants are numbered through
+        shared = self.parameters  # constants are numbered through
+        self._rows = Statement(rows, self.raw, self.dialect, self.salt, parameters=shared)
         self._most = most_rows(rows.schema)
 
     @property

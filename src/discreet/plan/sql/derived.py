@@ -23,11 +23,11 @@ from discreet.plan.expressions import Expression, both
 from discreet.plan.expressions.evaluate import infer
 from discreet.plan.query import Join, Query
 from discreet.plan.sql.people import is_of_people, read_people
-from discreet.plan.sql.private import begin, read_members
 from discreet.plan.sql.scalars import aggregates_in, scalar
 from discreet.plan.sql.scope import PERSON, Scope, match, private
 from discreet.plan.sql.syntax import name_of, only, refusal
-from discreet.plan.sql.tables import move_conditions, read_joins, read_table
+from discreet.plan.sql.tables.private import begin, read_members
+from discreet.plan.sql.tables.public import move_conditions, read_joins, read_table
 from discreet.schema.table import Schema
 from discreet.schema.units import Person
 

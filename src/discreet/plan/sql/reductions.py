@@ -14,11 +14,11 @@ from discreet.plan.expressions import Call, Expression, Literal
 from discreet.plan.expressions.evaluate import infer
 from discreet.plan.expressions.facts import Facts
 from discreet.plan.expressions.values import check_candidate, plain_values
-from discreet.plan.sql.private import check_present
 from discreet.plan.sql.scalars import scalar
 from discreet.plan.sql.scope import Scope
 from discreet.plan.sql.synonyms import as_read
 from discreet.plan.sql.syntax import name_of, only, refusal, written
+from discreet.plan.sql.tables.private import check_present
 from discreet.schema.units import OneRow, Person
 
 __all__ = ["read_aggregate", "read_as_written"]

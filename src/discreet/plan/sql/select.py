@@ -21,11 +21,11 @@ from discreet.plan.query import Key, Order, Output, Query
 from discreet.plan.sql.around import as_one
 from discreet.plan.sql.derived import read_source
 from discreet.plan.sql.formulas import is_formula, read_formula
-from discreet.plan.sql.private import read_members
 from discreet.plan.sql.scalars import aggregates_in, scalar
 from discreet.plan.sql.scope import Scope
 from discreet.plan.sql.synonyms import several
 from discreet.plan.sql.syntax import name_of, only, refusal
+from discreet.plan.sql.tables.private import read_members
 from discreet.schema.table import Schema
 
 __all__ = ["read_select"]
@@ -108,6 +108,14 @@ def _item(node: exp.Expression, scope: Scope) -> _Item:
         node = node.this
     if isinstance(node, (exp.Star, exp.Subquery)):
         raise refusal(node)
+    for window in node.find_all(exp.Window):
+        nested = any(isinstance(one, exp.AggFunc) for one in window.this.iter_expressions())
+        if nested and not window.args.get("order") and not window.args.get("partition_by"):
+            raise refusal(
+                window,
+                "Window functions over all groups are not answered; select the aggregate itself, AS n, and divide the noisy n by "
+                "their sum, which is free",
+            )
     if aggregates_in(node):
         return _Item(name, node, None)
     if name is None and isinstance(node, exp.Column) and isinstance(node.this, exp.Identifier):

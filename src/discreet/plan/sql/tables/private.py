@@ -68,6 +68,15 @@ def join_private(node: exp.Expression, scope: Scope, name: str, quoted: bool, al
     return scope.linked(alias, replace(private, where=_together([_own(one, mine, linked) for one in tests], mine)))
 
 
+def link(name: str, scope: Scope, *, left: bool) -> Scope:
+    """The same for a table that is named in Python: joined by the person's id, whatever else is asked."""
+    table = _find(name, False, scope.schema)
+    if table is None or any(one.table == table for one in scope.private):
+        others = [one for one in scope.schema.tables if all(one != known.table for known in scope.private)]
+        raise ParameterError(f"{name[:60]} cannot be joined here; there is {', '.join(others) or 'no other private table'}.")
+    return scope.linked(table, _private(scope.schema, table, "left" if left else "inner"))
+
+
 def read_members(where: object, scope: Scope) -> tuple[Private, ...]:
     """The private tables of a question: those that are joined, and those that WHERE asks about a row's person. The conditions
     that do so are taken out of the tree."""

@@ -17,10 +17,10 @@ from discreet.errors import ParameterError
 from discreet.plan.expressions import Column, Expression, columns_of
 from discreet.plan.expressions.evaluate import infer
 from discreet.plan.query import Join
-from discreet.plan.sql.private import join_private
 from discreet.plan.sql.scalars import scalar
 from discreet.plan.sql.scope import PERSON, Scope
 from discreet.plan.sql.syntax import name_of, only, refusal
+from discreet.plan.sql.tables.private import join_private
 
 __all__ = ["read_joins", "read_table"]
 

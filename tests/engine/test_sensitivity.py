@@ -31,7 +31,7 @@ COLUMNS: dict[str, Column] = {"g": category(*GROUPS), "x": integer(0, 300), "y":
 TYPES = {"g": pa.string(), "x": pa.int64(), "y": pa.int64(), "t": pa.string(), "id": pa.string()}
 AGGREGATES = (
     "count(*) AS n, count(x) AS p, sum(x + 0) AS s, sum(y) AS t, avg(x) AS m, var_pop(x) AS v, median(x) AS q, "
-    "quantile(x, 0.9) AS q9, mode(x // 100) AS c"
+    "quantile(x, 0.9) AS q9, mode(x // 100) AS c, count(DISTINCT x // 100) AS k"
 )
 GROUPED = f"SELECT g, {AGGREGATES} FROM data GROUP BY g"
 WHOLE = f"SELECT {AGGREGATES} FROM data"

@@ -1,0 +1,173 @@
+"""Soft counts: the count and the sum that a mean is made of, as one noisy pair instead of two noisy numbers.
+
+A row at the place p between its bounds (0 at the least value, 1 at the largest) adds p to one count and 1 - p to the other. In
+whole units, with a span of S units: v - low to A, and high - v to B. So A + B = S n, A - B = 2 (sum - middle n), and A / (A + B)
+is the place of the mean.
+
+**Theorem.** Over all groups, the L1 sensitivity of (A, B) is S for rows that are added or removed, r m S for persons, and twice
+that where one is replaced by another. *Proof.* A row adds two numbers that are not negative and whose sum is S, whatever it
+holds; one that is missing or filtered out adds nothing. So its part in the vector of all A and B has an L1 norm of S or 0. A
+person's weighted rows have a norm of at most r m (``statistics``), times S; weights that are rounded down only lower it. Whoever
+is replaced moves the vector by at most the norms of the two parts. It is attained: by any row, at any value; where one is
+replaced, by low for high.
+
+**Why.** Let noise of scale 1 / e be what a sensitivity of 1 costs at the price of one share, and let d be the distance of the
+mean from the middle, as a part of the span. Two shares buy a count and a sum around the middle, with a share each: n times the
+error of their quotient has variance S^2 (1/2 + 2 d^2) / e^2 where rows are added or removed. The pair for the same two shares has
+noise of scale S / 2e on A and on B, and n times the error of S A / (A + B) is (1/2 - d) X - (1/2 + d) Y: variance
+S^2 (1/4 + d^2) / e^2. Half of it, wherever the mean lies. The count (A + B) / S has variance 1 / e^2 instead of 2 / e^2. The hull
+of what one row can do to (sum, count) is the ball of the pair's norm, so no other norm has less to cover. Replaced in groups: all
+sensitivities double, half again.
+
+* *Replaced within the whole table*, a row that may be missing or filtered out moves the sum around the middle by S or by S / 2,
+  and the count by 0 or by 1: with b >= S / 2 the pair (sum around the middle, b n) has the L1 sensitivity 2 b, and variance
+  S^2 (1/2 + 2 d^2) / e^2 for two shares, half of that of soft counts, whose sensitivity is 2 S. Persons: r times as much.
+* *Where the count is public* the sum around the middle has all the price alone.
+* *Gaussian noise*: by its L2 norm S, the pair has variance S^2 (1/4 + d^2) / rho, and so have the two halves: (A, B) is the pair
+  (sum around the middle, S n / 2) turned by 45 degrees, and Gaussian noise is the same in all directions. Nothing is won, and two
+  numbers can be shared with other outputs: they stay two.
+* *Means that share a count*: k of them and the count are k + 1 shares, of which each pair has (k + 1) / k: less noise than apart
+  while 2 k^2 < (k + 1)^2, so for one and for two. Whatever else needs the count by itself (a variance) keeps it apart too.
+
+All of this is decided by public facts, every other output keeps its share, and none is less accurate than it was apart.
+
+>>> from discreet.plan.expressions import Column
+>>> age = Facts("number", False, Fraction(0), Fraction(120), Fraction(1))
+>>> [str(measure) for measure in pair(Column("age"), age, swapped=False).of]
+['sum(age)', 'sum(120 - age)']
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+
+from discreet.arrays import Reals
+from discreet.plan.aggregates.base import Context
+from discreet.plan.expressions import Expression
+from discreet.plan.expressions.facts import Facts
+from discreet.plan.release import Additive, Release, Released, Spread, tail
+from discreet.plan.statistics import Frame, Measure, Sums, measure_presence, measure_value
+
+__all__ = ["Forms", "forms_of", "numbers_of", "pair", "soften"]
+
+_SHARING = 2  # so many means are pairs although they could share a count
+_LARGEST = 2**52  # units of a value: whatever is subtracted in doubles or in 64-bit integers is exact
+_STEPS = 60  # halvings
+
+
+def pair(of: Expression, facts: Facts, *, swapped: bool) -> Sums:
+    """Both numbers of a mean as one statistic: soft counts; or (``swapped``: one row for another, in one table without groups)
+    the sum around the middle, and the count times the most that one row can add to it."""
+    if swapped:
+        value, present = measure_value(of, facts, centred=True), measure_presence(of, facts)
+        return Sums((value, replace(present, low=present.low * value.bound, high=value.bound, step=value.step)))
+    value = measure_value(of, facts)
+    above = replace(value, low=0, high=value.high - value.low, shift=value.low)
+    return Sums((above, replace(above, what="rest", shift=value.high)))
+
+
+def soften(context: Context, frame: Frame) -> Context:
+    """The same context, in which means that gain by it are pairs."""
+    averaged: dict[Additive, dict[Expression, None]] = {}
+    apart = set()
+    for aggregate in context.beside:
+        needs = aggregate.needs(context)
+        if not aggregate.paired:
+            apart |= {*needs}
+        elif len(needs) == 2:
+            count, total = needs
+            assert isinstance(count, Additive)
+            assert isinstance(total, Additive)
+            of = _measures(total.statistic)[0].of
+            assert of is not None
+            averaged.setdefault(count, {})[of] = None
+    pairs: dict[Expression, Additive] = {}
+    counted: dict[Measure, Additive] = {}
+    for count, expressions in averaged.items():
+        shares = Fraction(len(expressions) + 1, len(expressions))
+        found = {of: _need(of, context, frame, shares) for of in expressions}
+        if count in apart or count.public(frame) or len(expressions) > _SHARING or None in found.values():
+            continue
+        pairs |= {of: need for of, need in found.items() if need is not None}
+        counted[_measures(count.statistic)[0]] = pairs[next(iter(expressions))]
+    return replace(context, pairs=pairs, counted=counted)
+
+
+def _need(of: Expression, context: Context, frame: Frame, shares: Fraction) -> Additive | None:
+    """The pair of one mean; None where all values are alike, or too large to be subtracted as doubles."""
+    value = measure_value(of, context.of(of))
+    if value.low == value.high or value.bound > _LARGEST:
+        return None
+    return Additive(pair(of, context.of(of), swapped=frame.exchanged and frame.groups == 1), shares)
+
+
+@dataclass(frozen=True)
+class Forms:
+    """How the count of a mean, and the sum around its middle, are linear forms of two noisy numbers.
+
+    The noises of the numbers are independent. ``middle`` is the middle, ``low`` and ``high`` are the ends around it.
+    """
+
+    spreads: tuple[Spread, Spread]
+    count: tuple[float, float]
+    centred: tuple[float, float]
+    middle: float
+    low: float
+    high: float
+
+    def values(self, numbers: Sequence[Reals]) -> tuple[Reals, Reals]:
+        """The count and the sum around the middle."""
+        count, centred = ((x * numbers[0] + y * numbers[1]) for x, y in (self.count, self.centred))
+        return count, centred
+
+    def beyond(self, distance: Reals, centred: float | Reals, count: float | Reals) -> Reals:
+        """How probably the noise of a sum of these many times the form of the sum and of the count is larger than a distance."""
+        scales = [np.abs(centred * x + count * y) * np.ones_like(distance) for x, y in zip(self.centred, self.count, strict=True)]
+        one, other = self.spreads
+        return tail(distance, one.scale * scales[0], other.scale * scales[1], gaussian="gaussian" in (one.law, other.law))
+
+    def half(self, centred: float, count: float, miss: float = 0.05) -> float:
+        """The half-width of an interval of such a sum."""
+        low, high = np.zeros(1), np.full(1, 100 * self.deviation(centred, count) + 1e-300)
+        for _ in range(_STEPS):
+            middle = (low + high) / 2
+            inside = self.beyond(middle, centred, count) < miss
+            low, high = np.where(inside, low, middle), np.where(inside, middle, high)
+        return float(high[0])
+
+    def deviation(self, centred: float | Reals, count: float | Reals) -> float | Reals:
+        """The standard deviation of the noise of such a sum."""
+        one, other = self.spreads
+        (x, y), (u, v) = self.centred, self.count
+        return np.hypot((centred * x + count * u) * one.deviation, (centred * y + count * v) * other.deviation)
+
+
+def forms_of(releases: Sequence[Release]) -> Forms:
+    """The forms of what was released for a mean: a pair, or the count and the sum around the middle."""
+    first = _measures(releases[0].statistic)
+    if len(releases) == 2:
+        measure = _measures(releases[1].statistic)[0]
+        ends = (float(units * measure.step) for units in (measure.shift, measure.low, measure.high))
+        return Forms((releases[0].spread, releases[1].spread), (1.0, 0.0), (0.0, 1.0), *ends)
+    spread, measure, step = releases[0].spread, first[0], first[0].step
+    if first[1].what != "rest":
+        ends = (float(units * step) for units in (measure.shift, measure.low, measure.high))
+        return Forms((spread, spread), (0.0, 1 / float(measure.bound * step)), (1.0, 0.0), *ends)
+    span = measure.high * step
+    each = 1 / float(span)
+    middle = float((measure.shift + Fraction(measure.high, 2)) * step)
+    return Forms((spread, spread), (each, each), (0.5, -0.5), middle, -float(span / 2), float(span / 2))
+
+
+def numbers_of(released: Sequence[Released]) -> list[Reals]:
+    """The noisy numbers behind a mean, of all groups."""
+    return [number for one in released for number in np.split(one.real, len(_measures(one.release.statistic)))]
+
+
+def _measures(statistic: object) -> tuple[Measure, ...]:
+    assert isinstance(statistic, Sums)
+    return statistic.of

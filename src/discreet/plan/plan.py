@@ -75,14 +75,14 @@ def facts_of(schema: Schema) -> dict[str, Facts]:
 
 
 def price(query: Query, schema: Schema, share: Cost, *, pairs: bool = True) -> Plan:
-    """Split a cost over what a question needs, and calibrate every mechanism to its share. ``pairs``: whether means under a pure
-    budget may be, as they were not in older ledgers."""
+    """Split a cost over what a question needs, and calibrate every mechanism to its share. ``pairs``: whether means may be
+    released so; in older ledgers they were not."""
     facts = facts_of(schema)
     check(query, schema, facts)
     keys = keys_of(query, facts)
     context = Context(facts, keys.size or 2**10, tuple(output.aggregate for output in query.outputs))
-    if pairs and share.epsilon is not None:
-        context = soften(context, _frame(query, schema, keys))
+    if pairs:
+        context = soften(context, _frame(query, schema, keys), gaussian=share.epsilon is None)
     return _price(query, schema, keys, {output.name: output.aggregate.needs(context) for output in query.outputs}, share)
 
 

@@ -144,8 +144,11 @@ def _advice(plans: Sequence[Plan]) -> Iterator[str]:
     """A share that a declaration would save: a column that can be missing needs a count of its own."""
     for plan in plans:
         statistics = [release.statistic for release in plan.releases]
-        counted = [measure for one in statistics if isinstance(one, Sums) for measure in one.of]
-        apart = [str(m.of) for m in counted if m.what == "present" and isinstance(m.of, Column)]
+        counted = [one.of[0] for one in statistics if isinstance(one, Sums)]
+        own = [m for m in counted if m.what == "present"] + [
+            one.of[0] for one in statistics if isinstance(one, Sums) and one.is_pair
+        ]
+        apart = [str(m.of) for m in own if m.nullable and isinstance(m.of, Column)]
         if apart and ROWS in counted:
             yield f"{', '.join(apart)} may be missing and has a count of its own; declare missing= to save its share."
 

@@ -62,6 +62,16 @@ class Spread:
     unit: float = 1.0
 
     @property
+    def coarseness(self) -> float:
+        """How much farther than the real-valued law whole numbers reach: P(|X| >= k) is at most that of the law from k less this
+        on. For the discrete Laplace law, with q = exp(-1 / scale), P(|X| >= k) = 2 q^k / (1 + q); for the Gaussian one, half a
+        unit makes up for the grid."""
+        if self.law == "none":
+            return 0.0
+        units = self.scale / self.unit
+        return self.unit * (units * math.log(2 / (1 + math.exp(-1 / units))) if self.law == "laplace" else 0.5)
+
+    @property
     def deviation(self) -> float:
         return math.sqrt(self.mechanism.variance) * self.unit if self.mechanism else 0.0
 

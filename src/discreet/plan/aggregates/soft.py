@@ -20,14 +20,18 @@ of what one row can do to (sum, count) is the ball of the pair's norm, so no oth
 sensitivities double, half again.
 
 * *Replaced within the whole table*, a row that may be missing or filtered out moves the sum around the middle by S or by S / 2,
-  and the count by 0 or by 1: with b >= S / 2 the pair (sum around the middle, b n) has the L1 sensitivity 2 b, and variance
-  S^2 (1/2 + 2 d^2) / e^2 for two shares, half of that of soft counts, whose sensitivity is 2 S. Persons: r times as much.
+  and the count by 0 or by 1: the pair (sum around the middle, b n), with b the larger half of S, has the L1 sensitivity 2 b (a
+  person: C >= C' weighted rows before and after, |V| <= b C, so |V - V'| + b (C - C') <= 2 b C <= 2 b r). For an even S two
+  shares give it variance S^2 (1/2 + 2 d^2) / e^2 and the count as it was: half of what soft counts have, whose sensitivity is
+  2 S, and a quarter, in the middle, of the two numbers apart. For S = 1 soft counts have less, but the count has more.
 * *Where the count is public* the sum around the middle has all the price alone.
 * *Gaussian noise*: by its L2 norm S, the pair has variance S^2 (1/4 + d^2) / rho, and so have the two halves: (A, B) is the pair
   (sum around the middle, S n / 2) turned by 45 degrees, and Gaussian noise is the same in all directions. Nothing is won, and two
-  numbers can be shared with other outputs: they stay two.
-* *Means that share a count*: k of them and the count are k + 1 shares, of which each pair has (k + 1) / k: less noise than apart
-  while 2 k^2 < (k + 1)^2, so for one and for two. Whatever else needs the count by itself (a variance) keeps it apart too.
+  numbers can be shared with other outputs: they stay two. But of a share (S = 1) no whole number is the middle, and the halves
+  have (1 + p^2) / rho for its (p^2 + (1 - p)^2) / 2 rho: shares are pairs.
+* *Means that share a count*: k of them and the count are k + 1 shares, of which each pair has (k + 1) / k: less Laplace noise
+  than apart while 2 k^2 < (k + 1)^2, so for one and for two; for shares with Gaussian noise always, but the count is read from
+  one pair, so for one where it is asked for. Whatever else needs the count by itself (a variance) keeps it apart.
 
 All of this is decided by public facts, every other output keeps its share, and none is less accurate than it was apart.
 
@@ -39,7 +43,7 @@ All of this is decided by public facts, every other output keeps its share, and 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -49,13 +53,13 @@ from discreet.arrays import Reals
 from discreet.plan.aggregates.base import Context
 from discreet.plan.expressions import Expression
 from discreet.plan.expressions.facts import Facts
-from discreet.plan.release import Additive, Release, Released, Spread, tail
+from discreet.plan.release import Additive, Need, Release, Released, Spread, tail
 from discreet.plan.statistics import Frame, Measure, Sums, measure_presence, measure_value
 
 __all__ = ["Forms", "forms_of", "numbers_of", "pair", "soften"]
 
 _SHARING = 2  # so many means are pairs although they could share a count
-_LARGEST = 2**52  # units of a value: whatever is subtracted in doubles or in 64-bit integers is exact
+_LARGEST = 2**52  # units of a value: they are subtracted exactly, also as doubles
 _STEPS = 60  # halvings
 
 
@@ -70,39 +74,47 @@ def pair(of: Expression, facts: Facts, *, swapped: bool) -> Sums:
     return Sums((above, replace(above, what="rest", shift=value.high)))
 
 
-def soften(context: Context, frame: Frame) -> Context:
+def soften(context: Context, frame: Frame, *, gaussian: bool) -> Context:
     """The same context, in which means that gain by it are pairs."""
-    averaged: dict[Additive, dict[Expression, None]] = {}
-    apart = set()
+    averaged: dict[Need, dict[Expression, None]] = {}
+    apart, asked = set[Need](), set[Need]()
     for aggregate in context.beside:
         needs = aggregate.needs(context)
         if not aggregate.paired:
             apart |= {*needs}
         elif len(needs) == 2:
-            count, total = needs
-            assert isinstance(count, Additive)
-            assert isinstance(total, Additive)
-            of = _measures(total.statistic)[0].of
+            of = _measures(needs[1])[0].of
             assert of is not None
-            averaged.setdefault(count, {})[of] = None
-    pairs: dict[Expression, Additive] = {}
-    counted: dict[Measure, Additive] = {}
+            averaged.setdefault(needs[0], {})[of] = None
+        if aggregate.averages is None:
+            asked |= {*needs[:1]}
+    pairs: dict[Expression, Need] = {}
+    counted: dict[Measure, Need] = {}
     for count, expressions in averaged.items():
-        shares = Fraction(len(expressions) + 1, len(expressions))
-        found = {of: _need(of, context, frame, shares) for of in expressions}
-        if count in apart or count.public(frame) or len(expressions) > _SHARING or None in found.values():
+        values = {of: measure_value(of, context.of(of)) for of in expressions}
+        if (
+            count in apart
+            or count.public(frame)
+            or any(value.low == value.high or value.bound > _LARGEST for value in values.values())
+            or not _gains(list(values.values()), frame, asked=count in asked, gaussian=gaussian)
+        ):
             continue
-        pairs |= {of: need for of, need in found.items() if need is not None}
-        counted[_measures(count.statistic)[0]] = pairs[next(iter(expressions))]
+        shares = Fraction(len(values) + 1, len(values))
+        pairs |= {of: Additive(pair(of, context.of(of), swapped=_swapped(value, frame)), shares) for of, value in values.items()}
+        counted[_measures(count)[0]] = pairs[next(iter(values))]
     return replace(context, pairs=pairs, counted=counted)
 
 
-def _need(of: Expression, context: Context, frame: Frame, shares: Fraction) -> Additive | None:
-    """The pair of one mean; None where all values are alike, or too large to be subtracted as doubles."""
-    value = measure_value(of, context.of(of))
-    if value.low == value.high or value.bound > _LARGEST:
-        return None
-    return Additive(pair(of, context.of(of), swapped=frame.exchanged and frame.groups == 1), shares)
+def _gains(values: Sequence[Measure], frame: Frame, *, asked: bool, gaussian: bool) -> bool:
+    """Whether means that share a count, which may be ``asked`` for by itself, are better off as pairs, and nothing is worse."""
+    shares = all(value.high - value.low == 1 for value in values)
+    if frame.exchanged and frame.groups == 1:
+        return len(values) == 1 and (not (shares and asked)) and (shares or not gaussian)
+    return shares and (len(values) == 1 or not asked) if gaussian else len(values) <= _SHARING
+
+
+def _swapped(value: Measure, frame: Frame) -> bool:
+    return frame.exchanged and frame.groups == 1 and value.high - value.low > 1
 
 
 @dataclass(frozen=True)
@@ -125,14 +137,20 @@ class Forms:
         return count, centred
 
     def beyond(self, distance: Reals, centred: float | Reals, count: float | Reals) -> Reals:
-        """How probably the noise of a sum of these many times the form of the sum and of the count is larger than a distance."""
-        scales = [np.abs(centred * x + count * y) * np.ones_like(distance) for x, y in zip(self.centred, self.count, strict=True)]
+        """How probably the noise of a sum of these many times the form of the sum and of the count is larger than a distance.
+
+        The coarser grid of the two noises is allowed for; the finer one is smoothed by it.
+        """
+        first, second = (np.abs(centred * x + count * y) for x, y, _ in self._noises())
         one, other = self.spreads
-        return tail(distance, one.scale * scales[0], other.scale * scales[1], gaussian="gaussian" in (one.law, other.law))
+        less = np.maximum(distance - np.maximum(first * one.coarseness, second * other.coarseness), 0.0)
+        scales = (first * one.scale * np.ones_like(less), second * other.scale * np.ones_like(less))
+        return tail(less, *scales, gaussian="gaussian" in (one.law, other.law))
 
     def half(self, centred: float, count: float, miss: float = 0.05) -> float:
         """The half-width of an interval of such a sum."""
-        low, high = np.zeros(1), np.full(1, 100 * self.deviation(centred, count) + 1e-300)
+        far = sum((abs(centred * x + count * y) * (one.scale + one.coarseness) for x, y, one in self._noises()), 1e-300)
+        low, high = np.zeros(1), np.full(1, 100 * far)
         for _ in range(_STEPS):
             middle = (low + high) / 2
             inside = self.beyond(middle, centred, count) < miss
@@ -141,16 +159,19 @@ class Forms:
 
     def deviation(self, centred: float | Reals, count: float | Reals) -> float | Reals:
         """The standard deviation of the noise of such a sum."""
-        one, other = self.spreads
-        (x, y), (u, v) = self.centred, self.count
-        return np.hypot((centred * x + count * u) * one.deviation, (centred * y + count * v) * other.deviation)
+        first, second = ((centred * x + count * y) * one.deviation for x, y, one in self._noises())
+        return np.hypot(first, second)
+
+    def _noises(self) -> Iterator[tuple[float, float, Spread]]:
+        """For each noise by how much it is in the sum and in the count, and how it spreads."""
+        return zip(self.centred, self.count, self.spreads, strict=True)
 
 
 def forms_of(releases: Sequence[Release]) -> Forms:
     """The forms of what was released for a mean: a pair, or the count and the sum around the middle."""
-    first = _measures(releases[0].statistic)
+    first = _measures(releases[0])
     if len(releases) == 2:
-        measure = _measures(releases[1].statistic)[0]
+        measure = _measures(releases[1])[0]
         ends = (float(units * measure.step) for units in (measure.shift, measure.low, measure.high))
         return Forms((releases[0].spread, releases[1].spread), (1.0, 0.0), (0.0, 1.0), *ends)
     spread, measure, step = releases[0].spread, first[0], first[0].step
@@ -165,9 +186,10 @@ def forms_of(releases: Sequence[Release]) -> Forms:
 
 def numbers_of(released: Sequence[Released]) -> list[Reals]:
     """The noisy numbers behind a mean, of all groups."""
-    return [number for one in released for number in np.split(one.real, len(_measures(one.release.statistic)))]
+    return [number for one in released for number in np.split(one.real, len(_measures(one.release)))]
 
 
-def _measures(statistic: object) -> tuple[Measure, ...]:
-    assert isinstance(statistic, Sums)
-    return statistic.of
+def _measures(of: Need | Release) -> tuple[Measure, ...]:
+    assert isinstance(of, Additive | Release)
+    assert isinstance(of.statistic, Sums)
+    return of.statistic.of

@@ -160,6 +160,20 @@ def test_an_engine_is_known_by_its_seam(room: str) -> None:
     assert [one for one in near if not re.fullmatch(SEAM[room], one.used.removeprefix("discreet."))] == []
 
 
+def test_what_begins_with_an_underscore_stays_in_its_file() -> None:
+    """A room's ``__init__`` and a module that users see list their names; elsewhere the underscore says what is private."""
+    trees = {module: ast.parse(file.read_text()) for module, file in MODULES.items()}
+    taken = [
+        f"{module} imports {alias.name} of {node.module}"
+        for module, tree in trees.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and str(node.module).startswith("discreet")
+        for alias in node.names
+        if alias.name.startswith("_")
+    ]
+    assert taken == []
+
+
 def test_public_names_are_these_and_no_others() -> None:
     assert set(dir(discreet)) == PUBLIC
     assert {*discreet.__all__, "__version__"} == PUBLIC

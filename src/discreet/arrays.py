@@ -8,8 +8,6 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Booleans", "Complex", "Integers", "Number", "Reals"]
-
 Booleans = NDArray[np.bool_]
 Complex = NDArray[np.complex128]
 Integers = NDArray[np.int64]

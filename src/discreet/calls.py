@@ -9,8 +9,6 @@ from typing import Any, TypeVar, cast
 
 from discreet.errors import ParameterError
 
-__all__ = ["called_as"]
-
 F = TypeVar("F", bound=Callable[..., Any])
 
 

@@ -15,20 +15,6 @@ from discreet.errors import ParameterError
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = [
-    "BLUE",
-    "GREEN",
-    "GREY",
-    "ORANGE",
-    "RED",
-    "check_ending",
-    "check_installed",
-    "finish",
-    "new_axes",
-    "save",
-    "stacked_axes",
-]
-
 # Okabe and Ito's colours, which colour-blind readers can tell apart.
 BLUE, ORANGE, GREEN, RED, GREY = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#6B6B6B"
 

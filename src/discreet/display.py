@@ -19,8 +19,6 @@ from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
 
-__all__ = ["clean", "decimals", "figure", "html_table", "label", "text_table"]
-
 _WIDEST = 60  # characters of a cell in a terminal
 _HARMFUL = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"))  # controls, direction marks, lone surrogates, line ends
 _TABLE = "border-collapse:collapse;font-variant-numeric:tabular-nums;margin:0.3em 0"

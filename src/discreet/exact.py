@@ -17,8 +17,6 @@ import numpy as np
 
 from discreet.errors import ParameterError
 
-__all__ = ["down", "positive", "probability", "rational", "root", "root_up", "sensitivity", "shown", "up", "whole"]
-
 
 def rational(name: str, value: object, hint: str = "a number such as 0.5") -> Fraction:
     """Read a public parameter exactly, or refuse it in a sentence.

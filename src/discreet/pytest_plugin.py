@@ -23,8 +23,6 @@ import pytest
 if TYPE_CHECKING:
     from discreet.auditor.audit import Finding
 
-__all__ = ["dp_audit", "dp_input", "pytest_configure", "pytest_pyfunc_call"]
-
 _ERROR = 1e-6
 _DRAWS = 5_000
 _MEANT = (AssertionError, pytest.fail.Exception, pytest.skip.Exception, pytest.exit.Exception)

@@ -115,7 +115,7 @@ def _alike(plan: Plan, source: object, public: Mapping[str, Rows] | None, count:
 def _engines(plan: Plan, source: object, public: Mapping[str, Rows] | None) -> Iterator[list[Engine]]:
     """DuckDB's, and a second one that speaks another dialect to the same database."""
     held = open_source(source, columns=_names(plan))
-    first = open_engine(held, plan.schema, _public(public))
+    first = open_engine(held, plan.private, _public(public))
     assert isinstance(first, SqlEngine)
     assert isinstance(first._session, DuckDBSession)
     try:
@@ -154,5 +154,6 @@ def _within(held: Sequence[int], ranges: Sequence[tuple[Fraction, Fraction]], na
 
 
 def _names(plan: Plan) -> list[str]:
-    unit = plan.schema.unit
-    return [*plan.schema.columns, *([unit.id] if isinstance(unit, Person) and unit.id not in plan.schema.columns else [])]
+    schema = plan.private
+    own = [schema.unit.id] if isinstance(schema.unit, Person) and schema.unit.id not in schema.columns else []
+    return [*schema.columns, *own]

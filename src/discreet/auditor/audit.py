@@ -25,8 +25,6 @@ from discreet.calls import called_as
 from discreet.errors import ParameterError
 from discreet.exact import positive, whole
 
-__all__ = ["Finding", "audit"]
-
 _FIRST = 100
 _GROWTH = 0.15
 _SILENCE = 4_000  # runs that say nothing, all of them: it is not worth while to go on

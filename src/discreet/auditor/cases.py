@@ -12,8 +12,6 @@ from discreet.display import clean
 from discreet.errors import ParameterError
 from discreet.schema.table import Schema
 
-__all__ = ["Case", "make_cases", "read_pairs", "read_schema"]
-
 _LONGEST = 300
 _EXAMPLE = "write pairs = [([1, 2], [1]), ([1], [])]"
 

@@ -9,8 +9,6 @@ from discreet.errors import ParameterError
 from discreet.exact import probability, rational, up
 from discreet.privacy import Privacy
 
-__all__ = ["Claim", "read_claim", "read_error", "read_floats"]
-
 _MOST = 300  # e^epsilon must stay a float
 _SHARES = (1.0, 0.6, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001)  # of delta at epsilon = 0: where a curve is tried
 

@@ -22,8 +22,6 @@ from discreet.schema.table import Schema
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["Search", "Witness", "replay_curator"]
-
 Make = Callable[["pyarrow.Table", Path], Curator]
 
 

@@ -33,8 +33,6 @@ from discreet.privacy import Privacy, approximate
 from discreet.privacy.losses.base import title_of
 from discreet.schema.table import Schema
 
-__all__ = ["examine"]
-
 S = TypeVar("S")
 T = TypeVar("T")
 Function = Callable[[object], object]

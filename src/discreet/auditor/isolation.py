@@ -19,8 +19,6 @@ from typing import IO, TypeVar
 
 import numpy as np
 
-__all__ = ["InterruptFlag", "Interrupted", "TimedOut", "call", "mute", "redirect", "time_limit"]
-
 S = TypeVar("S")
 T = TypeVar("T")
 

@@ -29,19 +29,6 @@ if TYPE_CHECKING:
     import pyarrow
     from hypothesis.strategies import SearchStrategy
 
-__all__ = [
-    "STORAGES",
-    "Maker",
-    "Pair",
-    "Row",
-    "extreme_pairs",
-    "find_type",
-    "list_ordinary",
-    "list_strange",
-    "names_groups",
-    "neighbours",
-]
-
 Row = tuple[object, ...]
 Storage = Literal["declared", "doubles", "text"]
 STORAGES: tuple[Storage, ...] = ("declared", "doubles", "text")

@@ -13,8 +13,6 @@ from discreet.auditor.audit import Finding
 from discreet.auditor.report import Report
 from discreet.privacy import Privacy, approximate
 
-__all__ = ["draw_tradeoff", "render_page"]
-
 _SIZE, _LEFT, _TOP, _BOTTOM = 400, 58, 14, 52
 _FPR = sorted({i / 100 for i in range(101)} | {10 ** (-i / 4) for i in range(4, 17)})  # finer where curves are steep
 

@@ -10,8 +10,6 @@ from discreet.auditor.audit import Finding
 from discreet.auditor.cases import Case
 from discreet.privacy import Privacy
 
-__all__ = ["REPORT_VERSION", "Report"]
-
 REPORT_VERSION = 1
 
 

@@ -14,8 +14,6 @@ from hashlib import blake2b
 
 from discreet.display import clean
 
-__all__ = ["describe_exception", "exception_text", "shorten", "split_numbers", "strip_addresses"]
-
 _LONGEST = 200
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]{6,16}\b")
 _NUMERAL = re.compile(r"(?:(?<![\w.])[-+])?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")

@@ -16,8 +16,6 @@ from discreet.errors import ParameterError
 if TYPE_CHECKING:
     from discreet.curator import Curator
 
-__all__ = ["Accuracy", "Configuration", "Delta", "Epsilon", "Questions", "Rho", "accuracy_of", "opened", "read_by", "texts_of"]
-
 Configuration = Annotated[Path, typer.Argument(help="The owner's file, such as hospital.toml.", show_default=False)]
 Questions = Annotated[
     list[str],

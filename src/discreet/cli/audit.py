@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from discreet.privacy import Privacy
     from discreet.schema.table import Schema
 
-__all__ = ["Format", "run"]
-
 VIOLATED, UNDECIDED = 1, 2
 
 _SECONDS = {"ms": Decimal("0.001"), "s": Decimal(1), "m": Decimal(60), "h": Decimal(3600)}

@@ -12,8 +12,6 @@ from pathlib import Path
 
 from discreet.errors import ParameterError
 
-__all__ = ["checked_place", "create", "read_text", "replaced", "spare", "unwritten"]
-
 
 def read_text(file: Path) -> str:
     """A text in UTF-8."""

@@ -11,8 +11,6 @@ import typer
 from discreet.cli.files import create
 from discreet.errors import ParameterError
 
-__all__ = ["run"]
-
 
 def run(
     source: Annotated[str, typer.Argument(help="A table: .parquet, .csv, .tsv or .duckdb.", show_default=False)],

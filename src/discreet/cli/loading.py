@@ -11,8 +11,6 @@ from types import ModuleType
 
 from discreet.errors import ParameterError
 
-__all__ = ["aside", "code_for", "load", "named", "script_for", "split"]
-
 
 def split(target: str) -> tuple[Path, str]:
     """The file and the name in it."""

@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     import pyarrow
     from matplotlib.axes import Axes
 
-__all__ = ["FileOption", "Format", "FormatOption", "Output", "PlotOption", "TitleOption"]
-__all__ += ["as_csv", "draw", "in_json", "no_window", "numbered"]
-
 
 class Format(StrEnum):
     """How a result is written."""

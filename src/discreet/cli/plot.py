@@ -17,8 +17,6 @@ from discreet.errors import ParameterError
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Kind", "run"]
-
 
 class Kind(StrEnum):
     """Which picture."""

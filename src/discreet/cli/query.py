@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from discreet.privacy.account import Account
     from discreet.privacy.budget import Amount
 
-__all__ = ["budget", "check", "preview", "query"]
-
 INTERRUPTED = 130
 _PATIENCE = 0.5  # seconds before a bar appears
 _KEPT = " and ask again: the answer is kept, and free"

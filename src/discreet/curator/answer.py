@@ -225,15 +225,15 @@ def _read(written: _Written) -> Value:
 
 
 def refine(answer: Answer, query: Query) -> Answer:
-    """HAVING, ORDER BY and LIMIT on the noisy result: free."""
-    if query.having is None and not query.order and query.limit is None:
+    """HAVING, ORDER BY, LIMIT and OFFSET on the noisy result: free."""
+    if query.having is None and not query.order and query.limit is None and not query.offset:
         return answer
     columns = {**answer.keys, **{name: column.values for name, column in answer.outputs.items()}}
     rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
     kept = [i for i, row in enumerate(rows) if query.having is None or evaluate(query.having, row) is True]
     for order in reversed(query.order):  # sorts are stable: the last one is the most important
         kept = _sorted(kept, rows, order)
-    kept = kept[: query.limit]
+    kept = kept[query.offset :][: query.limit]
 
     def pick(values: tuple[Value, ...]) -> tuple[Value, ...]:
         return tuple(values[i] for i in kept)
@@ -248,7 +248,8 @@ def refine(answer: Answer, query: Query) -> Answer:
 
 
 def _sorted(kept: list[int], rows: list[dict[str, Value]], order: Order) -> list[int]:
-    """Missing values last, whichever way."""
+    """Missing values last, or first, whichever way."""
     found = {i: evaluate(order.by, rows[i]) for i in kept}
     present = sorted((i for i in kept if found[i] is not None), key=lambda i: found[i], reverse=order.descending)  # type: ignore[arg-type,return-value]
-    return present + [i for i in kept if found[i] is None]
+    missing = [i for i in kept if found[i] is None]
+    return missing + present if order.missing_first else present + missing

@@ -287,8 +287,9 @@ class Curator:
 
     def _plan(self, queries: Sequence[Query], terms: Terms) -> Plans:
         """Everything that can be refused is refused here, before data or budget is touched."""
-        for join in (join for query in queries for join in query.joins):
-            self._tables.check(join)
+        for query in queries:
+            for join in (*query.joins, *(query.people.rows.joins if query.people else ())):
+                self._tables.check(join)
         return Plans(*plan_within(terms, queries, self._tables.schema, self._budget))
 
     def _check_process(self) -> None:

@@ -47,7 +47,7 @@ def declared_text(declaration: Column | Unit) -> str:
 
 
 def _text(plan: Plan) -> str:
-    schema, leak = plan.schema, plan.share.named if plan.keys.size is None else 0
+    schema, leak = plan.private, plan.share.named if plan.keys.size is None else 0
     columns = ", ".join(f"({name!r}, {declared_text(column)})" for name, column in sorted(schema.columns.items()))
     return f"{plan.query.released}\n[{columns}]\n{declared_text(schema.unit)}\n{sorted(schema.public)}\n{leak}"
 

@@ -108,7 +108,7 @@ class Plans:
 def _apart(plan: Plan) -> Plan:
     """The same question with a count and a sum for every mean that is a pair."""
     pairs = any(isinstance(one.statistic, Sums) and one.statistic.is_pair for one in plan.releases)
-    return price(plan.query, plan.schema, plan.share, pairs=False) if pairs else plan
+    return price(plan.query, plan.private, plan.share, pairs=False) if pairs else plan
 
 
 def _released(plan: Plan, engine: Engine | None, reserved: Reservation) -> Answer:
@@ -183,7 +183,7 @@ def digest_of(plans: Sequence[Plan]) -> str:
 
 def facts_of(plan: Plan) -> dict[str, object]:
     """What makes a question the same as another one."""
-    schema = plan.schema
+    schema = plan.private
     return {
         "query": str(plan.query.released),
         "columns": {name: _declared(column) for name, column in schema.columns.items()},

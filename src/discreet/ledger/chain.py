@@ -33,22 +33,6 @@ from discreet.privacy import Privacy
 from discreet.privacy.account import Account
 from discreet.privacy.budget import Budget
 
-__all__ = [
-    "LOOKED",
-    "START",
-    "Chain",
-    "Entry",
-    "Facts",
-    "Record",
-    "Terms",
-    "alike",
-    "canonical",
-    "entry_of",
-    "now",
-    "opening",
-    "seal",
-]
-
 Facts = dict[str, str | int]
 
 START = bytes(32)  # the hash before the first record

@@ -26,8 +26,6 @@ from discreet.privacy import Privacy
 from discreet.privacy.account import Account
 from discreet.privacy.budget import Budget
 
-__all__ = ["Ledger", "adopt", "forget"]
-
 
 class Ledger:
     """A budget on disk. Safe to share between threads, and across a fork.

@@ -34,22 +34,6 @@ from discreet.ledger import sqlite, witness
 from discreet.ledger.chain import Chain, alike
 from discreet.ledger.store import store_of
 
-__all__ = [
-    "Table",
-    "begin",
-    "check",
-    "check_name",
-    "ending",
-    "find_beside",
-    "find_giving_way",
-    "forget",
-    "is_begun",
-    "is_pattern",
-    "move",
-    "pays",
-    "remember",
-]
-
 _SCHEMA = "CREATE TABLE IF NOT EXISTS tables (ledger TEXT, people TEXT, facts TEXT, PRIMARY KEY (ledger, facts))"
 _VERSION = 1
 _LONGEST = 200

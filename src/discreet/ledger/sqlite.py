@@ -22,20 +22,6 @@ from discreet.errors import LedgerRefused
 from discreet.ledger.chain import Record
 from discreet.ledger.witness import is_writable, reason, sync_folder
 
-__all__ = [
-    "Transaction",
-    "add",
-    "begun",
-    "connect",
-    "create_file",
-    "create_table",
-    "exists",
-    "is_empty",
-    "reading",
-    "records",
-    "writing",
-]
-
 _APPLICATION = 0x64706C67  # "dplg", in the file's header
 _PATIENCE = 60.0  # seconds to wait for other processes
 _turn = threading.RLock()

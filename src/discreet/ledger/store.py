@@ -14,8 +14,6 @@ from typing import Protocol, cast
 
 from discreet.ledger.chain import Record
 
-__all__ = ["STORES", "Records", "Store", "store_of"]
-
 STORES: dict[str, str] = {}  # the ending of a name -> the module; all others are kept by SQLite
 
 

@@ -23,23 +23,6 @@ from pathlib import Path
 from discreet.errors import LedgerRefused, ParameterError
 from discreet.ledger.store import store_of
 
-__all__ = [
-    "Witness",
-    "distrust",
-    "is_writable",
-    "make_folder",
-    "place",
-    "read",
-    "reason",
-    "remove",
-    "resolve",
-    "resolve_real",
-    "resolve_writable",
-    "state_folder",
-    "sync_folder",
-    "write",
-]
-
 
 @dataclass(frozen=True)
 class Witness:

@@ -37,8 +37,6 @@ from discreet.local.task import Task, canonical
 from discreet.local.tasks.repeated import Lifetime, Repeated
 from discreet.noise.bits import words
 
-__all__ = ["Client", "lock_file"]
-
 _VERSION = 1
 _FIELDS = {"discreet", "version", "total", "secret", "spent", "reports", "seen"}
 _AMOUNT = re.compile(r"[0-9]{1,4300}(/[0-9]{1,4300})?")  # as long as Python can write

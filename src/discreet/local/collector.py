@@ -34,8 +34,6 @@ from discreet.noise.bits import words
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["Collector", "read_collector", "read_stored"]
-
 Result = TypeVar("Result", covariant=True)
 
 MOST_REPORTS = 2**32

@@ -25,8 +25,6 @@ from discreet.noise.bits import words
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["VERSION", "Batch", "Piece", "Report", "UnreadableFile", "cut_table", "new_nonces", "read_facts", "read_parquet"]
-
 VERSION = 1
 _VERSION, _TASK = b"discreet.v", b"discreet.task"
 _ROWS = 2**17  # rows in memory at a time

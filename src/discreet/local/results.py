@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     import pandas
     from matplotlib.axes import Axes
 
-__all__ = ["Cells", "Estimates", "PerAttribute", "Plan", "Result", "normal_factor", "plot_shares"]
-
 Cells = tuple[list[str], list[list[str]], list[str]]
 _MOST_BARS, _LONGEST_LABEL = 30, 40
 

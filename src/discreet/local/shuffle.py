@@ -41,8 +41,6 @@ from discreet.local.protocols.base import float_precision
 from discreet.local.task import Task, read_epsilon
 from discreet.privacy import Privacy, approximate
 
-__all__ = ["Amplified", "Clones", "amplified"]
-
 _SLACK = 1e-9
 _MOST = 10**10
 _LARGEST = 100

@@ -8,8 +8,6 @@ import numpy as np
 
 from discreet.arrays import Reals
 
-__all__ = ["bound_sums"]
-
 _STEPS, _CLOSE = 40, 0.05  # towards a threshold, and how near the logarithm of its chance comes
 _UNEVEN = 2.0**-31  # rows may be drawn from as buckets are, evenly to within 2^-32; as much again for rounding
 

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from discreet.local.collector import Collector
     from discreet.local.results import Estimates, PerAttribute, Plan, Result
 
-__all__ = ["KINDS", "Task", "canonical", "read_epsilon", "read_task", "read_text"]
-
 _STRANGE = "This text is not a task of local privacy, or it was changed; give what task.to_json() wrote."
 _SMALLEST = Fraction(1, 10**100)
 _LARGEST = 1000

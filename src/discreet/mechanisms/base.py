@@ -31,21 +31,6 @@ from discreet.mechanisms.secret import opened
 from discreet.mechanisms.values import Histograms, Value, read_numbers
 from discreet.privacy import Privacy
 
-__all__ = [
-    "FREE",
-    "Mechanism",
-    "Moved",
-    "Recorder",
-    "Release",
-    "changes",
-    "let_out",
-    "recorded",
-    "recorder",
-    "show_change",
-    "show_number",
-    "show_value",
-]
-
 T = TypeVar("T")
 
 FREE = Privacy()

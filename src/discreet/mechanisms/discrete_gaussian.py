@@ -29,8 +29,6 @@ from discreet.privacy.losses import Box, Concentrated, Family
 from discreet.privacy.losses import DiscreteGaussian as Loss
 from discreet.privacy.neighbours import Neighbours, read_neighbours
 
-__all__ = ["DiscreteGaussian"]
-
 
 @called_as("sensitivity=1, rho=0.5")
 @dataclass(frozen=True, init=False)

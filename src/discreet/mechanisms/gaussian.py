@@ -33,8 +33,6 @@ from discreet.privacy import Privacy
 from discreet.privacy.losses import Gaussian as Loss
 from discreet.privacy.neighbours import Neighbours, read_neighbours
 
-__all__ = ["Gaussian", "analytic_sigma"]
-
 _HOW = "write Gaussian(sensitivity=1, epsilon=1, delta=1e-6), or rho=0.5, or sigma=10"
 _SMALL = "a small chance such as 1e-6"
 

@@ -24,8 +24,6 @@ from discreet.arrays import Integers, Reals
 from discreet.errors import ParameterError, ValueRefused
 from discreet.mechanisms.values import Numbers, Value, read_numbers
 
-__all__ = ["Grid", "Released", "choose_grid", "release_integers"]
-
 Released = int | float | NDArray[np.generic]
 Rounded = Callable[[Reals, Callable[[int], Fraction]], Integers]
 

@@ -30,8 +30,6 @@ from discreet.privacy.losses import DiscreteLaplace as DiscreteLoss
 from discreet.privacy.losses import Laplace as RealLoss
 from discreet.privacy.neighbours import Neighbours, read_neighbours
 
-__all__ = ["Laplace"]
-
 
 @called_as("sensitivity=1, epsilon=0.5")
 @dataclass(frozen=True, init=False)

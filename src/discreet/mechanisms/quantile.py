@@ -37,8 +37,6 @@ from discreet.mechanisms.values import Histograms, Table
 from discreet.privacy import Privacy
 from discreet.schema.sensitivity import Neighbours
 
-__all__ = ["Quantile"]
-
 _FINEST = 10**4  # a share has at most four decimal places, so that losses stay whole numbers below 2^62
 
 

@@ -29,8 +29,6 @@ from discreet.privacy import Privacy
 from discreet.privacy.losses import Response
 from discreet.privacy.neighbours import Neighbours, read_neighbours
 
-__all__ = ["Estimate", "RandomizedResponse", "respond"]
-
 _FOREIGN = "An answer is not among the options; map it to one of them before it is randomised."
 
 

@@ -12,8 +12,6 @@ from typing import Generic, NoReturn, TypeVar, cast, overload
 
 from discreet.errors import ValueRefused
 
-__all__ = ["Secret", "opened"]
-
 T = TypeVar("T")
 
 

@@ -55,8 +55,6 @@ from discreet.privacy import Privacy, pure
 from discreet.privacy.losses import BoundedRange, Box, Family, response
 from discreet.privacy.neighbours import Neighbours, read_neighbours
 
-__all__ = ["Exponential", "NoisyMax", "PermuteAndFlip", "Scores", "Selection", "distances", "move_contests", "read_contest"]
-
 C = TypeVar("C")
 Scores = Sequence[Number] | NDArray[np.generic]
 

@@ -40,8 +40,6 @@ from discreet.privacy import Privacy, pure
 from discreet.privacy.losses import Box, Family, response
 from discreet.privacy.neighbours import Neighbours, read_neighbours
 
-__all__ = ["SparseVector", "Stream"]
-
 _MOST_ANSWERS = 10**9
 _FINE = 20  # binary digits between a real sensitivity and the lattice
 

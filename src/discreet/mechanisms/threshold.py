@@ -40,8 +40,6 @@ from discreet.noise.bits import words
 from discreet.noise.coins import Chance, bernoulli
 from discreet.privacy import Privacy, approximate
 
-__all__ = ["Threshold"]
-
 K = TypeVar("K", bound=Hashable)
 Counts = Mapping[K, int] | Secret[Mapping[K, int]]
 

@@ -23,8 +23,6 @@ from discreet.arrays import Integers, Number, Reals
 from discreet.errors import ValueRefused
 from discreet.mechanisms.secret import Secret, opened
 
-__all__ = ["Histograms", "Numbers", "Table", "Value", "nearest", "read_number", "read_numbers"]
-
 
 @dataclass(frozen=True, eq=False)
 class Histograms:

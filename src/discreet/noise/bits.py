@@ -27,8 +27,6 @@ try:
 except ImportError:  # a Python built without OpenSSL
     ssl = None  # type: ignore[assignment]
 
-__all__ = ["CHUNK", "Words", "words"]
-
 Words = NDArray[np.uint64]
 
 CHUNK = 8192

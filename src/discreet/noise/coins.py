@@ -21,8 +21,6 @@ from discreet.errors import EntropyError
 from discreet.noise.bits import words
 from discreet.noise.lazy import SLACK, settle
 
-__all__ = ["Chance", "accept", "bernoulli", "exponential_chance", "uniform", "weighted"]
-
 _PATIENCE = 2048  # rounds, or binary digits, that a working generator never needs
 _STUCK = "Two thousand random bits did not settle one draw; the system's generator cannot be working."
 

@@ -47,8 +47,6 @@ from discreet.noise.bits import CHUNK, Words, words
 from discreet.noise.coins import accept
 from discreet.noise.lazy import SLACK, settle
 
-__all__ = ["LARGEST_DISCRETE", "LARGEST_SCALE", "discrete", "rounded"]
-
 LARGEST_SCALE = 2**52
 LARGEST_DISCRETE = 2**51
 _SLICES = 1024

@@ -45,8 +45,6 @@ from discreet.errors import EntropyError, ParameterError
 from discreet.noise.bits import CHUNK, Words, words
 from discreet.noise.lazy import LARGEST, SLACK, settle
 
-__all__ = ["LARGEST_SCALE", "ZERO", "Shift", "Sign", "check_scale", "discrete", "floors", "geometric", "rounded"]
-
 LARGEST_SCALE = 2**52
 _ONE_WORD = 2**26
 _FEW_DIGITS = np.int64(2**43)

@@ -21,8 +21,6 @@ from discreet.balls import arb, between, precision
 from discreet.errors import EntropyError
 from discreet.noise.bits import words
 
-__all__ = ["LARGEST", "SLACK", "settle"]
-
 T = TypeVar("T")
 
 SLACK = 2.0**-40

@@ -32,8 +32,6 @@ from discreet.balls import arb, ball, between, precision
 from discreet.errors import EntropyError
 from discreet.noise.bits import CHUNK, words
 
-__all__ = ["Noise", "noisy_argmax"]
-
 TOLERANCE = 2.0**-10
 _FLOOR = -200.0
 

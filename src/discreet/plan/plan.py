@@ -13,7 +13,7 @@ declarations and from its own text.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 
@@ -25,7 +25,8 @@ from discreet.plan.expressions import Call, Expression, Literal, columns_of
 from discreet.plan.expressions.evaluate import OPERATIONS, infer
 from discreet.plan.expressions.facts import Facts, facts_of_column
 from discreet.plan.keys import Keys, keys_of
-from discreet.plan.query import Query
+from discreet.plan.people import person_table
+from discreet.plan.query import People, Query
 from discreet.plan.release import Additive, Need, OpenKeys, Release
 from discreet.plan.statistics import MOST_WORK, Frame, Histogram, list_axis
 from discreet.privacy import Privacy
@@ -48,6 +49,12 @@ class Plan:
     releases: tuple[Release, ...]
     behind: Mapping[str, tuple[Release, ...]]
     share: Cost
+    declared: Schema | None = None  # of the private table, where ``schema`` is that of one row a person
+
+    @property
+    def private(self) -> Schema:
+        """What is declared of the private table."""
+        return self.declared or self.schema
 
     @cached_property
     def privacy(self) -> Privacy | None:
@@ -77,6 +84,19 @@ def facts_of(schema: Schema) -> dict[str, Facts]:
 def price(query: Query, schema: Schema, share: Cost, *, pairs: bool = True) -> Plan:
     """Split a cost over what a question needs, and calibrate every mechanism to its share. ``pairs``: whether means may be
     released so; in older ledgers they were not."""
+    if query.people is not None:
+        return replace(_price_query(query, _read_people(query.people, schema), share, pairs=pairs), declared=schema)
+    return _price_query(query, schema, share, pairs=pairs)
+
+
+def _read_people(people: People, schema: Schema) -> Schema:
+    """The facts about the table of one row a person that a question is about, when its own rows and parts are checked."""
+    facts = facts_of(schema)
+    check(people.rows, schema, facts, [part.of for part in people.parts if part.of is not None])
+    return person_table(people.parts, schema, facts)
+
+
+def _price_query(query: Query, schema: Schema, share: Cost, *, pairs: bool) -> Plan:
     facts = facts_of(schema)
     check(query, schema, facts)
     keys = keys_of(query, facts)
@@ -89,6 +109,9 @@ def price(query: Query, schema: Schema, share: Cost, *, pairs: bool = True) -> P
 def price_marginal(of: Sequence[Expression], query: Query, schema: Schema, share: Cost) -> Plan:
     """Noise on every cell of one histogram over several expressions, of the rows and in the groups of a question that has no
     outputs of its own."""
+    if query.people is not None:
+        found = price_marginal(of, replace(query, people=None), _read_people(query.people, schema), share)
+        return replace(found, query=query, declared=schema)
     facts = facts_of(schema)
     check(query, schema, facts, of)
     axes = [list_axis(one, infer(one, facts)) for one in of]

@@ -68,7 +68,7 @@ class Preview:
         split = "; ".join(f"{what}: {how}" for what, how in self.parts)
         return [
             f"Would cost {self.cost}; {groups}. No data was read.",
-            f"Split evenly: {split}.",
+            f"Split evenly: {split}." if split else "",
             self.halve,
             self.fits,
             *self.remarks,
@@ -86,7 +86,12 @@ class Preview:
 
 
 def preview_lines(plan: Plan) -> tuple[PreviewLine, ...]:
-    """A line for every output."""
+    """A line for every output; one for the keys, where they are all that is asked for."""
+    if not plan.behind:
+        keys = ", ".join(plan.keys.names)
+        if plan.keys.size is None:
+            return (PreviewLine(keys, plan.releases[0].how, None, "keys that enough share"),)
+        return (PreviewLine(keys, "public", None, "exact: declarations list them, and no row is looked at"),)
     return tuple(_line(plan, output) for output in plan.query.outputs)
 
 
@@ -134,7 +139,7 @@ def offer(plans: Sequence[Plan], cost: Cost, account: Account, before: str = "")
         groups=None if None in sizes else sum(size or 0 for size in sizes),
         lines=lines,
         parts=tuple(release.description for plan in plans for release in plan.releases),
-        halve=_halve(account, cost.amount) if costs else "",
+        halve=_halve(account, cost.amount) if costs and any(plan.behind for plan in plans) else "",
         fits="" if total is None else _fits(account, total),
         remarks=(*([before] if before else []), *_advice(plans), f"Budget: {account.brief}."),
     )
@@ -207,7 +212,11 @@ def _cost_for(accuracy: Accuracy, plans_at: Callable[[Fraction], Sequence[Plan]]
 
 
 def _wanted(accuracy: Accuracy, plans: Sequence[Plan]) -> dict[str, Fraction]:
-    lines = {line.output: line for plan in plans for line in preview_lines(plan)}
+    lines = {line.output: line for plan in plans if plan.behind for line in preview_lines(plan)}
+    if not lines:
+        raise ParameterError(
+            "accuracy= is about numbers, and keys alone are asked for; give a cost, or ask for count(*) AS n too."
+        )
     if isinstance(accuracy, Mapping):
         unknown = [name for name in accuracy if name not in lines]
         if unknown or not accuracy:

@@ -10,12 +10,13 @@ SELECT drug_use, count(*) AS n FROM data GROUP BY drug_use
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from discreet.plan.aggregates.base import Aggregate
 from discreet.plan.expressions import Column, Expression, Literal, Value, quoted
 from discreet.plan.expressions.evaluate import infer
 from discreet.plan.expressions.facts import Facts
+from discreet.plan.people import Part
 
 __all__ = ["Join", "Key", "Order", "Output", "Query"]
 
@@ -48,15 +49,34 @@ class Join:
 
 @dataclass(frozen=True)
 class Order:
-    """Sort the noisy result by an expression over its columns."""
+    """Sort the noisy result by an expression over its columns; what is missing comes last, or first."""
 
     by: Expression
     descending: bool = False
+    missing_first: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.by}{' DESC' if self.descending else ''}{' NULLS FIRST' if self.missing_first else ''}"
+
+
+@dataclass(frozen=True)
+class People:
+    """A table of one row a person, which a question may be about: ``parts`` of those of their rows that a question without
+    outputs chooses. ``id`` is the column that persons are known by."""
+
+    id: str
+    rows: Query
+    parts: tuple[Part, ...]
+
+    def __str__(self) -> str:
+        made = ", ".join([quoted(self.id), *(_named(str(part), part.name) for part in self.parts)])
+        return f"SELECT {made} FROM {self.rows.source} GROUP BY {quoted(self.id)}"
 
 
 @dataclass(frozen=True)
 class Query:
-    """One question. ``having``, ``order`` and ``limit`` see names of outputs and keys only, after noise."""
+    """One question. ``having``, ``order``, ``limit`` and ``offset`` see names of outputs and keys only, after noise. Without
+    outputs it asks which keys there are."""
 
     outputs: tuple[Output, ...]
     where: Expression | None = None
@@ -65,11 +85,22 @@ class Query:
     having: Expression | None = None
     order: tuple[Order, ...] = ()
     limit: int | None = None
+    offset: int = 0
+    people: People | None = None  # the table that it is about, where that is not the private one
 
     @property
     def released(self) -> Query:
         """The part that touches data: what is done with the noisy result afterwards is free, and no part of it."""
-        return Query(self.outputs, self.where, self.keys, self.joins)
+        return replace(self, having=None, order=(), limit=None)
+
+    @property
+    def source(self) -> str:
+        """The rows that it is about, from FROM to WHERE."""
+        text = "data" if self.people is None else f"({self.people}) AS persons"
+        for join in self.joins:
+            on = " AND ".join(f"{mine} = {Column(f'{join.table}.{theirs}')}" for mine, theirs in join.on)
+            text += f" {'LEFT ' if join.keep else ''}JOIN {quoted(join.table)} ON {on}"
+        return text if self.where is None else f"{text} WHERE {self.where}"
 
     def result(self, facts: Mapping[str, Facts]) -> dict[str, Facts]:
         """What is known of the columns of the noisy result."""
@@ -79,19 +110,15 @@ class Query:
     def __str__(self) -> str:
         columns = [_named(str(key.of), key.name) for key in self.keys]
         columns += [_named(str(output.aggregate), output.name) for output in self.outputs]
-        text = f"SELECT {', '.join(columns)} FROM data"
-        for join in self.joins:
-            on = " AND ".join(f"{mine} = {Column(f'{join.table}.{theirs}')}" for mine, theirs in join.on)
-            text += f" {'LEFT ' if join.keep else ''}JOIN {quoted(join.table)} ON {on}"
-        if self.where is not None:
-            text += f" WHERE {self.where}"
+        text = f"SELECT {', '.join(columns)} FROM {self.source}"
         if self.keys:
             text += " GROUP BY " + ", ".join(map(_grouped, self.keys))
         if self.having is not None:
             text += f" HAVING {self.having}"
         if self.order:
-            text += " ORDER BY " + ", ".join(f"{order.by}{' DESC' if order.descending else ''}" for order in self.order)
-        return text if self.limit is None else f"{text} LIMIT {self.limit}"
+            text += " ORDER BY " + ", ".join(map(str, self.order))
+        text += "" if self.limit is None else f" LIMIT {self.limit}"
+        return f"{text} OFFSET {self.offset}" if self.offset else text
 
 
 def _named(text: str, name: str) -> str:

@@ -19,6 +19,8 @@ Let a row add at most b (``bound``) in size to one group, and let there be K gro
   weigh r together in each of m chosen groups, all in one cell at worst: the same norms, but even without groups a person who is
   replaced leaves one cell and enters another.
 
+* **Persons of one row** (``OneRow``): r = m = 1, and rows are whole.
+
 Weighted numbers are kept in ``2**bits`` parts of a unit and cut off towards zero, so that the bounds hold for whole numbers.
 """
 
@@ -35,7 +37,7 @@ from discreet.plan.expressions import Column, Expression, Value
 from discreet.plan.expressions.facts import Facts, tell_apart
 from discreet.schema.columns import default_step
 from discreet.schema.sensitivity import move
-from discreet.schema.units import Person, Rows, Unit
+from discreet.schema.units import OneRow, Person, Rows, Unit
 
 __all__ = [
     "CELL_BITS",
@@ -134,7 +136,7 @@ class Measure:
             if frame.exchanged and frame.groups == 1 and frame.whole_table and plain and not self.nullable:
                 low, high = self.low, self.high  # a row is always there
             return _rounded(*move(low, high, grouped=frame.groups != 1, neighbours=unit.neighbours))
-        bits = max(0, 16 - self.bound.bit_length())
+        bits = 0 if isinstance(unit, OneRow) else max(0, 16 - self.bound.bit_length())
         if frame.exchanged and frame.groups == 1:
             span = unit.rows * (high - low) << bits
             return Norms(span, span, bits)
@@ -262,13 +264,14 @@ class Histogram:
 
     def bits(self, unit: Unit) -> int:
         """Cells are counted in ``2**-bits`` rows."""
-        return CELL_BITS if isinstance(unit, Person) else 0
+        return CELL_BITS if isinstance(unit, Person) and not isinstance(unit, OneRow) else 0
 
     def norms(self, frame: Frame) -> Norms:
         """How far one unit moves all cells of all groups."""
         if isinstance(frame.unit, Rows):
             return _rounded(*move(0, 1, grouped=True, neighbours=frame.unit.neighbours))
-        return _of_persons(frame.unit.rows << CELL_BITS, frame, CELL_BITS)
+        bits = self.bits(frame.unit)
+        return _of_persons(frame.unit.rows << bits, frame, bits)
 
     def contest(self, frame: Frame, *, ranks: bool = False) -> Contest:
         """What one unit weighs in a group's histogram, and how many contests its price must be multiplied by.

@@ -28,8 +28,6 @@ from discreet.privacy.losses import Loss
 from discreet.privacy.losses.base import tanh_rho
 from discreet.privacy.neighbours import share_neighbours
 
-__all__ = ["Account"]
-
 _ZERO = Fraction(0)
 
 

@@ -41,8 +41,6 @@ from discreet.privacy.guarantee import zcdp
 if TYPE_CHECKING:
     from discreet.privacy.account import Account
 
-__all__ = ["Amount", "Budget", "Kind", "cut_digits", "decimal_down", "decimal_up", "round_amount"]
-
 Kind = Literal["pure", "concentrated", "approximate"]
 _MOST = 10**9
 _WRITE = "write Budget(epsilon=3), Budget(epsilon=3, delta=1e-6) or Budget(rho=0.5)"

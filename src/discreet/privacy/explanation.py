@@ -26,8 +26,6 @@ from discreet.privacy.neighbours import MEANINGS
 if TYPE_CHECKING:
     from discreet.privacy.guarantee import Privacy
 
-__all__ = ["explain"]
-
 _WIDTH = 96
 
 

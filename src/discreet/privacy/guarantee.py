@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     from discreet.privacy.loss_variable import LossVariable
 
-__all__ = ["Privacy", "approximate", "gdp", "pure", "renyi", "zcdp"]
-
 _MOST = 10**100
 _DELTA = "a small chance such as 1e-6"
 _UNSAMPLED = {

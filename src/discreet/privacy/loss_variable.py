@@ -26,8 +26,6 @@ from discreet.privacy.losses.atoms import Atoms
 from discreet.privacy.losses.base import Parts, title_of
 from discreet.privacy.losses.law import Law, Spread, merge_atoms
 
-__all__ = ["LossVariable"]
-
 Uses = Sequence[tuple[Law, int]]
 Points = tuple[Reals, Reals]
 

@@ -15,8 +15,6 @@ from typing import Literal
 
 from discreet.errors import ParameterError
 
-__all__ = ["MEANINGS", "Neighbours", "read_neighbours", "share_neighbours"]
-
 Neighbours = Literal["add-remove", "replace", "local"]
 
 MEANINGS: dict[Neighbours, str] = {

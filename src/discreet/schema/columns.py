@@ -22,9 +22,6 @@ from discreet.calls import called_as
 from discreet.errors import ParameterError
 from discreet.exact import positive, rational, shown, whole
 
-__all__ = ["Boolean", "Category", "Column", "Date", "Integer", "Kind", "Number", "Text"]
-__all__ += ["boolean", "category", "date", "day_parts", "default_step", "integer", "number", "text"]
-
 Kind = Literal["number", "text", "boolean", "date"]
 
 _EXACT = 2**53  # a grid's numbers are whole doubles, so that no engine rounds them

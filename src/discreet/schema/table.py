@@ -9,8 +9,6 @@ from discreet.errors import ParameterError
 from discreet.schema.columns import Boolean, Category, Column, Date, Integer, Number, Text
 from discreet.schema.units import Person, Rows, Unit
 
-__all__ = ["Schema"]
-
 
 @dataclass(frozen=True)
 class Schema:

@@ -16,8 +16,6 @@ from discreet.errors import ParameterError
 from discreet.exact import shown, whole
 from discreet.schema.sensitivity import Neighbours
 
-__all__ = ["Person", "Rows", "Unit", "person", "rows"]
-
 
 @dataclass(frozen=True)
 class Rows:
@@ -62,6 +60,10 @@ class Person:
     def protected(self) -> str:
         """As above; how much a person may count for is each question's own affair."""
         return f"every person by {self.id} ({self.neighbours})"
+
+
+class OneRow(Person):
+    """A person in a table that has one row a person, made of all their rows: nothing is weighted, because nobody has a second."""
 
 
 Unit = Rows | Person

@@ -35,8 +35,6 @@ from discreet.privacy import Privacy
 from discreet.privacy.filters import Price, as_approximate, as_concentrated
 from discreet.privacy.losses import Loss
 
-__all__ = ["Difference", "Kind", "Replay", "are_equal", "follow", "replay"]
-
 D = TypeVar("D")
 
 Kind = Literal["moved", "branch", "shape", "declaration", "payment", "raised", "said", "stored", "returned"]

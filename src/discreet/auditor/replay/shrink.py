@@ -14,8 +14,6 @@ from discreet.auditor.neighbours import Pair, Row
 from discreet.schema.table import Schema
 from discreet.schema.units import Person
 
-__all__ = ["shrink", "shrink_pair"]
-
 T = TypeVar("T")
 
 _FEW = 4  # rows, of which cells are emptied one by one

@@ -32,8 +32,6 @@ from discreet.mechanisms.values import Histograms
 from discreet.privacy import Privacy
 from discreet.privacy.budget import Budget
 
-__all__ = ["Committed", "Opened", "Released", "Reserved", "Step", "Trace", "watch"]
-
 D = TypeVar("D")
 
 _patching = threading.RLock()  # one watched run at a time: the ledger's functions are exchanged meanwhile

@@ -35,8 +35,6 @@ import numpy as np
 from discreet.arrays import Booleans, Reals
 from discreet.auditor.claims import Claim
 
-__all__ = ["ClaimTest", "Trial", "Trials", "Wealth", "log_growth"]
-
 Trial = tuple[Reals, Reals, Reals]  # chance of a in every cell, draws it was learned from, draws it is tried on (2 x cells)
 Trials = tuple[Trial, Trial, Trial]  # of one guess: on a new batch, and on each half of past draws what the other half taught
 

@@ -16,8 +16,6 @@ import numpy as np
 
 from discreet.auditor.texts import shorten, strip_addresses
 
-__all__ = ["UNREAD", "name_type", "read_attributes", "take_apart"]
-
 Parts = tuple[str, list[tuple[str, object]]]
 
 UNREAD = "which is not read"

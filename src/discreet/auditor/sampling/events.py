@@ -20,9 +20,6 @@ from discreet.auditor.sampling.outputs import NUMBER, describe, is_annotation
 from discreet.auditor.sampling.partitions import Partition
 from discreet.display import clean
 
-__all__ = ["Event", "explain", "find_clearest"]
-
-
 _PLAIN = {"token": 1.0, "word": 1.0, "number": 0.95, "shape": 0.9, "score": 0.7}  # what is easier to read wins a near tie
 
 _FAULTS = {

@@ -24,8 +24,6 @@ import numpy as np
 from discreet.arrays import Booleans, Integers, Reals
 from discreet.auditor.sampling.outputs import Output, Shape, is_annotation, list_number_paths
 
-__all__ = ["FINEST", "Sample", "expand", "is_lowest_bit"]
-
 _LOWEST, FINEST = "the lowest bit", "the finest lowest bit"  # how names of columns begin
 
 

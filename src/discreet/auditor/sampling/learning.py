@@ -16,9 +16,6 @@ from discreet.auditor.sampling.betting import Trials
 from discreet.auditor.sampling.features import Sample, is_lowest_bit
 from discreet.auditor.sampling.partitions import Partition, partition_numbers, partition_tokens
 
-__all__ = ["Learner"]
-
-
 _AGAIN = 1.4  # columns are chosen and scores learned anew when there are so many times more draws
 _ROWS = 8_000  # more draws hardly improve a score, but they do improve what is known of its meaning
 _MEANING = 50_000

@@ -29,8 +29,6 @@ import numpy as np
 from discreet.auditor.sampling.outputs import Output, read_output
 from discreet.auditor.sampling.runs import Sampler
 
-__all__ = ["Memory", "find_stored_randomness"]
-
 _ABSENT = object()
 _PLAIN = (int, float, complex, str, bytes, type(None))
 _MOST = 400  # places

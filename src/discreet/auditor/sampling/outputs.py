@@ -17,19 +17,6 @@ from discreet.auditor.sampling.containers import name_type, take_apart
 from discreet.auditor.texts import exception_text, shorten, split_numbers, strip_addresses
 from discreet.display import clean
 
-__all__ = [
-    "NUMBER",
-    "TIMED_OUT",
-    "Output",
-    "Shape",
-    "describe",
-    "is_annotation",
-    "is_stored_answer",
-    "list_number_paths",
-    "read_exception",
-    "read_output",
-]
-
 Shape = tuple[tuple[str, str], ...]  # (path, word); the word of a number is # and its type, of an array # type [size]
 Output = tuple[Shape, tuple[float | int, ...]]
 

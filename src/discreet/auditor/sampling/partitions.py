@@ -16,9 +16,6 @@ import numpy as np
 
 from discreet.arrays import Booleans, Integers, Reals
 
-__all__ = ["Partition", "partition_numbers", "partition_tokens"]
-
-
 _TOKENS = 500
 _FEW = 64
 _PARTS = 32

@@ -22,8 +22,6 @@ from discreet.auditor.isolation import Interrupted, InterruptFlag, TimedOut, cal
 from discreet.auditor.sampling.outputs import TIMED_OUT, Output, is_stored_answer, read_exception, read_output
 from discreet.auditor.texts import describe_exception
 
-__all__ = ["Batch", "Sampler"]
-
 PATIENCE = 10.0  # seconds for a first run
 QUICK = 1.0  # seconds at least, once runs are known to return
 _TICK = 0.05

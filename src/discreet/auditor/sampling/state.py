@@ -43,17 +43,6 @@ from discreet.auditor.sampling.outputs import is_stored_answer
 from discreet.auditor.sampling.runs import Sampler
 from discreet.display import clean
 
-__all__ = [
-    "Obstacle",
-    "bound_autocorrelation",
-    "bound_change_point",
-    "bound_trend",
-    "find_dependence",
-    "find_obstacle",
-    "find_silence",
-]
-
-
 _ERROR = 1e-7
 _ENDS = 150  # batches of an audit at most: they grow by 15 %
 _FEWEST = 40

@@ -14,8 +14,6 @@ import numpy as np
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["CONFIGURATION", "PATIENTS", "build", "visits"]
-
 PATIENTS = 6_000
 
 CONFIGURATION = """\

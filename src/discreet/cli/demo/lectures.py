@@ -14,8 +14,6 @@ from rich.table import Table
 
 import discreet as dp
 
-__all__ = ["rows", "run"]
-
 PATIENTS = ["yes", "no", "no", *["no"] * 96, "yes"]  # Alice and Xander take illegal drugs; n = 100
 DEBTS = [2_800_798.00, 7_000.00, 1.56, 0.00]  # Alice, Bob, Charlie, Xander, in EUR
 LARGEST_DEBT = 10_000_000.0  # what the bank lends at most: public, unlike anybody's debt

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from discreet.local import Collector
     from discreet.local.task import Task
 
-__all__ = ["run"]
-
 _SENTENCES = {
     "unreadable file": "cannot be read to its end; none of its reports was counted.",
     "collected before": "was collected before, to the last byte; none of its reports was counted. (Other people's reports that "

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from discreet.local import Collector
 
-__all__ = ["run"]
-
 
 def run(
     states: Annotated[

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from discreet.local import Collector
     from discreet.local.task import Task
 
-__all__ = ["TaskFile", "read_list", "read_state", "read_task_file"]
-
 TaskFile = Annotated[Path, typer.Argument(help="The task, such as hair.task.json.", show_default=False)]
 
 

@@ -14,8 +14,6 @@ from discreet.errors import ParameterError
 if TYPE_CHECKING:
     from discreet.local.task import Task
 
-__all__ = ["Kind", "make"]
-
 _RANGE = re.compile(r"(-?[0-9]{1,15})\.\.(-?[0-9]{1,15})")
 _WHOLE = re.compile(r"0|-?[1-9][0-9]{0,14}")
 

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from discreet.local.task import Task
     from discreet.local.tasks.attributes import Attributes
 
-__all__ = ["run"]
-
 
 def run(
     task: TaskFile,

@@ -13,8 +13,6 @@ from discreet.cli.local.kinds import Kind, make
 if TYPE_CHECKING:
     from discreet.local.task import Task
 
-__all__ = ["run"]
-
 
 def run(
     kind: Annotated[

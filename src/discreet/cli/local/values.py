@@ -15,8 +15,6 @@ from discreet.errors import ParameterError
 if TYPE_CHECKING:
     from discreet.local.task import Task
 
-__all__ = ["TRUTHS", "read_meaning", "read_values"]
-
 TRUTHS: dict[str, bool | str] = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
 _AT_ONCE = 2**16

@@ -14,6 +14,9 @@ numbers. Cells with w = 1 are summed exactly, and no order of rows changes anyth
 of the group, so there are no ties and never m + 1.
 
 **Persons, histograms**: in the chosen groups, with rows that weigh floor(2^12 r / c) where c > r, else 2^12.
+
+**One row a person** (``people``): r = g = 1 and every person has one line, so c = 1 in the one cell that they are in, f = 1, and
+the group is chosen: the same numbers without looking for them.
 """
 
 from __future__ import annotations
@@ -24,6 +27,7 @@ from hashlib import sha256
 
 from discreet.engine.base import Groups
 from discreet.engine.sql.dialect import Dialect
+from discreet.engine.sql.people import PersonStatement
 from discreet.engine.sql.statement import Raw, Statement
 from discreet.plan.expressions import Value
 from discreet.plan.expressions.evaluate import infer
@@ -53,6 +57,8 @@ class Counting:
             new.text = f"{with_keys}\n{summed(totals, len(groups.listed), wide=self._wide)}"
             return new
         unit, factor = self.plan.schema.unit, self._factor(groups)
+        if self._single:
+            totals = ["count(*)" if sql == "count(*)" else f"m{j}" for j, sql in enumerate(totals)]
         cells = "".join(f", {sql} AS s{j}" for j, sql in enumerate(totals) if sql != "count(*)")
         text = f"{with_keys},\n{self._cells(groups, f'count(*) AS c{cells}')}"
         if factor:
@@ -100,7 +106,7 @@ class Counting:
         new = self._statement()
         text = self._placed(new, histogram.axes, groups)
         place = f"CAST(placed.i AS BIGINT) * {histogram.count} + x AS place"
-        if not isinstance(self.plan.schema.unit, Person):
+        if not isinstance(self.plan.schema.unit, Person) or self._single:
             end = f"SELECT {place} FROM placed" if streamed else "SELECT i, x, count(*) AS n FROM placed GROUP BY i, x"
             new.text = f"{text}\n{end}"
             return new
@@ -221,7 +227,13 @@ class Counting:
         return f"count(m{j})" if measure.what == "present" and measure.high == 1 else self.dialect.total.format(f"m{j}")
 
     def _statement(self) -> Statement:
-        return Statement(self.plan, self.raw, self.dialect)
+        kind = PersonStatement if self._single else Statement
+        return kind(self.plan, self.raw, self.dialect)
+
+    @property
+    def _single(self) -> bool:
+        """Whether a person has one line at most: it is a cell by itself, in one group, and nothing has to be bounded."""
+        return self.plan.query.people is not None
 
     def _lines(self, new: Statement, columns: dict[str, str]) -> str:
         keys = self.plan.keys
@@ -237,6 +249,9 @@ class Counting:
         return f"{text},\n{new.keys(kinds, groups.listed, product=groups.product)}"
 
     def _cells(self, groups: Groups, columns: str) -> str:
+        if self._single:
+            number, join = ("keys.i", f" JOIN keys ON {keyed(len(groups.listed))}") if groups.listed else ("0", "")
+            return f"cells AS (SELECT person, {number} AS i, {columns.replace('count(*)', '1')} FROM lines{join})"
         if not groups.listed:
             return f"cells AS (SELECT person, 0 AS i, {columns} FROM lines GROUP BY person)"
         return (
@@ -252,7 +267,7 @@ class Counting:
 
     def _factor(self, groups: Groups) -> bool:
         """Whether a person can be in more groups than count."""
-        return self._most(groups) < groups.size
+        return not self._single and self._most(groups) < groups.size
 
 
 _VALUES = ("value", "rest")

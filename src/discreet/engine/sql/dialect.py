@@ -53,6 +53,8 @@ class Dialect:
     brief: str  # a text, or where it has more than 64 bytes, "#" and a hash of it that nobody can find twice
     nth_smallest: str  # an aggregate: the {n}-th smallest {value}
     any_value: str  # an aggregate: of values that are all the same
+    least: str  # an aggregate: the least value that is not missing, of texts by their bytes
+    greatest: str  # the greatest
     is_digits: str  # whether a text is a whole number of up to 18 digits
     try_whole: str  # the 64-bit integer that a value is, or NULL
     constants: str  # the list that is bound to a {placeholder}, of values of a {type}

@@ -87,13 +87,24 @@ class Statement:
     def _alias(self, name: str, *, listed: bool = True, doubles: bool = False) -> str:
         """The alias of a cleaned column; ``listed``: a category outside its list is missing; ``doubles``: units as doubles."""
         alias = f"{'d' if doubles else 'c' if listed else 'r'}{list(self.plan.schema.columns).index(name)}"
+        self._cleaned[alias] = self._clean(name, listed=listed, doubles=doubles)
+        return f"{self._cleaned_rows}.{alias}"
+
+    def _clean(self, name: str, *, listed: bool, doubles: bool) -> str:
+        """SQL of a cleaned cell."""
         source, kind = self.raw.columns[name]
         column = self.plan.schema.columns[name]
         cell = self.dialect.quote(source)
-        self._cleaned[alias] = (
-            self.dialect.clean(column, cell, kind, doubles=doubles) if listed else self.dialect.clean_key(column, cell, kind)
-        )
-        return f"{self._cleaned_rows}.{alias}"
+        return self.dialect.clean(column, cell, kind, doubles=doubles) if listed else self.dialect.clean_key(column, cell, kind)
+
+    def _clean_id(self, id: str) -> str:
+        """SQL of a person's id."""
+        source, kind = self.raw.columns[id]
+        return self.dialect.clean_id(self.dialect.quote(source), kind)
+
+    def _clean_rows(self) -> str:
+        """``WITH``, and the table of cleaned rows."""
+        return f"WITH {self._cleaned_rows} AS (SELECT {selected(self._cleaned)} FROM {self.raw.relation})"
 
     @property
     def _cleaned_rows(self) -> str:
@@ -161,27 +172,25 @@ class Statement:
                 return self._alias(of.name)
         return self.dialect.rounded(self.dialect.scaled(self.once(of), 1 / measure.step), low, high)
 
-    def lines(self, columns: Mapping[str, str]) -> str:
+    def lines(self, columns: Mapping[str, str], name: str = "lines") -> str:
         """``WITH cleaned ..., lines ...``: the rows that a question is about, with these columns; no person, no row."""
         tests = [] if self.plan.query.where is None else [f"({self.value(self.plan.query.where)})"]
         joins = "".join(self._join(i) for i in range(len(self.plan.query.joins)))
         wanted = dict(columns)
         if isinstance(self.plan.schema.unit, Person):
-            source, kind = self.raw.columns[self.plan.schema.unit.id]
-            self._cleaned["person"] = self.dialect.clean_id(self.dialect.quote(source), kind)
+            self._cleaned["person"] = self._clean_id(self.plan.schema.unit.id)
             wanted = {"person": f"{self._cleaned_rows}.person", **wanted}
             tests.append(f"{self._cleaned_rows}.person IS NOT NULL")
         where = f" WHERE {' AND '.join(tests)}" if tests else ""
-        cleaned = self._cleaned_rows
-        text = f"WITH {cleaned} AS (SELECT {_listed(self._cleaned)} FROM {self.raw.relation}),\n"
+        text, cleaned = f"{self._clean_rows()},\n{name}", self._cleaned_rows
         if not self._once:
-            return f"{text}lines AS (SELECT {_listed(wanted)} FROM {cleaned}{joins}{where})"
+            return f"{text} AS (SELECT {selected(wanted)} FROM {cleaned}{joins}{where})"
         once = tuple(self._once.values())  # no name of a column is in there
         later = {alias: sql for alias, sql in wanted.items() if any(one in sql for one in once)}
         first = {alias: sql for alias, sql in wanted.items() if alias not in later}
-        inner = _listed(first | {alias: sql for sql, alias in self._once.items()})
-        outer = _listed({alias: later.get(alias, alias) for alias in wanted})
-        return f"{text}lines AS (SELECT {outer} FROM (SELECT {inner} FROM {cleaned}{joins}{where}))"
+        inner = selected(first | {alias: sql for sql, alias in self._once.items()})
+        outer = selected({alias: later.get(alias, alias) for alias in wanted})
+        return f"{text} AS (SELECT {outer} FROM (SELECT {inner} FROM {cleaned}{joins}{where}))"
 
     def _join(self, i: int) -> str:
         join = self.plan.query.joins[i]
@@ -209,6 +218,6 @@ class Statement:
         return f"keys AS (SELECT {columns}, {number} AS i FROM {', '.join(tables)}{together})"
 
 
-def _listed(columns: Mapping[str, str]) -> str:
+def selected(columns: Mapping[str, str]) -> str:
     """A SELECT list of SQL by alias."""
     return ", ".join(f"{sql} AS {alias}" for alias, sql in columns.items()) or "1 AS nothing"

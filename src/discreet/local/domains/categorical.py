@@ -23,8 +23,6 @@ from discreet.noise.bits import words
 from discreet.noise.coins import uniform
 from discreet.schema.columns import Boolean, Category, Text
 
-__all__ = ["MOST_VALUES", "Domain", "Item", "hash_text", "read_domain"]
-
 Item = str | int | bool
 
 _LISTED = 'Frequencies(["dark", "blond"], epsilon=1), a range of whole numbers, or text() for any text'

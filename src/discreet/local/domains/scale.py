@@ -20,8 +20,6 @@ from discreet.errors import ParameterError, ValueRefused
 from discreet.exact import rational, shown
 from discreet.noise.coins import uniform
 
-__all__ = ["Scale", "read_scale"]
-
 _DIGITS = 53
 _FOREIGN = (
     "An answer is no number and the task refuses such answers: send nothing, or declare missing= as a number within the "

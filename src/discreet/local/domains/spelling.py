@@ -15,8 +15,6 @@ from discreet.arrays import Integers
 from discreet.errors import ParameterError, ValueRefused
 from discreet.noise.coins import uniform
 
-__all__ = ["Spelling"]
-
 _FOREIGN = (
     "An answer cannot be spelled in this task and the task refuses such answers: send nothing, or declare missing= as a word or "
     "as 'random'."

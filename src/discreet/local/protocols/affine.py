@@ -30,15 +30,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from discreet.arrays import Booleans, Integers
+from discreet.arrays import Integers
 from discreet.balls import arb, ball
 from discreet.errors import ParameterError
-from discreet.local.protocols.base import NUMBER, Form, FrequencyProtocol, Rows, chance_inside, counts_within
+from discreet.local.protocols.base import FrequencyProtocol, Rows, chance_inside, counts_within
 from discreet.local.protocols.geometry import Geometry, is_prime
 from discreet.mechanisms.randomized_response import respond
 from discreet.noise.coins import Chance, bernoulli, uniform
-
-__all__ = ["MOST_POINTS", "MOST_WEIGHT", "Affine"]
 
 MOST_POINTS = 2**25
 """The largest transform a collector is asked for: 33.6 million cells, 0.5 GB."""
@@ -62,6 +60,7 @@ class Affine(FrequencyProtocol):
     dimension: int
     weight: int
     name: ClassVar[str] = "affine"
+    parameter_names: ClassVar[tuple[str, ...]] = ("prime", "dimension", "weight")
 
     def __post_init__(self) -> None:
         prime, dimension = self.prime, self.dimension
@@ -92,10 +91,6 @@ class Affine(FrequencyProtocol):
                         found[prime, dimension, weight] = cls(epsilon, size, prime, dimension, weight)
         return list(found.values())
 
-    @property
-    def parameters(self) -> dict[str, int]:
-        return {"prime": self.prime, "dimension": self.dimension, "weight": self.weight}
-
     @cached_property
     def _geometry(self) -> Geometry:
         return Geometry(self.prime, self.dimension, self.size)
@@ -107,14 +102,6 @@ class Affine(FrequencyProtocol):
     @property
     def reports(self) -> int:
         return self.cells * (self.prime - 1) if self.weight > 1 else self.cells
-
-    @property
-    def form(self) -> Form:
-        return NUMBER
-
-    @property
-    def bits(self) -> float:
-        return math.log2(self.reports)
 
     def _lines(self, directions: Integers, codes: Integers) -> Integers:
         """On which of a direction's hyperplanes each value lies."""
@@ -159,10 +146,6 @@ class Affine(FrequencyProtocol):
         points = self.prime**self.dimension
         shared = ball(Fraction(points // self.prime - 1, points - 1))
         return truth, shared * truth + (1 - shared) * (self.weight - truth) / (self.prime - 1)
-
-    def valid(self, rows: Rows) -> Booleans:
-        numbers = rows.astype(np.int64)
-        return (numbers >= 0) & (numbers < self.reports)
 
     @property
     def cells(self) -> int:

@@ -25,9 +25,6 @@ from discreet.arrays import Booleans, Integers
 from discreet.balls import arb, ball, precision
 from discreet.noise.bits import CHUNK
 
-__all__ = ["NUMBER", "Form", "FrequencyProtocol", "Plain", "Protocol", "Rates", "Rows", "float_precision"]
-__all__ += ["chance_inside", "counts_within"]
-
 Rows = NDArray[np.generic]
 Plain = int | str | list[int] | list[int | str]
 
@@ -57,22 +54,28 @@ class Protocol(ABC):
     """One way to make, check and tally private reports. Values are coded as whole numbers before they come here."""
 
     name: ClassVar[str]
+    parameter_names: ClassVar[tuple[str, ...]] = ()
     epsilon: Fraction
 
     @property
-    @abstractmethod
     def parameters(self) -> dict[str, int]:
         """The whole numbers that, with epsilon and the domain, determine the protocol."""
+        return {name: getattr(self, name) for name in self.parameter_names}
 
     @property
-    @abstractmethod
+    def reports(self) -> int:
+        """How many different reports there are, 0 .. reports - 1: one a counter, unless the protocol says otherwise."""
+        return self.cells
+
+    @property
     def form(self) -> Form:
-        """What a report looks like, whatever the value."""
+        """What a report looks like, whatever the value; a whole number unless the protocol says otherwise."""
+        return NUMBER
 
     @property
-    @abstractmethod
     def bits(self) -> float:
         """The information in one report."""
+        return math.log2(self.reports)
 
     @property
     def chunk(self) -> int:
@@ -103,18 +106,19 @@ class Protocol(ABC):
         e = ball(self.epsilon).exp()
         return (e - 1) / (e + 1)
 
-    @abstractmethod
     def valid(self, rows: Rows) -> Booleans:
         """Which rows could have been drawn for some value."""
+        numbers = rows.astype(np.int64)
+        return (numbers >= 0) & (numbers < self.reports)
 
     @property
     @abstractmethod
     def cells(self) -> int:
         """The length of the collector's state."""
 
-    @abstractmethod
     def tally(self, rows: Rows) -> Integers:
-        """The state of a collector that has seen these (valid) reports; states add."""
+        """The state of a collector that has seen these (valid) reports; states add. Each report adds 1 to its own counter."""
+        return np.bincount(rows.astype(np.int64, copy=False), minlength=self.cells)
 
     def possible(self, tally: Integers, count: int) -> bool:
         """Whether so many reports can have left this state. Each adds 1 to one counter, unless the protocol says otherwise."""
@@ -176,9 +180,9 @@ class FrequencyProtocol(Protocol):
         truth, lie = self.supporting()
         return truth - lie
 
-    @abstractmethod
     def support(self, tally: Integers) -> Integers:
-        """C(v) for every value."""
+        """C(v) for every value: its own counter, unless the protocol says otherwise."""
+        return tally
 
     @property
     @abstractmethod

@@ -15,8 +15,6 @@ import numpy as np
 
 from discreet.arrays import Integers, Reals
 
-__all__ = ["Geometry", "is_prime"]
-
 
 @dataclass(frozen=True)
 class Geometry:

@@ -27,8 +27,6 @@ from discreet.mechanisms.randomized_response import respond
 from discreet.noise.bits import CHUNK, Words, words
 from discreet.noise.coins import Chance
 
-__all__ = ["Hashing", "choose_buckets", "hash_by_seed", "hash_to_bucket"]
-
 _HALF = np.uint64(32)
 _LOW = np.uint64(2**32 - 1)
 
@@ -42,6 +40,7 @@ class Hashing(FrequencyProtocol):
     buckets: int
     keys: Integers | None = field(default=None, compare=False, repr=False)  # the candidates, 0 .. size - 1 unless told
     name: ClassVar[str] = "hashing"
+    parameter_names: ClassVar[tuple[str, ...]] = ("buckets",)
 
     def __post_init__(self) -> None:
         if not 2 <= self.buckets <= 2**31:
@@ -54,10 +53,6 @@ class Hashing(FrequencyProtocol):
     def among(self, keys: Integers) -> Hashing:
         """The same protocol, for a collector that looks for these keys."""
         return replace(self, size=keys.size, keys=keys)
-
-    @property
-    def parameters(self) -> dict[str, int]:
-        return {"buckets": self.buckets}
 
     @property
     def form(self) -> Form:
@@ -107,9 +102,6 @@ class Hashing(FrequencyProtocol):
 
     def possible(self, tally: Integers, count: int) -> bool:
         return counts_within(tally, count)
-
-    def support(self, tally: Integers) -> Integers:
-        return tally
 
     @property
     def targets(self) -> float:

@@ -7,21 +7,16 @@ lecture's theta = e^epsilon / (1 + e^epsilon), the tight one.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-import numpy as np
-
-from discreet.arrays import Booleans, Integers
+from discreet.arrays import Integers
 from discreet.balls import arb
 from discreet.errors import ParameterError
-from discreet.local.protocols.base import NUMBER, Form, FrequencyProtocol, Rows, chance_inside
+from discreet.local.protocols.base import FrequencyProtocol, Rows, chance_inside
 from discreet.mechanisms.randomized_response import respond
 from discreet.noise.coins import Chance
-
-__all__ = ["KAry", "RandomizedResponse"]
 
 
 @dataclass(frozen=True)
@@ -37,18 +32,6 @@ class KAry(FrequencyProtocol):
     size: int
     name: ClassVar[str] = "k-ary"
 
-    @property
-    def parameters(self) -> dict[str, int]:
-        return {}
-
-    @property
-    def form(self) -> Form:
-        return NUMBER
-
-    @property
-    def bits(self) -> float:
-        return math.log2(self.size)
-
     def _draw(self, codes: Integers) -> Integers:
         return respond(codes, self.size, Chance(chance_inside(1, self.size - 1, self.epsilon)))
 
@@ -60,19 +43,9 @@ class KAry(FrequencyProtocol):
         truth = chance_inside(1, self.size - 1, self.epsilon)()
         return truth, (1 - truth) / (self.size - 1)
 
-    def valid(self, rows: Rows) -> Booleans:
-        codes = rows.astype(np.int64)
-        return (codes >= 0) & (codes < self.size)
-
     @property
     def cells(self) -> int:
         return self.size
-
-    def tally(self, rows: Rows) -> Integers:
-        return np.bincount(rows.astype(np.int64, copy=False), minlength=self.size)
-
-    def support(self, tally: Integers) -> Integers:
-        return tally
 
     @property
     def targets(self) -> float:

@@ -38,8 +38,6 @@ from discreet.local.protocols.k_ary import KAry
 from discreet.mechanisms.randomized_response import respond
 from discreet.noise.coins import Chance
 
-__all__ = ["Memoised"]
-
 _DIGITS = 256
 _MOST_VALUES = 2**16
 
@@ -56,6 +54,7 @@ class Memoised(KAry):
     permanent: Fraction
     values: int
     name: ClassVar[str] = "memoised"
+    parameter_names: ClassVar[tuple[str, ...]] = ("values",)
 
     def __post_init__(self) -> None:
         if not self.epsilon < self.permanent:
@@ -69,10 +68,6 @@ class Memoised(KAry):
             raise ParameterError(
                 f"A person can have at most {self.size:,} different values here; write values=1 to values={self.size}."
             )
-
-    @property
-    def parameters(self) -> dict[str, int]:
-        return {"values": self.values}
 
     def keep_chance(self) -> arb:
         """The chance that the permanent response is the value itself."""

@@ -21,8 +21,6 @@ from discreet.errors import ParameterError
 from discreet.local.protocols.base import Form, Plain, Protocol, Rows
 from discreet.noise.coins import uniform
 
-__all__ = ["OneOf"]
-
 _HEAD = 2  # bytes
 
 
@@ -40,10 +38,6 @@ class OneOf(Protocol):
     @property
     def epsilon(self) -> Fraction:  # type: ignore[override]
         return max(member.epsilon for member in self.members)
-
-    @property
-    def parameters(self) -> dict[str, int]:
-        return {}
 
     @cached_property
     def _sizes(self) -> list[int]:

@@ -17,7 +17,6 @@ drawn by the clients' coins, agree about no two words.
 from __future__ import annotations
 
 import hashlib
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -25,16 +24,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from discreet.arrays import Booleans, Integers
+from discreet.arrays import Integers
 from discreet.balls import arb
 from discreet.errors import ParameterError
-from discreet.local.protocols.base import NUMBER, Form, Protocol, Rates, Rows, float_precision
+from discreet.local.protocols.base import Protocol, Rates, Rows, float_precision
 from discreet.local.protocols.hashing import hash_to_bucket
 from discreet.local.protocols.k_ary import KAry
 from discreet.noise.bits import Words
 from discreet.noise.coins import uniform
-
-__all__ = ["Prefixes", "hash_prefixes"]
 
 
 @dataclass(frozen=True)
@@ -46,6 +43,7 @@ class Prefixes(Protocol):
     hashes: int
     buckets: int
     name: ClassVar[str] = "prefixes"
+    parameter_names: ClassVar[tuple[str, ...]] = ("hashes", "buckets")
 
     def __post_init__(self) -> None:
         numbers = (self.levels, self.hashes, self.buckets)
@@ -54,22 +52,10 @@ class Prefixes(Protocol):
         if self.cells > 2**26:
             raise ParameterError("Prefixes of so many lengths need more than 2^26 counters; write a smaller length=.")
 
-    @property
-    def parameters(self) -> dict[str, int]:
-        return {"hashes": self.hashes, "buckets": self.buckets}
-
     @cached_property
     def inner(self) -> KAry:
         """What randomises a bucket."""
         return KAry(self.epsilon, self.buckets)
-
-    @property
-    def form(self) -> Form:
-        return NUMBER
-
-    @property
-    def bits(self) -> float:
-        return math.log2(self.cells)
 
     def randomize(self, codes: Integers) -> Rows:
         people = len(codes)
@@ -93,16 +79,9 @@ class Prefixes(Protocol):
         """Of a length and a hash that tell two words apart; others do not tell them apart at all."""
         return self.inner.total_variation()
 
-    def valid(self, rows: Rows) -> Booleans:
-        numbers = rows.astype(np.int64)
-        return (numbers >= 0) & (numbers < self.cells)
-
     @property
     def cells(self) -> int:
         return self.levels * self.hashes * self.buckets
-
-    def tally(self, rows: Rows) -> Integers:
-        return np.bincount(rows.astype(np.int64, copy=False), minlength=self.cells)
 
     def counts(self, tally: Integers) -> Integers:
         """The counters by length, hash and bucket."""

@@ -9,7 +9,6 @@ transform of q^t cells decodes any number of reports.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -17,14 +16,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from discreet.arrays import Booleans, Integers
+from discreet.arrays import Integers
 from discreet.balls import arb
 from discreet.errors import ParameterError
-from discreet.local.protocols.base import NUMBER, Form, FrequencyProtocol, Rows, chance_inside
+from discreet.local.protocols.base import FrequencyProtocol, Rows, chance_inside
 from discreet.local.protocols.geometry import Geometry, is_prime
 from discreet.noise.coins import Chance, bernoulli, uniform
-
-__all__ = ["MOST_CELLS", "Projective"]
 
 MOST_CELLS = 2**24
 """The largest transform a collector is asked for: 16.8 million cells, 256 MB."""
@@ -43,6 +40,7 @@ class Projective(FrequencyProtocol):
     prime: int
     dimension: int
     name: ClassVar[str] = "projective"
+    parameter_names: ClassVar[tuple[str, ...]] = ("prime", "dimension")
 
     def __post_init__(self) -> None:
         if not is_prime(self.prime):
@@ -68,18 +66,6 @@ class Projective(FrequencyProtocol):
     @cached_property
     def geometry(self) -> Geometry:
         return Geometry(self.prime, self.dimension, self.size)
-
-    @property
-    def parameters(self) -> dict[str, int]:
-        return {"prime": self.prime, "dimension": self.dimension}
-
-    @property
-    def form(self) -> Form:
-        return NUMBER
-
-    @property
-    def bits(self) -> float:
-        return math.log2(self.geometry.points)
 
     @property
     def _near_and_far(self) -> tuple[int, int]:
@@ -108,16 +94,9 @@ class Projective(FrequencyProtocol):
         shared = self.geometry.on_two
         return truth, truth * shared / near + (1 - truth) * (near - shared) / far
 
-    def valid(self, rows: Rows) -> Booleans:
-        numbers = rows.astype(np.int64)
-        return (numbers >= 0) & (numbers < self.cells)
-
     @property
     def cells(self) -> int:
         return self.geometry.points
-
-    def tally(self, rows: Rows) -> Integers:
-        return np.bincount(rows.astype(np.int64, copy=False), minlength=self.cells)
 
     def support(self, tally: Integers) -> Integers:
         return self.geometry.incidences(tally)

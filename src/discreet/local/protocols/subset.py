@@ -23,8 +23,6 @@ from discreet.local.protocols.base import Form, FrequencyProtocol, Plain, Rows, 
 from discreet.noise.bits import CHUNK
 from discreet.noise.coins import Chance, bernoulli, uniform
 
-__all__ = ["Subset", "count_bits", "decode_bits", "encode_bits", "has_clear_padding", "sum_bits"]
-
 
 @dataclass(frozen=True)
 class Subset(FrequencyProtocol):
@@ -38,6 +36,7 @@ class Subset(FrequencyProtocol):
     size: int
     weight: int
     name: ClassVar[str] = "subset"
+    parameter_names: ClassVar[tuple[str, ...]] = ("weight",)
 
     def __post_init__(self) -> None:
         if not 1 <= self.weight < self.size:
@@ -48,10 +47,6 @@ class Subset(FrequencyProtocol):
         best = size / (math.exp(min(float(epsilon), 700.0)) + 1)
         weights = {min(max(1, whole), size - 1) for whole in (math.floor(best), math.ceil(best))}
         return [cls(epsilon, size, weight) for weight in sorted(weights)]
-
-    @property
-    def parameters(self) -> dict[str, int]:
-        return {"weight": self.weight}
 
     @property
     def listed(self) -> bool:
@@ -120,9 +115,6 @@ class Subset(FrequencyProtocol):
 
     def possible(self, tally: Integers, count: int) -> bool:
         return counts_within(tally, count) and int(tally.sum()) == self.weight * count
-
-    def support(self, tally: Integers) -> Integers:
-        return tally
 
     @property
     def targets(self) -> float:

@@ -24,8 +24,6 @@ from discreet.local.protocols.subset import count_bits, decode_bits, encode_bits
 from discreet.noise.bits import CHUNK, words
 from discreet.noise.coins import Chance, bernoulli
 
-__all__ = ["Unary"]
-
 _NEVER = 1e-12  # honest reports with so many bits are as rare as this; a hostile flood of bits is not
 
 
@@ -40,10 +38,6 @@ class Unary(FrequencyProtocol):
     epsilon: Fraction
     size: int
     name: ClassVar[str] = "unary"
-
-    @property
-    def parameters(self) -> dict[str, int]:
-        return {}
 
     @property
     def form(self) -> Form:
@@ -97,9 +91,6 @@ class Unary(FrequencyProtocol):
 
     def possible(self, tally: Integers, count: int) -> bool:
         return counts_within(tally, count) and int(tally.sum()) <= self.most * count
-
-    def support(self, tally: Integers) -> Integers:
-        return tally
 
     @property
     def targets(self) -> float:

@@ -26,8 +26,6 @@ from discreet.local.report import Batch, Report, new_nonces
 from discreet.local.results import Estimates, PerAttribute, Plan
 from discreet.local.task import Task, canonical, read_task, read_text
 
-__all__ = ["Attributes"]
-
 _WRITE = 'write Attributes({"hair": Frequencies([...], epsilon=1), "age": Mean(0, 120, epsilon=1)})'
 
 

@@ -29,8 +29,6 @@ from discreet.local.task import Task, read_epsilon
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Distribution", "DistributionEstimate", "find_quantile"]
-
 _REPLICATES = 200
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 

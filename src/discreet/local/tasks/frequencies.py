@@ -29,8 +29,6 @@ from discreet.local.task import Task, read_epsilon
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Bit", "Estimate", "Frequencies", "FrequencyPlan", "norm_sub", "plan_frequencies"]
-
 _SHOWN = 20
 _LATTICE = 1 / 32  # of a squared report: counts are whole, and a variance far below that of rounding is none
 

@@ -42,8 +42,6 @@ from discreet.local.task import Task, read_epsilon
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["HeavyHitters", "HeavyHittersEstimate", "expect_threshold"]
-
 _HASHES = 512  # at most: decoding takes time in them
 _COUNTERS, _ALL_COUNTERS = 2**19, 2**26  # at most, of one length (4 MB) and of all; buckets above 1,024 so leave fewer hashes
 _FEWEST_HASHES = 32

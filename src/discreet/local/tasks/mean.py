@@ -30,8 +30,6 @@ from discreet.schema.columns import default_step
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Mean", "MeanEstimate"]
-
 
 @dataclass(frozen=True)
 class MeanEstimate(Result):

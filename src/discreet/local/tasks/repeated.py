@@ -22,8 +22,6 @@ from discreet.local.protocols.memoised import Memoised
 from discreet.local.task import Task, read_epsilon
 from discreet.local.tasks.frequencies import Estimate, FrequencyPlan, plan_frequencies
 
-__all__ = ["Lifetime", "Repeated"]
-
 
 @dataclass(frozen=True)
 class Lifetime:

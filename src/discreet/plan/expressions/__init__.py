@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 __all__ = ["Call", "Column", "Expression", "Literal", "Value", "columns_of", "conjuncts", "nodes", "quoted", "size", "substitute"]
+__all__ += ["both", "depth"]
 
 Value = int | float | Fraction | str | bool | datetime.date | None
 
@@ -139,6 +140,14 @@ def conjuncts(condition: Expression | None) -> tuple[Expression, ...]:
     return () if condition is None else (condition,)
 
 
+def both(one: Expression | None, other: Expression | None) -> Expression | None:
+    """What holds where both conditions do; None is no condition."""
+    parts = (*conjuncts(one), *conjuncts(other))
+    if one is None or other is None:
+        return one or other
+    return Call("and", parts)
+
+
 def size(expression: Expression, most: int) -> int:
     """How many nodes an expression has, counted as a text would repeat them; counting stops soon after ``most``."""
     count, waiting = 0, [expression]
@@ -148,6 +157,21 @@ def size(expression: Expression, most: int) -> int:
         if isinstance(one, Call):
             waiting += one.arguments
     return count
+
+
+def depth(expression: Expression) -> int:
+    """How many operations stand within one another.
+
+    >>> depth(Call("neg", (Call("abs", (Column("age"),)),)))
+    2
+    """
+    deepest, waiting = 0, [(expression, 0)]
+    while waiting:
+        one, level = waiting.pop()
+        deepest = max(deepest, level)
+        if isinstance(one, Call):
+            waiting += [(argument, level + 1) for argument in one.arguments]
+    return deepest
 
 
 def substitute(expression: Expression, name: str, value: Value) -> Expression:

@@ -19,7 +19,7 @@ from discreet.plan.expressions.values import check_candidate, plain_values
 from discreet.plan.sql.scalars import scalar
 from discreet.plan.sql.scope import Scope
 from discreet.plan.sql.syntax import name_of, only, refusal, written
-from discreet.schema.units import Person
+from discreet.schema.units import OneRow, Person
 
 __all__ = ["alone", "read_aggregate"]
 
@@ -104,13 +104,11 @@ def _distinct(node: exp.Expression, scope: Scope) -> Aggregate:
     if not isinstance(unit, Person):
         raise refusal(node, "Here every row is somebody, and distinct values are not counted; write count(*)")
     if len(inside) == 1 and isinstance(inside[0], exp.Column):
-        only(inside[0], "this", "table")
+        only(inside[0], "this", "table", "db", "catalog")
         name, quoted = name_of(inside[0].this)
         table = inside[0].args.get("table")
-        mine = table is None or scope.tables.get(name_of(table)[0].lower()) == "data"
-        stands_for = name == "person" and "person" not in scope.schema.columns
-        if mine and (name == unit.id or stands_for or (not quoted and name.lower() == unit.id.lower())):
-            return Distinct()
+        if scope.is_person(name, None if table is None else name_of(table)[0], quoted):
+            return Count() if isinstance(unit, OneRow) else Distinct()
     raise refusal(node, f"Distinct values are not counted, only persons: count(DISTINCT {unit.id}); else GROUP BY with count(*)")
 
 

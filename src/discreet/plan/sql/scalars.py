@@ -36,7 +36,7 @@ _REAL = {exp.DType.DOUBLE, exp.DType.FLOAT}
 
 
 def _column(node: exp.Expression, _: Read, scope: Scope) -> Expression:
-    only(node, "this", "table")
+    only(node, "this", "table", "db", "catalog")
     if isinstance(node.this, exp.Star):
         raise refusal(node.this)
     name, quoted = name_of(node.this)

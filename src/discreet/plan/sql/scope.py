@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from discreet.errors import ParameterError
-from discreet.plan.expressions import Column, Expression, Literal, columns_of
+from discreet.plan.expressions import Column, Expression, Literal, columns_of, depth, size
 from discreet.plan.expressions.evaluate import infer
 from discreet.plan.expressions.facts import Facts, facts_of_column
 from discreet.plan.expressions.values import words_of
+from discreet.plan.query import People
 from discreet.schema.table import Schema
 from discreet.schema.units import Person
 
-__all__ = ["Scope", "private"]
+__all__ = ["MOST_COPIED", "PERSON", "Scope", "match", "private"]
+
+MOST_COPIED = 2**13  # nodes of all expressions that stand where a name was written
+_DEEPEST = 50  # operations within operations, behind a name
+PERSON = Column(".person")  # the id of persons: no declared name begins with a point
 
 
 @dataclass(frozen=True)
@@ -22,7 +27,9 @@ class Scope:
     """The tables in sight, by the names they go by, and facts about all columns in sight.
 
     ``free``: names allowed though nothing is known of them. ``special`` may read a node in its own way before anybody else does.
-    ``words``: the declared values of columns that are categories of words.
+    ``words``: the declared values of columns that are categories of words. ``derived``: queries within this one, by the names
+    they go by, each with its columns. ``named``: what SELECT calls its expressions, seen where no column has that name; None
+    for an aggregate. ``people``: the table of one row a person that is in sight instead of the private one.
     """
 
     schema: Schema
@@ -31,19 +38,97 @@ class Scope:
     free: Collection[str] = ()
     special: Callable[[object], Expression | None] = field(default=lambda _: None)
     words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    derived: Mapping[str, Mapping[str, Expression]] = field(default_factory=dict)
+    named: Mapping[str, Expression | None] = field(default_factory=dict)
+    copied: list[int] = field(default_factory=list)  # nodes of expressions that stand for names, so far
+    people: People | None = None
 
     def column(self, name: str, table: str | None, quoted: bool) -> Expression:
         """The column that is meant; unknown ones are refused with the names there are, nearest first."""
         if table is None and name in self.free:
             return Column(name)
-        if table is not None and table.lower() not in self.tables:
-            raise ParameterError(f"There is no table {table} in this question; there are {', '.join(self.tables)}.")
-        wanted = list(self.tables.values()) if table is None else [self.tables[table.lower()]]
-        for one in wanted:
-            found = self.schema.find(name, table=one, quoted=quoted)
+        found = self.find(name, table, quoted)
+        if found is None and table is None:
+            found = self._alias(name, quoted)
+        if found is None or found == PERSON:
+            raise ParameterError(f"There is no column {name}; {self._declared(name)}{self.in_quotes(name, quoted)}.")
+        return found
+
+    def find(self, name: str, table: str | None, quoted: bool) -> Expression | None:
+        """What a name of a column stands for; ``PERSON`` for the id of a query within this one; None for what is no column."""
+        self._check_table(table)
+        for alias, columns in self.derived.items():
+            known = match(name, columns, quoted) if table is None or table.lower() == alias else None
+            if known is not None:
+                return self._copy(columns[known])
+        for alias, one in self.tables.items():
+            found = self.schema.find(name, table=one, quoted=quoted) if table is None or table.lower() == alias else None
             if found is not None:
                 return Column(found)
-        raise ParameterError(f"There is no column {name}; {self._declared(name)}{self.in_quotes(name, quoted)}.")
+        return None
+
+    def called(self, name: str, table: str | None, quoted: bool) -> str | None:
+        """What a query within this one calls a column; None for a column of a table."""
+        for alias, columns in self.derived.items():
+            known = match(name, columns, quoted) if table is None or table.lower() == alias else None
+            if known is not None:
+                return known
+        return None
+
+    def is_person(self, name: str, table: str | None, quoted: bool) -> bool:
+        """Whether a name is the id of persons."""
+        unit = self.schema.unit
+        if not isinstance(unit, Person):
+            return False
+        if "data" in self.tables.values() and (table is None or self.tables.get(table.lower()) == "data"):
+            stands_for = name == "person" and "person" not in self.schema.columns
+            return stands_for or match(name, (unit.id,), quoted) is not None
+        return self.find(name, table, quoted) in (PERSON, Column(unit.id))
+
+    def columns(self, table: str | None = None) -> dict[str, Expression]:
+        """All columns in sight, as * means them; of two that have the same name, the first. The id of persons is one."""
+        self._check_table(table)
+        found: dict[str, Expression] = {}
+        unit = self.schema.unit
+        for alias, columns in self.derived.items():
+            if table is None or table.lower() == alias:
+                found = dict(columns) | found
+        for alias, one in self.tables.items():
+            if table is not None and table.lower() != alias:
+                continue
+            names = self.schema.columns if one == "data" else self.schema.public[one]
+            mine: dict[str, Expression] = {name: Column(name if one == "data" else f"{one}.{name}") for name in names}
+            if one == "data" and isinstance(unit, Person) and match(unit.id, mine, False) is None:
+                mine[unit.id] = PERSON
+            known = {name.lower() for name in found}
+            found |= {name: of for name, of in mine.items() if name.lower() not in known}
+        return found
+
+    def _check_table(self, table: str | None) -> None:
+        known = (*self.derived, *self.tables)
+        if table is not None and table.lower() not in known:
+            raise ParameterError(f"There is no table {table} in this question; there are {', '.join(known)}.")
+
+    def _alias(self, name: str, quoted: bool) -> Expression | None:
+        known = match(name, self.named, quoted)
+        if known is None:
+            return None
+        of = self.named[known]
+        if of is None:
+            raise ParameterError(f"{name} is an aggregate of many rows, and this is about single rows; write HAVING for it.")
+        return self._copy(of)
+
+    def _copy(self, of: Expression) -> Expression:
+        """An expression that stands where a name was written: copies are counted, since names of names double again and again."""
+        self.copied.append(size(of, MOST_COPIED))
+        if sum(self.copied) > MOST_COPIED:
+            raise ParameterError(
+                f"With every name written out this question has more than {MOST_COPIED:,} terms; compute less from one step to "
+                "the next."
+            )
+        if depth(of) > _DEEPEST:
+            raise ParameterError("With every name written out this question is nested too deeply; ask a simpler one.")
+        return of
 
     def in_quotes(self, name: str, quoted: bool) -> str:
         """A word about single quotes, where something unknown looks like a text and not like a name."""
@@ -68,10 +153,18 @@ class Scope:
     def _declared(self, name: str) -> str:
         if isinstance(self.schema.unit, Person) and name.lower() == self.schema.unit.id.lower():
             return f"it is the id of persons and not declared: it serves count(DISTINCT {name}), and nothing else"
-        known = [*self.facts, *self.free]
+        inner = [name for columns in self.derived.values() for name, of in columns.items() if of != PERSON]
+        known = [*(inner or self.facts), *self.free]
         near = difflib.get_close_matches(name, known, n=3, cutoff=0.4)
         listed = [*near, *(one for one in known if one not in near)]
-        return f"declared are {', '.join(listed[:20])}{', ...' if len(listed) > 20 else ''}"
+        there = "the query within has" if inner else "declared are"
+        return f"{there} {', '.join(listed[:20])}{', ...' if len(listed) > 20 else ''}"
+
+
+def match(name: str, names: Iterable[str], quoted: bool) -> str | None:
+    """The name that is meant, whatever its case unless it is in quotes."""
+    known = list(names)
+    return name if name in known else None if quoted else next((one for one in known if one.lower() == name.lower()), None)
 
 
 def private(schema: Schema, alias: str = "data", free: Collection[str] = ()) -> Scope:

@@ -5,26 +5,29 @@ HAVING and ORDER BY are expressions over the columns of the noisy result: aliase
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
 from discreet.errors import ParameterError
-from discreet.plan.aggregates.base import name_from
-from discreet.plan.expressions import Call, Column, Expression, Literal, Value, columns_of, quoted
+from discreet.plan.aggregates.base import OfExpression, name_from
+from discreet.plan.expressions import Call, Column, Expression, Literal, Value, both, columns_of
 from discreet.plan.expressions.evaluate import infer, listing
 from discreet.plan.query import Key, Order, Output, Query
+from discreet.plan.sql.derived import read_source
 from discreet.plan.sql.reductions import alone, read_aggregate
 from discreet.plan.sql.scalars import aggregates_in, is_aggregate, scalar
 from discreet.plan.sql.scope import Scope
 from discreet.plan.sql.syntax import name_of, only, refusal
-from discreet.plan.sql.tables import read_tables
 from discreet.schema.table import Schema
 
 __all__ = ["read_select"]
 
-_PARTS = ("expressions", "from_", "joins", "where", "group", "having", "order", "limit")
+_PARTS = ("with_", "distinct", "expressions", "from_", "joins", "where", "group", "having", "order", "limit", "offset")
+
+_TABLES = re.compile(r"\b[^\W\d]\w*\.")
 
 
 @dataclass(frozen=True)
@@ -39,19 +42,20 @@ class _Item:
 def read_select(tree: exp.Select, schema: Schema) -> Query:
     """The query that a statement means."""
     only(tree, *_PARTS)
-    scope, joins = read_tables(tree, schema)
-    items = [_item(node, scope) for node in tree.expressions]
+    source = read_source(tree, schema)
+    scope, joins = source.scope, source.joins
+    items, scope = _items(tree, scope)
     if not items:
         raise ParameterError("Nothing is selected; write SELECT count(*) FROM data.")
     _check_rows(tree.args.get("where"))
     where = _read_condition(tree.args.get("where"), scope, "WHERE takes a condition; write WHERE age >= 18.")
+    where = both(source.where, where)
     grouped = _group(tree.args.get("group"), items, scope)
+    grouped = _distinct(tree.args.get("distinct"), grouped, items)
     keys = tuple(_key(of, values, items, where, scope) for of, values in grouped)
     outputs = tuple(_output(item, scope) for item in items if item.key is None)
     _check_keys(items, keys)
     _check_names([key.name for key in keys] + [output.name for output in outputs])
-    if not outputs:
-        raise ParameterError("Only keys are selected; select an aggregate too, such as count(*) AS n.")
     made = iter(outputs)
     by_key = {key.of: key.name for key in keys}
     selected = [next(made).name if item.key is None else by_key[item.key] for item in items]
@@ -64,7 +68,20 @@ def read_select(tree: exp.Select, schema: Schema) -> Query:
         _read_condition(tree.args.get("having"), after, "HAVING takes a condition on the result; write HAVING n > 100."),
         _read_order(tree.args.get("order"), after, selected),
         _read_limit(tree.args.get("limit")),
+        offset=_read_offset(tree.args.get("offset")),
+        people=scope.people,
     )
+
+
+def _items(tree: exp.Select, scope: Scope) -> tuple[list[_Item], Scope]:
+    """The select list; what it names is in sight of what comes after it, where no column has that name."""
+    items: list[_Item] = []
+    for node in tree.expressions:
+        item = _item(node, scope)
+        if item.name is not None:
+            scope = replace(scope, named={**scope.named, item.name: item.key})
+        items.append(item)
+    return items, scope
 
 
 def _item(node: exp.Expression, scope: Scope) -> _Item:
@@ -79,6 +96,9 @@ def _item(node: exp.Expression, scope: Scope) -> _Item:
         raise refusal(node)
     if is_aggregate(node):
         return _Item(name, node, None)
+    if name is None and isinstance(node, exp.Column) and isinstance(node.this, exp.Identifier):
+        plain, exact = name_of(node.this)
+        name = scope.called(plain, str(node.table) or None, exact)
     inside = aggregates_in(node)
     if inside:
         raise alone([str(read_aggregate(one, scope)) for one in inside])
@@ -90,13 +110,12 @@ def _group(node: object, items: Sequence[_Item], scope: Scope) -> list[tuple[Exp
     if node is None:
         return []
     assert isinstance(node, exp.Group)
-    plain = [str(item.key) for item in items if item.key is not None]
-    if node.args.get("all") and plain:
-        raise ParameterError(f"GROUP BY ALL is not answered; name the keys: GROUP BY {', '.join(plain)}.")
-    only(node, "expressions")
+    only(node, "expressions", "all")
     selected = [item.key for item in items]
+    if node.args.get("all"):
+        return [(key, None) for key in dict.fromkeys(selected) if key is not None]
     found: dict[Expression, tuple[Value, ...] | None] = {}
-    for one in node.expressions:
+    for one in _listed(node.expressions):
         of, values = _grouped(one, items, scope), None
         if isinstance(of, Call) and of.name == "in" and of not in selected and of.arguments[0] in selected:
             infer(of, scope.facts)
@@ -106,6 +125,33 @@ def _group(node: object, items: Sequence[_Item], scope: Scope) -> list[tuple[Exp
         infer(of, scope.facts)
         found[of] = values
     return list(found.items())
+
+
+def _listed(nodes: Sequence[exp.Expression]) -> Iterator[exp.Expression]:
+    """Keys, also those in brackets."""
+    for node in nodes:
+        if isinstance(node, exp.Tuple):
+            only(node, "expressions")
+            yield from _listed(node.expressions)
+        else:
+            yield node
+
+
+def _distinct(
+    node: object, grouped: list[tuple[Expression, tuple[Value, ...] | None]], items: Sequence[_Item]
+) -> list[tuple[Expression, tuple[Value, ...] | None]]:
+    """SELECT DISTINCT of keys alone groups by them; of a grouped result that shows all its keys it says nothing new."""
+    if node is None:
+        return grouped
+    assert isinstance(node, exp.Distinct)
+    selected = [item.key for item in items]
+    if node.args.get("on"):
+        raise refusal(node, "DISTINCT ON would show single rows; write GROUP BY with count(*)")
+    if not grouped and None not in selected:
+        return [(key, None) for key in dict.fromkeys(selected) if key is not None]
+    if any(of not in selected for of, _ in grouped):
+        raise refusal(node, "DISTINCT compares noisy results, of which hardly two are equal; leave it out")
+    return grouped
 
 
 def _grouped(node: exp.Expression, items: Sequence[_Item], scope: Scope) -> Expression:
@@ -156,7 +202,10 @@ def _sorted(literals: Sequence[Expression]) -> tuple[Value, ...]:
 
 def _output(item: _Item, scope: Scope) -> Output:
     found = read_aggregate(item.node, scope)
-    return Output(found.name if item.name is None else item.name, found)
+    plain = found.name
+    if scope.derived and isinstance(found, OfExpression):  # named after what was written, and not after what that stands for
+        plain = name_from(_TABLES.sub("", item.node.sql().lower()))
+    return Output(plain if item.name is None else item.name, found)
 
 
 def _check_rows(where: object) -> None:
@@ -246,17 +295,19 @@ def _read_order(node: object, scope: Scope, selected: Sequence[str]) -> tuple[Or
     if not isinstance(node, exp.Order):
         raise refusal(node)
     only(node, "expressions")
-    return tuple(_ordered(one, scope, selected) for one in node.expressions)
+    found: list[Order] = []
+    for one in node.expressions:
+        found += _ordered(one, scope, selected)
+    return tuple(found)
 
 
-def _ordered(node: exp.Expression, scope: Scope, selected: Sequence[str]) -> Order:
+def _ordered(node: exp.Expression, scope: Scope, selected: Sequence[str]) -> list[Order]:
     if not isinstance(node, exp.Ordered):
         raise refusal(node)
+    only(node, "this", "desc", "nulls_first")
+    descending, first = bool(node.args.get("desc")), bool(node.args.get("nulls_first"))
     if isinstance(node.this, exp.Var) and str(node.this.this).upper() == "ALL":
-        raise ParameterError(f"ORDER BY ALL is not answered; name the columns: ORDER BY {', '.join(map(quoted, selected))}.")
-    if node.args.get("nulls_first"):
-        raise refusal(node, "NULLS FIRST is not answered; missing keys come last")
-    only(node, "this", "desc")
+        return [Order(Column(name), descending, first) for name in selected]
     number = node.this
     if isinstance(number, exp.Literal) and not number.is_string:
         place = str(number.this)
@@ -268,17 +319,34 @@ def _ordered(node: exp.Expression, scope: Scope, selected: Sequence[str]) -> Ord
     if not any(True for _ in columns_of(by)):
         raise ParameterError("ORDER BY takes a column of the result; write ORDER BY n DESC.")
     infer(by, scope.facts)
-    return Order(by, bool(node.args.get("desc")))
+    return [Order(by, descending, first)]
 
 
 def _read_limit(node: object) -> int | None:
-    """How many rows of the result are shown."""
+    """How many rows of the result are shown: LIMIT 10, FETCH FIRST 10 ROWS ONLY, or TOP 10."""
     if node is None:
         return None
-    if not isinstance(node, exp.Limit):
-        raise refusal(node, "Write LIMIT 10")
+    assert isinstance(node, (exp.Limit, exp.Fetch))
+    part = "expression" if isinstance(node, exp.Limit) else "count"
+    only(node, part, "direction", "limit_options")
+    options = node.args.get("limit_options")
+    if options is not None and (options.args.get("percent") or options.args.get("with_ties")):
+        raise refusal(node, "A part of the result is chosen by a number of rows; write LIMIT 10, without percent and ties")
+    if node.args.get(part) is None and isinstance(node, exp.Fetch):
+        return 1
+    return _whole(node.args.get(part), "LIMIT")
+
+
+def _read_offset(node: object) -> int:
+    """How many rows of the result are left out before."""
+    if node is None:
+        return 0
+    assert isinstance(node, exp.Offset)
     only(node, "expression")
-    number = node.args.get("expression")
-    if not isinstance(number, exp.Literal) or number.is_string or not str(number.this).isdecimal() or len(str(number.this)) > 18:
-        raise ParameterError("LIMIT takes a whole number; write LIMIT 10.")
-    return int(str(number.this))
+    return _whole(node.args.get("expression"), "OFFSET")
+
+
+def _whole(node: object, what: str) -> int:
+    if not isinstance(node, exp.Literal) or node.is_string or not str(node.this).isdecimal() or len(str(node.this)) > 18:
+        raise ParameterError(f"{what} takes a whole number; write {what} 10.")
+    return int(str(node.this))

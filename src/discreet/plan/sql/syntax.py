@@ -18,17 +18,23 @@ from discreet.errors import ParameterError
 __all__ = ["LONGEST", "name_of", "only", "refusal", "select", "written"]
 
 LONGEST = 100_000  # characters of a question
+_SHOWN = 40  # characters of a piece of it in a message
 _DEEPEST = 100  # brackets within brackets
 
 _ONLY_SELECT = 'a question is one SELECT over the table "data", such as SELECT count(*) FROM data'
 
+_WITHIN = "A query within a query is not answered here, only after FROM and in WITH; ask one question after the other"
+_CLOCK = "What time it is belongs to no question; write DATE '2026-01-31'"
+_CHANCE = "Chance is the curator's business; leave it out"
+_LISTS = "Lists, maps and structs are not made of rows; name columns, and GROUP BY with count(*)"
+
 # Why a piece of SQL is refused, and what to write instead, by the name of its node.
 _WHY = {
-    "Subquery": "A query within a query is not answered; ask one question after the other",
-    "Select": "A query within a query is not answered; ask one question after the other",
-    "Exists": "A query within a query is not answered; ask one question after the other",
-    "With": "WITH is not answered; ask one question after the other",
-    "CTE": "WITH is not answered; ask one question after the other",
+    "Subquery": _WITHIN,
+    "Select": _WITHIN,
+    "Exists": _WITHIN,
+    "With": "WITH stands at the beginning of a question; write it there",
+    "CTE": "WITH stands at the beginning of a question; write it there",
     "Union": "Set operations are not answered; ask two questions",
     "Intersect": "Set operations are not answered; ask two questions",
     "Except": "Set operations are not answered; ask two questions",
@@ -39,9 +45,9 @@ _WHY = {
     "Pivot": "PIVOT is not answered; write GROUP BY",
     "Placeholder": "Parameters are not filled in here; write the value itself",
     "Parameter": "Parameters are not filled in here; write the value itself",
-    "Offset": "OFFSET is not answered; write LIMIT alone, the rest is free to skip in Python",
     "Star": "* would show the rows of single persons; write count(*), or name aggregates such as avg(x) with GROUP BY",
-    "Rand": "Chance is the curator's business; leave it out",
+    "Rand": _CHANCE,
+    "Uuid": _CHANCE,
     "Escape": "LIKE has no ESCAPE here; write contains(x, 'text') or starts_with(x, 'text')",
     "RegexpLike": "Regular expressions are not answered; write LIKE, contains or starts_with",
     "SimilarTo": "Regular expressions are not answered; write LIKE, contains or starts_with",
@@ -52,14 +58,39 @@ _WHY = {
     "Pow": "Powers are not answered; write x * x",
     "IgnoreNulls": "Missing values are skipped anyway; leave IGNORE NULLS out",
     "CurrentDate": "What day it is belongs to no question; write DATE '2026-01-31'",
-    "CurrentTimestamp": "What time it is belongs to no question; write DATE '2026-01-31'",
-    "Cube": "Write plain keys, GROUP BY a, b",
-    "Rollup": "Write plain keys, GROUP BY a, b",
-    "GroupingSets": "Write plain keys, GROUP BY a, b",
+    "CurrentTimestamp": _CLOCK,
+    "CurrentTime": _CLOCK,
+    "CurrentDatetime": _CLOCK,
+    "Localtimestamp": _CLOCK,
+    "Localtime": _CLOCK,
+    "CurrentUser": "Who asks belongs to no question; leave it out",
+    "SessionUser": "Who asks belongs to no question; leave it out",
+    "Cube": "Subtotals are questions of their own; write plain keys, GROUP BY a, b, and add up the noisy counts, which is free",
+    "Rollup": "Subtotals are questions of their own; write plain keys, GROUP BY a, b, and add up the noisy counts, which is free",
+    "GroupingSets": "Subtotals are questions of their own; write plain keys, GROUP BY a, b, and ask once for every set",
+    "Tuple": "Columns are compared one by one; write a = 1 AND b = 2",
+    "Any": "ANY is not answered; write x IN (1, 2)",
+    "All": "ALL is not answered; write x > 1 AND x > 2",
+    "AtTimeZone": "Dates have no time zone here; leave it out",
+    "Collate": "Texts are compared as they are; leave the collation out, or write lower(x)",
+    "Bracket": "Brackets after a value are not answered; write substring(x, 1, 2) for a part of a text",
+    "Array": _LISTS,
+    "List": _LISTS,
+    "Struct": _LISTS,
+    "Map": _LISTS,
+    "ToMap": _LISTS,
+    "Explode": _LISTS,
+    "Unnest": _LISTS,
+    "Lambda": "Functions of one's own are not answered; write the expression itself",
+    "Columns": "COLUMNS stands for many columns; name one aggregate for each",
+    "Lateral": "LATERAL would multiply rows; compute in SELECT, or with CASE",
     "TimestampTrunc": "Dates are not cut; write year(d) and month(d) as two keys",
-    "Lock": "Nothing is locked or changed here; leave FOR UPDATE out",
+    "Lock": "Nothing is locked or changed here; leave the lock out",
     "Into": "Nothing is stored here; leave INTO out",
 }
+
+# The same by the name that was written, of functions that the parser does not know.
+_CALLED = {"now": _CLOCK, "today": _CLOCK, "getdate": _CLOCK, "sysdate": _CLOCK, "curdate": _CLOCK, "newid": _CHANCE}
 
 _TEXT = "text"  # where a tree keeps the question it was read from
 _NAMES = {  # functions whose place in the question the parser does not keep
@@ -81,9 +112,10 @@ def select(text: object) -> exp.Select:
         with _quiet():
             tokens = list(Dialect.get_or_raise("duckdb").tokenize(text))
             _check(tokens)
+            tokens, top = _without_top(tokens)
             trees = Dialect.get_or_raise("duckdb").parser().parse(tokens, text)
     except ParseError as error:
-        raise ParameterError(_sentence(error)) from None
+        raise ParameterError(_sentence(error, text)) from None
     except SqlglotError:
         raise ParameterError("This is no SQL: a quote or a comment has no end, or a sign is unknown; close it.") from None
     except RecursionError:
@@ -95,13 +127,20 @@ def select(text: object) -> exp.Select:
     tree = trees[0] if trees else None
     if not isinstance(tree, exp.Select):
         raise refusal(tree)
+    if top is not None:
+        if tree.args.get("limit"):
+            raise ParameterError("TOP and LIMIT say the same; leave one of them out.")
+        tree.set("limit", exp.Limit(expression=exp.Literal.number(top)))
     tree.meta[_TEXT] = text
     return tree
 
 
 def refusal(node: object, hint: str = "", otherwise: str = _ONLY_SELECT) -> ParameterError:
     """That a piece of SQL is not answered, and what to write instead; ``otherwise`` for what has no word of its own here."""
-    return ParameterError(f"{hint or _WHY.get(type(node).__name__) or f'{_shown(node)} is not answered: {otherwise}'}.")
+    why = _WHY.get(type(node).__name__)
+    if isinstance(node, exp.Anonymous):
+        why = _CALLED.get(str(node.this).lower())
+    return ParameterError(f"{hint or why or f'{_shown(node)} is not answered: {otherwise}'}.")
 
 
 def only(node: exp.Expression, *allowed: str) -> None:
@@ -110,8 +149,7 @@ def only(node: exp.Expression, *allowed: str) -> None:
         if value and part not in allowed:
             one = value[0] if isinstance(value, list) else value
             known = type(one).__name__ in _WHY
-            what = f"{part.strip('_').upper()} is not answered in {_shown(node)}; leave it out"
-            raise refusal(one, "" if known else what)
+            raise refusal(one, "" if known else f"{_part(node, part, one)} is not answered in {_shown(node)}; leave it out")
 
 
 def name_of(node: object) -> tuple[str, bool]:
@@ -127,8 +165,10 @@ def written(node: exp.Expression) -> str:
     text = str(node.root().meta.get(_TEXT, ""))
     if isinstance(start, int) and isinstance(end, int) and text[start : end + 1].isidentifier():
         return text[start : end + 1][:40]
-    names = _NAMES.get(type(node).__name__) or (_shown(node).lower(),)
-    return next((name for name in names if name in text.lower()), names[0])
+    names = _NAMES.get(type(node).__name__, ())
+    if isinstance(node, exp.Func):
+        names += tuple(name.lower() for name in node.sql_names())
+    return next((name for name in names if name in text.lower()), "") or (names[0] if names else _shortened(node))
 
 
 def _check(tokens: list[Token]) -> None:
@@ -139,9 +179,7 @@ def _check(tokens: list[Token]) -> None:
     if ends and any(token.token_type != TokenType.SEMICOLON for token in tokens[ends[0] :]):
         raise ParameterError("This is more than one statement; ask one question after the other.")
     first = tokens[0]
-    if first.token_type == TokenType.WITH:
-        raise ParameterError("WITH is not answered; ask one question after the other.")
-    if first.token_type != TokenType.SELECT:
+    if first.token_type not in (TokenType.SELECT, TokenType.WITH, TokenType.FROM):
         raise ParameterError(f"{first.text[:30].upper()} is not answered: {_ONLY_SELECT}.")
     depth = deepest = 0
     for token in tokens:
@@ -151,17 +189,66 @@ def _check(tokens: list[Token]) -> None:
         raise ParameterError("This question is nested too deeply; ask a simpler one.")
 
 
-def _sentence(error: ParseError) -> str:
+def _without_top(tokens: list[Token]) -> tuple[list[Token], str | None]:
+    """SELECT TOP 10 without TOP 10, and that number: SQL Server's word for LIMIT, which the parser does not know."""
+    level, place = 0, len(tokens)
+    for i, token in enumerate(tokens):  # queries within have brackets around them
+        level += (token.token_type == TokenType.L_PAREN) - (token.token_type == TokenType.R_PAREN)
+        if token.token_type == TokenType.SELECT and level == 0:
+            place = i + 1
+            break
+    place += place < len(tokens) and tokens[place].token_type in (TokenType.DISTINCT, TokenType.ALL)
+    kinds = [token.token_type for token in tokens[place : place + 4]]
+    if place >= len(tokens) or tokens[place].token_type != TokenType.VAR or tokens[place].text.upper() != "TOP":
+        return tokens, None
+    if kinds[1:2] == [TokenType.NUMBER]:
+        number, after = tokens[place + 1].text, place + 2
+    elif kinds[1:4] == [TokenType.L_PAREN, TokenType.NUMBER, TokenType.R_PAREN]:
+        number, after = tokens[place + 2].text, place + 4
+    else:
+        return tokens, None
+    if after >= len(tokens) or tokens[after].token_type in (TokenType.COMMA, TokenType.FROM, TokenType.ALIAS):
+        return tokens, None
+    if tokens[after].text.upper() in ("PERCENT", "WITH"):
+        raise ParameterError("TOP takes a number of rows; write TOP 10, without percent and ties.")
+    return tokens[:place] + tokens[after:], number
+
+
+def _sentence(error: ParseError, text: str) -> str:
     first = error.errors[0] if error.errors else {}
     where = f" at line {first.get('line')}, column {first.get('col')}" if first.get("line") else ""
     near = str(first.get("highlight") or "")[:30]
-    return f"This SQL cannot be read{where}{f', near {near!r}' if near else ''}; {_ONLY_SELECT}."
+    instead = 'names with spaces are written in double quotes, "blood group"' if {"`", "["} & {*text} else _ONLY_SELECT
+    return f"This SQL cannot be read{where}{f', near {near!r}' if near else ''}; {instead}."
 
 
 def _shown(node: object) -> str:
+    """A piece of the question as it was written, or in words that mean the same; never a name that only a parser knows."""
     if isinstance(node, exp.Anonymous):
         return f"{str(node.this)[:40]}(...)"
-    return type(node).__name__.upper() if isinstance(node, exp.Expression) else str(node)[:40]
+    if not isinstance(node, exp.Expression):
+        return "This" if node is None else str(node)[:40]
+    name = written(node) if isinstance(node, exp.Func) and not isinstance(node, exp.Connector) else ""
+    if name.isidentifier() and name.lower() in str(node.root().meta.get(_TEXT, name)).lower():
+        return f"{name}(...)"
+    return _shortened(node)
+
+
+def _shortened(node: exp.Expression) -> str:
+    try:
+        with _quiet():
+            text = " ".join(node.sql(dialect="duckdb", comments=False).split())
+    except Exception:  # what cannot even be written down
+        return "A part of this question"
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+
+
+def _part(node: exp.Expression, part: str, value: object) -> str:
+    """A part of a node: its text; for a mere flag its name, where that is a word of the question."""
+    if isinstance(value, exp.Expression):
+        return _shown(value)
+    word = str(value) if isinstance(value, str) else part.strip("_").replace("_", " ").upper()
+    return word[:_SHOWN] if word.lower() in str(node.root().meta.get(_TEXT, "")).lower() else "What more is said"
 
 
 @contextmanager

@@ -1,6 +1,8 @@
-"""FROM and JOIN: the private table, and public tables that every row looks itself up in."""
+"""Tables by name, and JOIN: public tables that every row looks itself up in."""
 
 from __future__ import annotations
+
+from collections.abc import Collection, Sequence
 
 from sqlglot import exp
 
@@ -9,43 +11,36 @@ from discreet.plan.expressions import Column, Expression, columns_of
 from discreet.plan.expressions.evaluate import infer
 from discreet.plan.query import Join
 from discreet.plan.sql.scalars import scalar
-from discreet.plan.sql.scope import Scope, private
+from discreet.plan.sql.scope import PERSON, Scope
 from discreet.plan.sql.syntax import name_of, only, refusal
-from discreet.schema.table import Schema
 
-__all__ = ["read_tables"]
+__all__ = ["read_joins", "read_table"]
 
 _HOW = "write JOIN regions ON data.region = regions.region, or JOIN regions USING (region)"
 
 
-def read_tables(tree: exp.Select, schema: Schema) -> tuple[Scope, tuple[Join, ...]]:
-    """What is in sight after FROM and all JOINs."""
-    source = tree.args.get("from_")
-    if not isinstance(source, exp.From):
-        raise ParameterError("A question is about the private table; write FROM data.")
-    only(source, "this")
-    name, quoted, alias = _table(source.this)
-    if name != "data" and (quoted or name.lower() != "data"):
-        raise ParameterError(f'There is one private table, "data", and no {name[:60]!r} to ask; write FROM data.')
-    scope = private(schema, alias)
-    joins: list[Join] = []
-    for node in tree.args.get("joins") or []:
-        join, scope = _join(node, scope)
+def read_joins(
+    nodes: Sequence[exp.Expression], scope: Scope, before: tuple[Join, ...], views: Collection[str]
+) -> tuple[Scope, tuple[Join, ...]]:
+    """What is in sight after all JOINs; those of a query within come first. ``views``: names that are no public table's."""
+    joins = list(before)
+    for node in nodes:
+        join, scope = _join(node, scope, views)
         if any(other.table == join.table for other in joins):
             raise ParameterError(f"{join.table} is joined twice; join every public table once.")
         joins.append(join)
     return scope, tuple(joins)
 
 
-def _table(node: object) -> tuple[str, bool, str]:
-    """Name, whether it was in quotes, and the name it goes by."""
+def read_table(node: object) -> tuple[str, bool, str]:
+    """Name, whether it was in quotes, and the name it goes by; a schema before it says nothing more."""
     if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier):
         inside = node.this if isinstance(node, exp.Table) else node
         raise refusal(
             inside,
             "" if isinstance(inside, (exp.Subquery, exp.Select)) else "files and other tables cannot be asked; write FROM data",
         )
-    only(node, "this", "alias")
+    only(node, "this", "alias", "db", "catalog")
     name, quoted = name_of(node.this)
     alias = node.args.get("alias")
     if alias is None:
@@ -54,20 +49,22 @@ def _table(node: object) -> tuple[str, bool, str]:
     return name, quoted, name_of(alias.this)[0]
 
 
-def _join(node: exp.Expression, scope: Scope) -> tuple[Join, Scope]:
-    only(node, "this", "side", "kind", "on", "using")
-    side, kind = (str(node.args.get(part) or "").upper() for part in ("side", "kind"))
-    if (side, kind) not in (("", ""), ("", "INNER"), ("LEFT", ""), ("LEFT", "OUTER")):
-        raise refusal(node, f"{side or kind} JOIN is not answered; {_HOW}")
-    name, quoted, alias = _table(node.this)
+def _join(node: exp.Expression, scope: Scope, views: Collection[str]) -> tuple[Join, Scope]:
+    only(node, "this", "side", "kind", "on", "using", "method")
+    side, kind, method = (str(node.args.get(part) or "").upper() for part in ("side", "kind", "method"))
+    if method or (side, kind) not in (("", ""), ("", "INNER"), ("LEFT", ""), ("LEFT", "OUTER")):
+        raise refusal(node, f"{method or side or kind} JOIN is not answered; {_HOW}")
+    name, quoted, alias = read_table(node.this)
     public = scope.schema.public
+    if name.lower() in views:
+        raise refusal(node, f"{name} is a query, and a JOIN takes a public table; join that, and put conditions into WHERE")
     if name.lower() == "data":
         raise refusal(node, "The private table is not joined with itself; ask about one row at a time")
     table = next((known for known in public if known == name or (not quoted and known.lower() == name.lower())), None)
     if table is None:
         known = f"there are {', '.join(public)}" if public else "none is declared; give public={'regions': ...} to the curator"
         raise ParameterError(f"There is no public table {name[:60]}; {known}.")
-    if alias.lower() in scope.tables:
+    if alias.lower() in {*scope.tables, *scope.derived}:
         raise ParameterError(f"Two tables go by the name {alias}; give one another alias.")
     mine, keep = scope, side == "LEFT"
     scope = scope.joined(alias, table, keep)
@@ -85,11 +82,11 @@ def _join(node: exp.Expression, scope: Scope) -> tuple[Join, Scope]:
 
 def _using(node: object, scope: Scope, table: str) -> tuple[Expression, str]:
     name, quoted = name_of(node.this if isinstance(node, exp.Column) else node)
-    mine = scope.schema.find(name, table="data", quoted=quoted)
+    mine = scope.find(name, None, quoted)
     theirs = scope.schema.find(name, table=table, quoted=quoted)
-    if mine is None or theirs is None:
+    if mine is None or mine == PERSON or theirs is None:
         raise ParameterError(f"USING ({name}) needs that column in data and in {table}; {_HOW}.")
-    return Column(mine), theirs.split(".", 1)[1]
+    return mine, theirs.split(".", 1)[1]
 
 
 def _equalities(node: object) -> list[exp.Expression]:

@@ -17,8 +17,6 @@ from discreet.arrays import Complex, Reals
 from discreet.privacy.losses.base import UNIT, Loss
 from discreet.privacy.losses.law import Law, list_law
 
-__all__ = ["Atomic", "Atoms", "Listed", "listed_atoms", "transform"]
-
 
 @dataclass(frozen=True)
 class Atoms:

@@ -26,8 +26,6 @@ from discreet.privacy.losses.law import Law
 if TYPE_CHECKING:
     from discreet.privacy.losses.atoms import Atoms, Listed
 
-__all__ = ["KINDS", "UNIT", "Facts", "Family", "Loss", "Parts", "read_loss", "register", "tanh_rho", "title_of"]
-
 Facts = dict[str, Any]
 
 UNIT = 2.0**-53

@@ -23,8 +23,6 @@ from discreet.privacy.losses.boxes import Box
 from discreet.privacy.losses.law import Law
 from discreet.privacy.losses.rounding import Smooth
 
-__all__ = ["BoundedRange"]
-
 
 @dataclass(frozen=True)
 class BoundedRange(Smooth):

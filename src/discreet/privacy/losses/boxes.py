@@ -15,8 +15,6 @@ from discreet.privacy.losses.atoms import Atomic, Atoms
 from discreet.privacy.losses.base import Family, Loss, tanh_rho
 from discreet.privacy.losses.laplace import DiscreteLaplace
 
-__all__ = ["Box", "Leak", "Response", "response"]
-
 
 @dataclass(frozen=True)
 class Box(Atomic):

@@ -15,8 +15,6 @@ from discreet.privacy.losses.atoms import Atomic, Atoms
 from discreet.privacy.losses.base import UNIT, Family, Loss
 from discreet.privacy.losses.law import Law, Spread, list_law
 
-__all__ = ["DiscreteGaussian", "Gaussian", "normal_cdf"]
-
 _FAR = 12.0  # standard deviations: beyond, there is less than 1e-32
 
 

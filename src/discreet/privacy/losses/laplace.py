@@ -25,8 +25,6 @@ from discreet.privacy.losses.base import UNIT, tanh_rho
 from discreet.privacy.losses.law import Law, list_law
 from discreet.privacy.losses.rounding import Smooth, atoms_to_cells
 
-__all__ = ["DiscreteLaplace", "Laplace"]
-
 _MOST_ATOMS = 1 << 12
 _MANY = 1 << 20  # atoms of a law to look at; above, the loss's own coarser lattice has to do
 

@@ -16,8 +16,6 @@ import numpy as np
 
 from discreet.arrays import Reals
 
-__all__ = ["Law", "Spread", "list_law", "merge_atoms"]
-
 
 @dataclass(frozen=True)
 class Spread:

@@ -14,8 +14,6 @@ from discreet.privacy.losses.base import UNIT, Facts, Loss
 from discreet.privacy.losses.gaussian import Gaussian
 from discreet.privacy.losses.law import Law
 
-__all__ = ["Concentrated", "Moments", "Renyi"]
-
 
 class Moments(Loss):
     """Known only by bounds on its Renyi divergences: it has moments, but no law."""

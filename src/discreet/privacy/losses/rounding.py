@@ -37,8 +37,6 @@ from discreet.privacy.losses.atoms import Atoms, Listed, listed_atoms
 from discreet.privacy.losses.base import UNIT, Loss
 from discreet.privacy.losses.law import Law, Spread
 
-__all__ = ["Smooth", "atoms_to_cells", "round_cells", "rounded_atoms", "stretched"]
-
 _ON = 2.0**-30  # of a step: losses this close below a lattice point count as on it
 
 

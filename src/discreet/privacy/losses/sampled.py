@@ -26,8 +26,6 @@ from discreet.privacy.losses.moments import Moments
 from discreet.privacy.losses.rounding import Smooth, atoms_to_cells, round_cells, stretched
 from discreet.privacy.losses.sampled_gaussian import SampledGaussian, no_groups
 
-__all__ = ["SampledLattice", "sample"]
-
 _EVERYBODY = Fraction(1, 2**40)
 _NOBODY = Fraction(1, 2**200)
 _NO_PRIVACY = 600  # beyond this epsilon probabilities leave the doubles

@@ -18,8 +18,6 @@ from discreet.privacy.losses.gaussian import Gaussian, normal_cdf
 from discreet.privacy.losses.law import Law
 from discreet.privacy.losses.rounding import round_cells, stretched
 
-__all__ = ["SampledGaussian", "log_ratio", "log_shifted"]
-
 
 @dataclass(frozen=True)
 class SampledGaussian(Loss):

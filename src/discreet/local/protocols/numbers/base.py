@@ -8,16 +8,14 @@ from __future__ import annotations
 from abc import abstractmethod
 from fractions import Fraction
 from functools import cached_property
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
-from discreet.arrays import Booleans, Integers, Reals
+from discreet.arrays import Integers, Reals
 from discreet.errors import ParameterError
-from discreet.local.protocols.base import NUMBER, Form, Protocol, Rows
+from discreet.local.protocols.base import Protocol
 from discreet.noise.coins import uniform
-
-__all__ = ["MOST_STEPS", "HistogramProtocol", "MeanProtocol", "round_places"]
 
 MOST_STEPS = 2**40
 """The finest grid of values."""
@@ -27,6 +25,7 @@ class MeanProtocol(Protocol):
     """A protocol for means. Measurements are in units of the scale: 0 is the lower bound, 1 the upper."""
 
     steps: int
+    parameter_names: ClassVar[tuple[str, ...]] = ("steps",)
 
     @classmethod
     def best(cls, epsilon: Fraction, steps: int) -> Self:
@@ -37,19 +36,6 @@ class MeanProtocol(Protocol):
         """Refuse grids that the arithmetic does not cover."""
         if not 1 <= self.steps <= MOST_STEPS:
             raise ParameterError("There must be 1 to 2^40 steps between the bounds; write a coarser step.")
-
-    @property
-    def form(self) -> Form:
-        return NUMBER
-
-    @property
-    @abstractmethod
-    def reports(self) -> int:
-        """How many different reports there are, 0 .. reports - 1."""
-
-    def valid(self, rows: Rows) -> Booleans:
-        numbers = rows.astype(np.int64)
-        return (numbers >= 0) & (numbers < self.reports)
 
     @abstractmethod
     def variance(self, places: Reals) -> Reals:
@@ -92,13 +78,6 @@ class HistogramProtocol(MeanProtocol):
     @abstractmethod
     def scores(self) -> Reals:
         """The measurement that each report stands for."""
-
-    @property
-    def cells(self) -> int:
-        return self.reports
-
-    def tally(self, rows: Rows) -> Integers:
-        return np.bincount(rows.astype(np.int64, copy=False), minlength=self.reports)
 
     def summary(self, tally: Integers, count: int) -> tuple[float, float]:
         shares = tally / count

@@ -22,8 +22,6 @@ from discreet.local.protocols.base import Rows, chance_inside, float_precision
 from discreet.local.protocols.numbers.base import HistogramProtocol, round_places
 from discreet.noise.coins import Chance, bernoulli
 
-__all__ = ["Duchi"]
-
 
 @dataclass(frozen=True)
 class Duchi(HistogramProtocol):
@@ -41,15 +39,7 @@ class Duchi(HistogramProtocol):
         self.check()
 
     @property
-    def parameters(self) -> dict[str, int]:
-        return {"steps": self.steps}
-
-    @property
-    def bits(self) -> float:
-        return 1.0
-
-    @property
-    def reports(self) -> int:
+    def cells(self) -> int:
         return 2
 
     def _draw(self, codes: Integers) -> Rows:

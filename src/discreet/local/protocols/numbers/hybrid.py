@@ -26,8 +26,6 @@ from discreet.local.protocols.numbers.duchi import Duchi
 from discreet.local.protocols.numbers.window import Window
 from discreet.noise.coins import Chance, bernoulli
 
-__all__ = ["Hybrid"]
-
 _MOST_CELLS = 2**15
 _WIDE = 64  # cells of a window, so that rounding its place adds less than 0.1 % to the variance
 
@@ -45,6 +43,7 @@ class Hybrid(HistogramProtocol):
     grid: int
     width: int
     name: ClassVar[str] = "hybrid"
+    parameter_names: ClassVar[tuple[str, ...]] = ("steps", "grid", "width")
 
     def __post_init__(self) -> None:
         self.check()
@@ -60,15 +59,7 @@ class Hybrid(HistogramProtocol):
         return cls(epsilon, steps, cells, max(1, round(cells / parts)))
 
     @property
-    def parameters(self) -> dict[str, int]:
-        return {"steps": self.steps, "grid": self.grid, "width": self.width}
-
-    @property
-    def bits(self) -> float:
-        return math.log2(self.reports)
-
-    @property
-    def reports(self) -> int:
+    def cells(self) -> int:
         return self.grid + 2
 
     @cached_property

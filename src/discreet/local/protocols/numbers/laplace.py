@@ -21,8 +21,6 @@ from discreet.local.protocols.base import Rows
 from discreet.local.protocols.numbers.base import MeanProtocol
 from discreet.noise import laplace as noise
 
-__all__ = ["Laplace"]
-
 _FAR = 44
 _LOW = 31  # sums are kept in two parts, so that 2^32 reports of any size fit
 _COARSE = 15  # digits of a report that are squared
@@ -47,10 +45,6 @@ class Laplace(MeanProtocol):
             raise ParameterError("Laplace noise of this scale does not fit in 64 bits; write a coarser step or another protocol.")
 
     @property
-    def parameters(self) -> dict[str, int]:
-        return {"steps": self.steps}
-
-    @property
     def scale(self) -> Fraction:
         return self.steps / self.epsilon
 
@@ -58,10 +52,6 @@ class Laplace(MeanProtocol):
     def margin(self) -> int:
         """How far beyond the bounds a report may lie."""
         return math.ceil(_FAR * self.scale)
-
-    @property
-    def bits(self) -> float:
-        return math.log2(self.reports)
 
     @property
     def reports(self) -> int:

@@ -18,13 +18,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from discreet.arrays import Booleans, Integers, Reals
+from discreet.arrays import Integers, Reals
 from discreet.balls import arb
 from discreet.errors import ParameterError
-from discreet.local.protocols.base import NUMBER, Form, Protocol, Rows
+from discreet.local.protocols.base import Protocol, Rows
 from discreet.local.protocols.numbers.window import Window
-
-__all__ = ["SquareWave", "choose_arm"]
 
 _ROUNDS = 10_000
 _NEVER = 1e-300  # less than any chance that matters
@@ -43,22 +41,11 @@ class SquareWave(Protocol):
     bins: int
     arm: int
     name: ClassVar[str] = "square wave"
+    parameter_names: ClassVar[tuple[str, ...]] = ("bins", "arm")
 
     def __post_init__(self) -> None:
         if not 2 <= self.bins <= 2**14 or not 0 <= self.arm <= self.bins:
             raise ParameterError("A distribution has 2 to 16,384 bins; write bins=256, or leave the choice to discreet.")
-
-    @property
-    def parameters(self) -> dict[str, int]:
-        return {"bins": self.bins, "arm": self.arm}
-
-    @property
-    def form(self) -> Form:
-        return NUMBER
-
-    @property
-    def bits(self) -> float:
-        return math.log2(self.cells)
 
     @cached_property
     def _window(self) -> Window:
@@ -75,16 +62,9 @@ class SquareWave(Protocol):
         start, far = (self._window.likelihood(cell, 0) for cell in (0, self.cells - 1))
         return (start - far) * self._window.width
 
-    def valid(self, rows: Rows) -> Booleans:
-        numbers = rows.astype(np.int64)
-        return (numbers >= 0) & (numbers < self.cells)
-
     @property
     def cells(self) -> int:
         return self.bins + 2 * self.arm
-
-    def tally(self, rows: Rows) -> Integers:
-        return np.bincount(rows.astype(np.int64, copy=False), minlength=self.cells)
 
     def expected(self, shares: Reals) -> Reals:
         """How common each cell is among reports when the bins have these shares; along the last axis."""

@@ -20,8 +20,6 @@ from discreet.errors import ParameterError
 from discreet.local.protocols.base import chance_inside, float_precision
 from discreet.noise.coins import Chance, bernoulli, uniform
 
-__all__ = ["Window"]
-
 
 @dataclass(frozen=True)
 class Window:

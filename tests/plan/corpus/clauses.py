@@ -1,0 +1,181 @@
+"""Clauses: queries within queries, keys alone, names of all sorts, orders and limits, public tables behind one another."""
+
+from __future__ import annotations
+
+from plan.corpus.base import Asked, Hopeless, Line, grouped, mean, values, where
+from plan.corpus.worlds import WORLDS, Row, Rows
+
+FLOORS = {ward["ward"]: ward["floor"] for ward in WORLDS["hospital"].public["wards"]}
+BUILDINGS = {ward["ward"]: ward["building"] for ward in WORLDS["hospital"].public["wards"]}
+TOWNS = {one["building"]: one["town"] for one in WORLDS["hospital"].public["buildings"]}
+
+
+def _adults(rows: Rows) -> Rows:
+    return where(rows, lambda r: r["age"] >= 18)
+
+
+def _decade(row: Row) -> int:
+    return int(row["age"]) // 10 * 10
+
+
+def _by_count(lines: list[Line]) -> list[Line]:
+    return sorted(lines, key=lambda line: -line[1])
+
+
+def _quantile(rows: Rows, name: str, share: float) -> float:
+    """Where a share of the rows lies below: the grid is fine, so that neighbours in rank are near."""
+    found = sorted(values(rows, name))
+    return float(found[min(len(found) - 1, int(share * len(found)))])
+
+
+ASKED = [
+    # queries within queries
+    Asked(
+        "hospital",
+        "WITH adults AS (SELECT * FROM data WHERE age >= 18) SELECT ward, count(*) AS n FROM adults GROUP BY ward",
+        lambda rows: grouped(_adults(rows), lambda r: r["ward"], len),
+    ),
+    Asked(
+        "hospital",
+        """
+        WITH visits AS (SELECT ward, cost / greatest(days, 1) AS daily, age FROM data),  -- cost of a day
+             adults AS (SELECT * FROM visits WHERE age >= 18)
+        SELECT ward, avg(daily) AS mean_daily FROM adults GROUP BY ward;
+        """,
+        lambda rows: grouped(
+            _adults(rows), lambda r: r["ward"], lambda g: sum(r["cost"] / max(r["days"], 1) for r in g) / len(g)
+        ),
+        tolerance=5e-3,  # a quotient is counted on a grid of its own
+    ),
+    Asked(
+        "hospital",
+        "SELECT t.decade, count(DISTINCT t.pid) FROM (SELECT pid, age // 10 * 10 AS decade FROM data) AS t GROUP BY t.decade",
+        lambda rows: [(decade, len({r["pid"] for r in rows if _decade(r) == decade})) for decade in range(0, 121, 10)],
+    ),
+    Asked(
+        "shop",
+        "select avg(net) from (select amount * (100 - coalesce(discount, 0)) / 100 as net from data where not returned) q",
+        lambda rows: mean([{"n": r["amount"] * (100 - (r["discount"] or 0)) / 100} for r in rows if not r["returned"]], "n"),
+    ),
+    Asked(
+        "shop",
+        "SELECT count(*) FROM (SELECT * FROM (SELECT * FROM data WHERE country = 'DE') a WHERE channel = 'web') WHERE items > 3",
+        lambda rows: len(where(rows, lambda r: r["country"] == "DE" and r["channel"] == "web" and r["items"] > 3)),
+    ),
+    Asked(
+        "telemetry",
+        "WITH slow(system, ms) AS (SELECT os, latency_ms FROM data WHERE latency_ms > 1000) "
+        "SELECT system, avg(ms) FROM slow GROUP BY 1",
+        lambda rows: grouped(where(rows, lambda r: r["latency_ms"] > 1000), lambda r: r["os"], lambda g: mean(g, "latency_ms")),
+    ),
+    Asked(
+        "survey",
+        "WITH base AS (SELECT * EXCLUDE (code), hours * 52 AS yearly FROM data), unused AS (SELECT 1 FROM data) "
+        "SELECT sum(yearly) FROM base WHERE employed",
+        lambda rows: sum(r["hours"] * 52 for r in rows if r["employed"]),
+    ),
+    Asked(
+        "hospital",
+        "WITH located AS (SELECT d.*, w.floor FROM data d JOIN wards w ON d.ward = w.ward) "
+        "SELECT floor, avg(cost) FROM located GROUP BY floor",
+        lambda rows: grouped(rows, lambda r: FLOORS[r["ward"]], lambda g: mean(g, "cost")),
+    ),
+    Asked(
+        "survey",
+        "SELECT region, count(*) FROM (SELECT region, income FROM data WHERE income IS NOT NULL ORDER BY income) GROUP BY region",
+        lambda rows: grouped(where(rows, lambda r: r["income"] is not None), lambda r: r["region"], len),
+    ),
+    # names
+    Asked("hospital", "SELECT count(*) FROM main.data", len),
+    Asked(
+        "hospital",
+        "SELECT d.sex, avg(d.age) FROM hospital.data d WHERE d.ward = 'eye' GROUP BY d.sex",
+        lambda rows: grouped(where(rows, lambda r: r["ward"] == "eye"), lambda r: r["sex"], lambda g: mean(g, "age")),
+    ),
+    Asked("survey", "SELECT avg(data.hours) AS h FROM public.data", lambda rows: mean(rows, "hours")),
+    Asked("survey", 'SELECT avg("left".hours) AS h FROM data AS "left"', lambda rows: mean(rows, "hours")),
+    Asked("shop", "FROM data SELECT count(*) WHERE returned", lambda rows: len(where(rows, lambda r: r["returned"]))),
+    # keys alone
+    Asked("hospital", "SELECT ward FROM data GROUP BY ward", lambda rows: [(ward,) for ward in {r["ward"] for r in rows}]),
+    Asked(
+        "shop", "SELECT DISTINCT country FROM data ORDER BY country", lambda _: [("DE",), ("ES",), ("FR",), ("IT",)], ordered=True
+    ),
+    Asked(
+        "hospital",
+        "SELECT DISTINCT sex, ward FROM data",
+        lambda rows: [(sex, ward) for sex in "mf" for ward in {r["ward"] for r in rows}],
+    ),
+    Asked("telemetry", "SELECT page FROM data GROUP BY page", lambda rows: [(page,) for page in {r["page"] for r in rows}]),
+    Asked("hospital", "SELECT DISTINCT note FROM data", lambda rows: [(note,) for note in {r["note"] for r in rows}]),
+    # names for what is computed
+    Asked(
+        "hospital",
+        "SELECT age // 10 * 10 AS decade, count(*) AS n FROM data WHERE decade BETWEEN 20 AND 60 GROUP BY decade",
+        lambda rows: grouped(where(rows, lambda r: 20 <= _decade(r) <= 60), _decade, len),
+    ),
+    Asked(
+        "shop",
+        "SELECT items >= 6 AS big, channel, count(*) AS n FROM data GROUP BY ALL",
+        lambda rows: grouped(rows, lambda r: (r["items"] >= 6, r["channel"]), len),
+    ),
+    Asked(
+        "survey",
+        "SELECT income / 12 AS monthly, CASE WHEN monthly >= 4000 THEN 'high' ELSE 'low' END AS class, count(*) AS n "
+        "FROM (SELECT income FROM data WHERE income IN (12000, 48000, 96000)) GROUP BY monthly, class HAVING n > 0.5",
+        lambda rows: grouped(
+            where(rows, lambda r: r["income"] in (12000, 48000, 96000)),
+            lambda r: (r["income"] / 12, "high" if r["income"] >= 48000 else "low"),
+            len,
+        ),
+    ),
+    # orders and limits
+    Asked(
+        "telemetry",
+        "SELECT TOP 2 os, count(*) AS n FROM data GROUP BY os ORDER BY n DESC",
+        lambda rows: _by_count(grouped(rows, lambda r: r["os"], len))[:2],
+        ordered=True,
+    ),
+    Asked(
+        "telemetry",
+        "SELECT version, count(*) AS n FROM data GROUP BY version ORDER BY 2 DESC LIMIT 1 OFFSET 1",
+        lambda rows: _by_count(grouped(rows, lambda r: r["version"], len))[1:2],
+        ordered=True,
+    ),
+    Asked(
+        "shop",
+        "SELECT country, count(*) FROM data GROUP BY country ORDER BY count(*) DESC FETCH FIRST 3 ROWS ONLY",
+        lambda rows: _by_count(grouped(rows, lambda r: r["country"], len))[:3],
+        ordered=True,
+    ),
+    Asked(
+        "shop",
+        "SELECT channel, country, count(*) AS n FROM data GROUP BY (channel, country) ORDER BY ALL NULLS FIRST",
+        lambda rows: sorted(grouped(rows, lambda r: (r["channel"], r["country"]), len)),
+        ordered=True,
+    ),
+    Asked(
+        "survey",
+        "SELECT DISTINCT region, count(*) AS n FROM data GROUP BY region ORDER BY -n",
+        lambda rows: _by_count(grouped(rows, lambda r: r["region"], len)),
+        ordered=True,
+    ),
+]
+
+HOPELESS = [
+    Hopeless("hospital", "WITH RECURSIVE t AS (SELECT 1 UNION ALL SELECT 1) SELECT count(*) FROM t", "without RECURSIVE"),
+    Hopeless(
+        "hospital", "SELECT avg(n) FROM (SELECT ward, count(*) AS n FROM data GROUP BY ward)", "selects, filters and computes"
+    ),
+    Hopeless("shop", "SELECT avg(amount) FROM (SELECT * FROM data LIMIT 100)", "choose single rows"),
+    Hopeless("shop", "SELECT count(*) FROM (SELECT DISTINCT country, channel FROM data)", "DISTINCT within"),
+    Hopeless("survey", "WITH a AS (SELECT age FROM data) SELECT avg(income) FROM a", "the query within has age"),
+    Hopeless("survey", "WITH data AS (SELECT * FROM data) SELECT count(*) FROM data", "another name"),
+    Hopeless("hospital", "SELECT DISTINCT ON (ward) ward, cost FROM data", "single rows"),
+    Hopeless("hospital", "SELECT ward, cost FROM data ORDER BY cost DESC LIMIT 10", "GROUP BY ward"),
+    Hopeless("hospital", "SELECT TOP 10 * FROM data", "rows of single persons"),
+    Hopeless("hospital", "SELECT DISTINCT cost * weight FROM data", "too many possible values"),
+    Hopeless("shop", "SELECT TOP 10 PERCENT country, count(*) FROM data GROUP BY country", "without percent"),
+    Hopeless("shop", "SELECT count(*) AS n FROM data WHERE n > 10", "HAVING"),
+    Hopeless("hospital", "SELECT count(*) FROM patients", "FROM data"),
+    Hopeless("hospital", "SELECT count(*) FROM 'visits.parquet'", "FROM data"),
+]

@@ -1,0 +1,97 @@
+"""Clauses of a question: keys alone, names, orders and limits; what they mean, and that the canonical text means the same."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from support.accepted import SCHEMA
+
+from discreet.curator.answer import Answer, refine
+from discreet.curator.answer import Column as Output
+from discreet.errors import ParameterError
+from discreet.plan.cost import Cost
+from discreet.plan.expressions import Column
+from discreet.plan.plan import price
+from discreet.plan.preview import preview_lines
+from discreet.plan.query import Order, Query
+from discreet.plan.sql import parse_query
+
+# a text, and its canonical text
+MEANT = [
+    ("SELECT drug_use FROM data GROUP BY drug_use", "SELECT drug_use FROM data GROUP BY drug_use"),
+    ("SELECT DISTINCT drug_use FROM data", "SELECT drug_use FROM data GROUP BY drug_use"),
+    ("SELECT DISTINCT city AS c FROM data WHERE age > 3", "SELECT city AS c FROM data WHERE (age > 3) GROUP BY city"),
+    ("SELECT count(*) FROM data GROUP BY ALL", "SELECT count(*) AS count FROM data"),
+    ("SELECT count(*) FROM data GROUP BY ()", "SELECT count(*) AS count FROM data"),
+    ("SELECT drug_use, count(*) AS n FROM data GROUP BY ALL", "SELECT drug_use, count(*) AS n FROM data GROUP BY drug_use"),
+    (
+        "SELECT age // 10 AS d, count(*) AS n FROM data WHERE d > 2 GROUP BY ALL",
+        "SELECT (age // 10) AS d, count(*) AS n FROM data WHERE ((age // 10) > 2) GROUP BY (age // 10)",
+    ),
+    (
+        "SELECT age // 10 AS d, d * 10 AS y, sum(d) AS s FROM data GROUP BY d, y",
+        "SELECT (age // 10) AS d, ((age // 10) * 10) AS y, sum((age // 10)) AS s FROM data "
+        "GROUP BY (age // 10), ((age // 10) * 10)",
+    ),
+    # a column comes before a name that SELECT gives
+    (
+        "SELECT debt AS age, count(*) AS n FROM data WHERE age > 2 GROUP BY debt",
+        "SELECT debt AS age, count(*) AS n FROM data WHERE (age > 2) GROUP BY debt",
+    ),
+    (
+        "SELECT count(*) AS n FROM data GROUP BY (drug_use, smokes)",
+        "SELECT drug_use, smokes, count(*) AS n FROM data GROUP BY drug_use, smokes",
+    ),
+    (
+        "SELECT drug_use, count(*) AS n FROM data GROUP BY 1 ORDER BY ALL DESC NULLS FIRST LIMIT 2 OFFSET 1",
+        "SELECT drug_use, count(*) AS n FROM data GROUP BY drug_use ORDER BY drug_use DESC NULLS FIRST, n DESC NULLS FIRST "
+        "LIMIT 2 OFFSET 1",
+    ),
+    ("SELECT TOP 3 smokes, count(*) AS n FROM data GROUP BY 1", "SELECT smokes, count(*) AS n FROM data GROUP BY smokes LIMIT 3"),
+    ("SELECT DISTINCT TOP (3) smokes FROM data", "SELECT smokes FROM data GROUP BY smokes LIMIT 3"),
+    ("SELECT count(*) AS n FROM data OFFSET 1 ROWS FETCH NEXT 2 ROWS ONLY", "SELECT count(*) AS n FROM data LIMIT 2 OFFSET 1"),
+    ("SELECT count(*) AS n FROM data FETCH FIRST ROW ONLY", "SELECT count(*) AS n FROM data LIMIT 1"),
+    ("SELECT avg(hospital.data.age) AS a FROM hospital.data", "SELECT avg(age) AS a FROM data"),
+    ("SELECT avg(d.age) AS a FROM a.b.data AS d", "SELECT avg(age) AS a FROM data"),
+    ("FROM data SELECT count(*) AS n", "SELECT count(*) AS n FROM data"),
+    ("SELECT count(*) AS top FROM data", "SELECT count(*) AS top FROM data"),
+]
+
+
+@pytest.mark.parametrize(("text", "canonical"), MEANT, ids=[text for text, _ in MEANT])
+def test_what_a_clause_means(text: str, canonical: str) -> None:
+    query = parse_query(text, SCHEMA)
+    assert str(query) == canonical
+    assert parse_query(canonical, SCHEMA) == query
+
+
+def test_a_top_within_is_no_limit_of_the_question() -> None:
+    with pytest.raises(ParameterError):
+        parse_query("WITH a AS (SELECT TOP 5 age FROM data) SELECT count(*) FROM a", SCHEMA)
+
+
+def test_listed_keys_alone_are_free_and_open_ones_have_the_whole_cost() -> None:
+    share = Cost("epsilon", Fraction(1), Fraction(1, 10**6))
+    listed = price(parse_query("SELECT DISTINCT drug_use, smokes FROM data WHERE age > 60", SCHEMA), SCHEMA, share)
+    assert (listed.releases, listed.privacy, listed.keys.size) == ((), None, 4)
+    found = price(parse_query("SELECT DISTINCT city FROM data", SCHEMA), SCHEMA, share)
+    with_count = price(parse_query("SELECT city, count(*) FROM data GROUP BY city", SCHEMA), SCHEMA, share)
+    assert (found.keys.size, len(found.releases), len(with_count.releases)) == (None, 1, 2)
+    epsilon, half = (plan.releases[0].mechanism.epsilon for plan in (found, with_count))  # type: ignore[union-attr]
+    assert epsilon == 2 * half
+    assert [line.output for line in preview_lines(found)] == ["city"]
+
+
+def test_rows_are_skipped_before_they_are_limited() -> None:
+    answer = Answer("", {"k": ("a", None, "b", "c")}, {"n": Output((1, 2, 3, 4))}, (), "", "")
+
+    def ask(**clauses: object) -> tuple[object, ...]:
+        return tuple(refine(answer, Query((), **clauses)).keys["k"])  # type: ignore[arg-type]
+
+    assert ask(offset=1) == (None, "b", "c")
+    assert ask(offset=1, limit=2) == (None, "b")
+    assert ask(offset=9) == ()
+    assert ask(order=(Order(Column("k")),)) == ("a", "b", "c", None)
+    assert ask(order=(Order(Column("k"), missing_first=True),)) == (None, "a", "b", "c")
+    assert ask(order=(Order(Column("k"), True, True),), limit=2) == (None, "c")

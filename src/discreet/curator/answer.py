@@ -225,9 +225,10 @@ def _read(written: _Written) -> Value:
 
 
 def refine(answer: Answer, query: Query) -> Answer:
-    """HAVING, ORDER BY, LIMIT and OFFSET on the noisy result: free."""
+    """HAVING, ORDER BY, LIMIT and OFFSET on the noisy result, and then only what is selected of it: free."""
     if query.having is None and not query.order and query.limit is None and not query.offset:
         return answer
+    shown = {output.name: answer.outputs[output.name] for output in query.outputs if output.shown}
     columns = {**answer.keys, **{name: column.values for name, column in answer.outputs.items()}}
     rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
     kept = [i for i, row in enumerate(rows) if query.having is None or evaluate(query.having, row) is True]
@@ -241,9 +242,7 @@ def refine(answer: Answer, query: Query) -> Answer:
     def cut(numbers: tuple[float, ...] | None) -> tuple[float, ...] | None:
         return None if numbers is None else tuple(numbers[i] for i in kept)
 
-    outputs = {
-        name: Column(pick(c.values), cut(c.errors), cut(c.lower), cut(c.upper), c.mechanism) for name, c in answer.outputs.items()
-    }
+    outputs = {name: Column(pick(c.values), cut(c.errors), cut(c.lower), cut(c.upper), c.mechanism) for name, c in shown.items()}
     return replace(answer, keys={name: pick(values) for name, values in answer.keys.items()}, outputs=outputs)
 
 

@@ -100,7 +100,7 @@ def _price_query(query: Query, schema: Schema, share: Cost, *, pairs: bool) -> P
     facts = facts_of(schema)
     check(query, schema, facts)
     keys = keys_of(query, facts)
-    context = Context(facts, keys.size or 2**10, tuple(output.aggregate for output in query.outputs))
+    context = Context(facts, keys.size or 2**10, tuple(part for output in query.outputs for part in output.aggregate.parts))
     if pairs:
         context = soften(context, _frame(query, schema, keys), gaussian=share.epsilon is None)
     return _price(query, schema, keys, {output.name: output.aggregate.needs(context) for output in query.outputs}, share)

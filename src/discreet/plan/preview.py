@@ -86,13 +86,13 @@ class Preview:
 
 
 def preview_lines(plan: Plan) -> tuple[PreviewLine, ...]:
-    """A line for every output; one for the keys, where they are all that is asked for."""
+    """A line for every output that is shown; one for the keys, where they are all that is asked for."""
     if not plan.behind:
         keys = ", ".join(plan.keys.names)
         if plan.keys.size is None:
             return (PreviewLine(keys, plan.releases[0].how, None, "keys that enough share"),)
         return (PreviewLine(keys, "public", None, "exact: declarations list them, and no row is looked at"),)
-    return tuple(_line(plan, output) for output in plan.query.outputs)
+    return tuple(_line(plan, output) for output in plan.query.outputs if output.shown)
 
 
 def _line(plan: Plan, output: Output) -> PreviewLine:

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from discreet.plan.aggregates.base import Aggregate
-from discreet.plan.expressions import Column, Expression, Literal, Value, quoted
+from discreet.plan.expressions import Column, Expression, Literal, Value, Written, quoted, rename
 from discreet.plan.expressions.evaluate import infer
 from discreet.plan.expressions.facts import Facts
 from discreet.plan.people import Part
@@ -23,10 +23,11 @@ __all__ = ["Join", "Key", "Order", "Output", "Query"]
 
 @dataclass(frozen=True)
 class Output:
-    """A named aggregate."""
+    """A named aggregate. One that is not ``shown`` is there for HAVING and ORDER BY: paid for, and left out of the answer."""
 
     name: str
     aggregate: Aggregate
+    shown: bool = True
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,8 @@ class Query:
     @property
     def released(self) -> Query:
         """The part that touches data: what is done with the noisy result afterwards is free, and no part of it."""
-        return replace(self, having=None, order=(), limit=None)
+        outputs = tuple(replace(one, shown=True) for one in self.outputs)
+        return replace(self, outputs=outputs, having=None, order=(), limit=None, offset=0)
 
     @property
     def source(self) -> str:
@@ -109,14 +111,15 @@ class Query:
 
     def __str__(self) -> str:
         columns = [_named(str(key.of), key.name) for key in self.keys]
-        columns += [_named(str(output.aggregate), output.name) for output in self.outputs]
+        columns += [_named(str(output.aggregate), output.name) for output in self.outputs if output.shown]
+        hidden = {output.name: Written(str(output.aggregate)) for output in self.outputs if not output.shown}
         text = f"SELECT {', '.join(columns)} FROM {self.source}"
         if self.keys:
             text += " GROUP BY " + ", ".join(map(_grouped, self.keys))
         if self.having is not None:
-            text += f" HAVING {self.having}"
+            text += f" HAVING {rename(self.having, hidden)}"
         if self.order:
-            text += " ORDER BY " + ", ".join(map(str, self.order))
+            text += " ORDER BY " + ", ".join(str(replace(order, by=rename(order.by, hidden))) for order in self.order)
         text += "" if self.limit is None else f" LIMIT {self.limit}"
         return f"{text} OFFSET {self.offset}" if self.offset else text
 

@@ -9,7 +9,7 @@ once. A need within a share of the cost becomes releases:
 * ``Ranked``: a quantile is three selections, half of its share for the value, and a quarter for each end of its interval.
 * ``OpenKeys``: keys that enough units share.
 
-How noise spreads (``Spread``, ``tail``) is arithmetic on public facts after the release: it decides no privacy, so plain
+How noise spreads (``Spread``) is arithmetic on public facts after the release: it decides no privacy, so plain
 doubles serve.
 """
 
@@ -46,7 +46,6 @@ __all__ = [
     "Release",
     "Released",
     "Spread",
-    "tail",
 ]
 
 Mechanism = Laplace | Gaussian | Selection | Quantile | Threshold
@@ -60,16 +59,6 @@ class Spread:
     scale: float
     mechanism: Laplace | Gaussian | None = None
     unit: float = 1.0
-
-    @property
-    def coarseness(self) -> float:
-        """How much farther than the real-valued law whole numbers reach: P(|X| >= k) is at most that of the law from k less this
-        on. For the discrete Laplace law, with q = exp(-1 / scale), P(|X| >= k) = 2 q^k / (1 + q); for the Gaussian one, half a
-        unit makes up for the grid."""
-        if self.law == "none":
-            return 0.0
-        units = self.scale / self.unit
-        return self.unit * (units * math.log(2 / (1 + math.exp(-1 / units))) if self.law == "laplace" else 0.5)
 
     @property
     def deviation(self) -> float:
@@ -259,21 +248,3 @@ class OpenKeys(Need):
         times = frame.most
         epsilon = share.amount / times if share.currency == "epsilon" else root(2 * share.amount / times)
         return (Release(KeyCounts(), Threshold(epsilon=epsilon, delta=share.delta / times), times, label=str(KeyCounts())),)
-
-
-def tail(distance: Reals, one: Reals, other: Reals, *, gaussian: bool) -> Reals:
-    """P(|X + Y| > distance) for two noises of these scales, or standard deviations (``gaussian``)."""
-    if gaussian:
-        spread = np.hypot(one, other)
-        found: Reals = np.where(spread > 0, _erfc(distance / np.maximum(spread, 1e-300) / math.sqrt(2)), distance <= 0)
-        return found
-    large, small = np.maximum(np.maximum(one, other), 1e-300), np.minimum(one, other)
-    ratio = np.minimum(small / large, 1 - 1e-6)  # equal scales: the limit, to six digits
-    with np.errstate(divide="ignore", under="ignore", over="ignore"):
-        short = np.where(ratio > 0, ratio**2 * np.exp(-distance / np.maximum(large * ratio, 1e-300)), 0.0)
-        both: Reals = (np.exp(-distance / large) - short) / (1 - ratio**2)
-        return both
-
-
-def _erfc(x: Reals) -> Reals:
-    return np.array([math.erfc(v) for v in np.atleast_1d(x)]).reshape(np.shape(x))

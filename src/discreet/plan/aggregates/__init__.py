@@ -13,10 +13,25 @@ from discreet.calls import called_as
 from discreet.errors import ParameterError
 from discreet.plan.aggregates.base import Aggregate, Spelling
 from discreet.plan.aggregates.choices import Best, Mode, Quantile
+from discreet.plan.aggregates.combined import Combined
 from discreet.plan.aggregates.sums import Count, Distinct, Mean, Sum, Variance
 from discreet.plan.expressions import Expression
 
-__all__ = ["PYTHON", "SQL", "Aggregate", "Asked", "Best", "Count", "Distinct", "Mean", "Mode", "Quantile", "Sum", "Variance"]
+__all__ = [
+    "PYTHON",
+    "SQL",
+    "Aggregate",
+    "Asked",
+    "Best",
+    "Combined",
+    "Count",
+    "Distinct",
+    "Mean",
+    "Mode",
+    "Quantile",
+    "Sum",
+    "Variance",
+]
 __all__ += ["count", "mean", "median", "most_common", "persons", "quantile", "register", "stddev", "sum", "variance"]
 
 SQL: dict[str, tuple[type[Aggregate], Spelling]] = {}  # by the names of functions of one expression

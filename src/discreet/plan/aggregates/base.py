@@ -18,6 +18,7 @@ from discreet.errors import ParameterError
 from discreet.plan.expressions import Call, Expression, Literal, Value
 from discreet.plan.expressions.evaluate import infer, listing
 from discreet.plan.expressions.facts import Facts
+from discreet.plan.forms import Form
 from discreet.plan.release import Need, Release, Released
 from discreet.plan.statistics import Measure
 from discreet.schema.units import Unit
@@ -111,6 +112,15 @@ class Aggregate(ABC):
         """What it needs the sum of around a middle, and the count."""
         return None
 
+    @property
+    def parts(self) -> tuple[Aggregate, ...]:
+        """The aggregates that it is made of: itself, unless it computes with others."""
+        return (self,)
+
+    def with_numbers(self, facts: Mapping[str, Facts]) -> Aggregate:
+        """The same, where truth values are counted as 0 and 1: their mean is a share."""
+        return self
+
     def check(self, facts: Mapping[str, Facts]) -> None:
         """Refuse an expression that has not the type, the bounds or the list that is needed, with what to write instead."""
 
@@ -137,6 +147,14 @@ class Aggregate(ABC):
     def estimate(self, released: Sequence[Released]) -> Estimate:
         """The answer, from what came out of its releases in the order of its needs: free."""
 
+    def takes(self, releases: Sequence[Release]) -> int:
+        """How many of some releases, which begin with its own, are its own."""
+        return 1
+
+    def form(self, released: Sequence[Released]) -> Form | None:
+        """What it is of its releases, where that is a linear form or the quotient of two: arithmetic knows what is shared."""
+        return None
+
     @abstractmethod
     def expected(self, releases: Sequence[Release], typical: Typical) -> Expected:
         """How far off it will be in a group."""
@@ -157,6 +175,13 @@ class OfExpression(Aggregate):
 class OfNumbers(OfExpression):
     """An aggregate of numbers between public bounds."""
 
+    def with_numbers(self, facts: Mapping[str, Facts]) -> Aggregate:
+        known = infer(self.of, facts)
+        if known.kind != "boolean":
+            return self
+        no: tuple[Expression, ...] = (Call("not", (self.of,)), Literal(0), Literal(None)) if known.nullable else (Literal(0),)
+        return replace(self, of=Call("case", (self.of, Literal(1), *no)))  # type: ignore[type-var]
+
     def check(self, facts: Mapping[str, Facts]) -> None:
         known = infer(self.of, facts)
         if known.kind != "number":
@@ -170,7 +195,7 @@ class OfNumbers(OfExpression):
         if known.kind == "number":
             return f"write {self.spelled}"
         if known.kind == "boolean":
-            return f"write count(*) FILTER (WHERE {of}), or avg(CAST({of} AS INTEGER)) for the share"
+            return f"write count(*) FILTER (WHERE {of}), or avg({of}) for the share"
         if known.kind == "date":
             first = Literal(datetime.date(2020, 1, 1) if known.lower is None else datetime.date.fromordinal(int(known.lower)))
             days = replace(self, of=Call("days", (of, first)))  # type: ignore[type-var]

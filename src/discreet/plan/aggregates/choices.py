@@ -55,6 +55,9 @@ class Quantile(OfNumbers):
     def spelled(self) -> str:
         return f"median({self.of})" if self.share == Fraction(1, 2) else str(self)
 
+    def with_numbers(self, facts: Mapping[str, Facts]) -> Aggregate:
+        return self  # a quantile of truth values is one of two
+
     def needs(self, context: Context) -> tuple[Need, ...]:
         facts = context.of(self.of)
         if facts.lower is None or facts.upper is None or facts.kind != "number":
@@ -69,6 +72,9 @@ class Quantile(OfNumbers):
         count = math.ceil((facts.upper - facts.lower) / width) + 1
         axis = Axis(self.of, count, facts.lower, width, facts.upper, exact=width == facts.step)
         return (Ranked(Histogram((axis,)), self.share),)
+
+    def takes(self, releases: Sequence[Release]) -> int:
+        return 3
 
     def estimate(self, released: Sequence[Released]) -> Estimate:
         """From the cells chosen for the value and for the ends of its interval."""

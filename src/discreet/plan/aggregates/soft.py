@@ -48,19 +48,22 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.arrays import Reals
 from discreet.plan.aggregates.base import Context
 from discreet.plan.expressions import Expression
 from discreet.plan.expressions.facts import Facts
-from discreet.plan.release import Additive, Need, Release, Released, Spread, tail
+from discreet.plan.forms import Linear
+from discreet.plan.noises import explains, reach
+from discreet.plan.release import Additive, Need, Release, Released, Spread
 from discreet.plan.statistics import Frame, Measure, Sums, measure_presence, measure_value
 
 __all__ = ["Forms", "forms_of", "numbers_of", "pair", "soften"]
 
 _SHARING = 2  # so many means are pairs although they could share a count
 _LARGEST = 2**52  # units of a value: they are subtracted exactly, also as doubles
-_STEPS = 60  # halvings
+_MISS = 0.05
 
 
 def pair(of: Expression, facts: Facts, *, swapped: bool) -> Sums:
@@ -136,26 +139,21 @@ class Forms:
         count, centred = ((x * numbers[0] + y * numbers[1]) for x, y in (self.count, self.centred))
         return count, centred
 
-    def beyond(self, distance: Reals, centred: float | Reals, count: float | Reals) -> Reals:
-        """How probably the noise of a sum of these many times the form of the sum and of the count is larger than a distance.
+    def linear(self, released: Sequence[Released]) -> tuple[Linear, Linear]:
+        """The count and the sum around the middle, with the weights of what they are made of."""
+        places = [(one.release, place) for one in released for place in range(len(_measures(one.release)))]
+        noisy = [source for source in places if source[0].mechanism is not None]
+        count, centred = self.values(numbers_of(released))
+        weights = ({s: w for s, w in zip(places, form, strict=True) if w and s in noisy} for form in (self.count, self.centred))
+        return Linear(count, next(weights)), Linear(centred, next(weights))
 
-        The coarser grid of the two noises is allowed for; the finer one is smoothed by it.
-        """
-        first, second = (np.abs(centred * x + count * y) for x, y, _ in self._noises())
-        one, other = self.spreads
-        less = np.maximum(distance - np.maximum(first * one.coarseness, second * other.coarseness), 0.0)
-        scales = (first * one.scale * np.ones_like(less), second * other.scale * np.ones_like(less))
-        return tail(less, *scales, gaussian="gaussian" in (one.law, other.law))
+    def explain(self, distance: Reals, centred: float, count: Reals) -> NDArray[np.bool_]:
+        """Whether noise alone may bring so many times the sum, and the count, so far from 0."""
+        return explains(distance, [(one, centred * x + count * y) for x, y, one in self._noises()], _MISS)
 
-    def half(self, centred: float, count: float, miss: float = 0.05) -> float:
-        """The half-width of an interval of such a sum."""
-        far = sum((abs(centred * x + count * y) * (one.scale + one.coarseness) for x, y, one in self._noises()), 1e-300)
-        low, high = np.zeros(1), np.full(1, 100 * far)
-        for _ in range(_STEPS):
-            middle = (low + high) / 2
-            inside = self.beyond(middle, centred, count) < miss
-            low, high = np.where(inside, low, middle), np.where(inside, middle, high)
-        return float(high[0])
+    def half(self, centred: float, count: float) -> float:
+        """The half-width of the interval of such a sum."""
+        return reach([(one, centred * x + count * y) for x, y, one in self._noises()], _MISS)
 
     def deviation(self, centred: float | Reals, count: float | Reals) -> float | Reals:
         """The standard deviation of the noise of such a sum."""

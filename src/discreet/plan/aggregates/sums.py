@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.arrays import Reals
 from discreet.errors import ParameterError
@@ -29,6 +30,7 @@ from discreet.plan.aggregates.soft import Forms, forms_of, numbers_of
 from discreet.plan.expressions import Call, Expression, Literal
 from discreet.plan.expressions.evaluate import infer
 from discreet.plan.expressions.facts import Facts
+from discreet.plan.forms import Form, Ratio, sum_of
 from discreet.plan.release import Additive, Need, Release, Released, Spread
 from discreet.plan.statistics import ROWS, Measure, Persons, Sums, measure_presence, measure_value
 from discreet.schema.units import Rows, Unit
@@ -48,6 +50,10 @@ class _Alone(Aggregate):
     def estimate(self, released: Sequence[Released]) -> Estimate:
         (one,) = released
         return _alone(one.real, one.release)
+
+    def form(self, released: Sequence[Released]) -> Form | None:
+        (one,) = released
+        return sum_of(one)
 
     def expected(self, releases: Sequence[Release], typical: Typical) -> Expected:
         if releases[0].mechanism is None:
@@ -87,6 +93,11 @@ class Count(_Alone):
 
     def estimate(self, released: Sequence[Released]) -> Estimate:
         return _counted(released) if _is_pair(released[0].release) else super().estimate(released)
+
+    def form(self, released: Sequence[Released]) -> Form | None:
+        if not _is_pair(released[0].release):
+            return super().form(released)
+        return forms_of([released[0].release]).linear(released)[0]
 
     def expected(self, releases: Sequence[Release], typical: Typical) -> Expected:
         if not _is_pair(releases[0]):
@@ -148,6 +159,16 @@ class Sum(_Alone, OfNumbers):
         count, centred = forms.values(numbers_of(released))
         return _total(centred + forms.middle * count, forms)
 
+    def takes(self, releases: Sequence[Release]) -> int:
+        mine = releases[0].statistic
+        alone = isinstance(mine, Sums) and mine.of[0].what == "value" and mine.of[0].of == self.of and not mine.of[0].shift
+        return 1 if alone else Mean(self.of).takes(releases)
+
+    def form(self, released: Sequence[Released]) -> Form | None:
+        if len(released) == 1 and not _is_pair(released[0].release):
+            return super().form(released)
+        return Mean(self.of).form(released).over
+
     def expected(self, releases: Sequence[Release], typical: Typical) -> Expected:
         if len(releases) == 1 and not _is_pair(releases[0]):
             return super().expected(releases, typical)
@@ -199,6 +220,15 @@ class Mean(_Ratio):
         forms = forms_of([one.release for one in released])
         return _mean(*forms.values(numbers_of(released)), forms)
 
+    def takes(self, releases: Sequence[Release]) -> int:
+        return 1 if _is_pair(releases[0]) else 2
+
+    def form(self, released: Sequence[Released]) -> Ratio:
+        """The sum over the count, between the declared bounds."""
+        forms = forms_of([one.release for one in released])
+        count, centred = forms.linear(released)
+        return Ratio(centred.plus(count.times(forms.middle)), count, forms.middle + forms.low, forms.middle + forms.high)
+
     def _worst(self, releases: Sequence[Release], size: float) -> Estimate:
         """With as few rows as the noisy count says but once in 40 times.
 
@@ -243,6 +273,9 @@ class Variance(_Ratio):
         count, first, second = released
         sums, spreads = (count.real, first.real, second.real), [one.release.spread for one in released]
         return _variance(sums, (spreads[0], spreads[1], spreads[2]), _measure(second.release), root=self.root)
+
+    def takes(self, releases: Sequence[Release]) -> int:
+        return 3
 
     def _worst(self, releases: Sequence[Release], size: float) -> Estimate:
         spreads = [release.spread for release in releases]
@@ -307,8 +340,8 @@ def _mean(count: Reals, centred: Reals, forms: Forms) -> Estimate:
     size = np.where(enough, count, 1.0)
     best = np.where(enough, np.clip(centred / size, forms.low, forms.high), 0.0)
 
-    def compatible(r: Reals) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
-        return forms.beyond(np.abs(centred - r * size), 1, -r) >= _MISS
+    def compatible(r: Reals) -> NDArray[np.bool_]:
+        return forms.explain(np.abs(centred - r * size), 1, -r)
 
     def end(bound: float) -> Reals:
         far, near = np.full_like(best, bound), best.copy()

@@ -10,12 +10,12 @@ or run code that a user wrote. ``str()`` is canonical: two expressions mean the 
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-__all__ = ["Call", "Column", "Expression", "Literal", "Value", "columns_of", "conjuncts", "nodes", "quoted", "size", "substitute"]
-__all__ += ["both", "depth"]
+__all__ = ["Call", "Column", "Expression", "Literal", "Value", "Written"]
+__all__ += ["both", "columns_of", "conjuncts", "depth", "nodes", "quoted", "rename", "size", "substitute"]
 
 Value = int | float | Fraction | str | bool | datetime.date | None
 
@@ -41,6 +41,13 @@ class Column:
 
     def __str__(self) -> str:
         return ".".join(map(quoted, self.name.split(".", 1)))
+
+
+class Written(Column):
+    """What stands for a column in a text: an aggregate, as SQL writes it."""
+
+    def __str__(self) -> str:
+        return self.name
 
 
 @dataclass(frozen=True)
@@ -157,6 +164,15 @@ def size(expression: Expression, most: int) -> int:
         if isinstance(one, Call):
             waiting += one.arguments
     return count
+
+
+def rename(expression: Expression, columns: Mapping[str, Column]) -> Expression:
+    """The expression with columns in the place of others."""
+    if isinstance(expression, Column):
+        return columns.get(expression.name, expression)
+    if isinstance(expression, Call):
+        return Call(expression.name, tuple(rename(argument, columns) for argument in expression.arguments))
+    return expression
 
 
 def depth(expression: Expression) -> int:

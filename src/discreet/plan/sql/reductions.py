@@ -1,7 +1,4 @@
-"""Aggregates of a SELECT list: which are answered, and what is written instead of those that would show a single person.
-
-Arithmetic around an aggregate is refused with the aggregates to select: with their noisy values it is free.
-"""
+"""Aggregates of a SELECT list: which are answered, and what is written instead of those that would show a single person."""
 
 from __future__ import annotations
 
@@ -21,19 +18,20 @@ from discreet.plan.sql.scope import Scope
 from discreet.plan.sql.syntax import name_of, only, refusal, written
 from discreet.schema.units import OneRow, Person
 
-__all__ = ["alone", "read_aggregate"]
+__all__ = ["read_aggregate", "read_as_written"]
 
 _SHARED = (exp.Quantile, exp.PercentileCont, exp.ApproxQuantile)
 
 
 def read_aggregate(node: object, scope: Scope) -> Aggregate:
     """The aggregate that a node means, with types and bounds checked."""
-    found = _read(node, scope)
+    found = read_as_written(node, scope).with_numbers(scope.facts)
     found.check(scope.facts)
     return found
 
 
-def _read(node: object, scope: Scope) -> Aggregate:
+def read_as_written(node: object, scope: Scope) -> Aggregate:
+    """The aggregate that a node means, whether or not it can be answered."""
     if not isinstance(node, exp.Expression):
         raise ParameterError("A part of this question is empty; write it out.")
     name = str(node.this).lower() if isinstance(node, exp.Anonymous) else None
@@ -130,7 +128,7 @@ def _filtered(node: exp.Expression, scope: Scope) -> Aggregate:
     where = node.args.get("expression")
     if not isinstance(where, exp.Where):
         raise refusal(where)
-    found, test = _read(node.this, scope), scalar(where.this, scope)
+    found, test = read_as_written(node.this, scope), scalar(where.this, scope)
     if infer(test, scope.facts).kind != "boolean":
         raise ParameterError("FILTER (WHERE ...) takes a condition; write FILTER (WHERE age >= 18).")
     return found.filtered(test)
@@ -198,15 +196,6 @@ def _unanswered(node: exp.Expression, scope: Scope) -> ParameterError:
         if name == known or (known.endswith("*") and name.startswith(known[:-1])):
             return refusal(node, f"{shown} {instead}")
     return refusal(node, f"{shown} is not answered, {_LISTED}")
-
-
-def alone(aggregates: list[str]) -> ParameterError:
-    """That nothing is computed around aggregates, which can be done with their noisy values."""
-    listed = " and ".join(dict.fromkeys(aggregates))
-    return ParameterError(
-        f"An aggregate stands alone in the SELECT list: select {listed}, and round or compute with the noisy result afterwards, "
-        "which is free."
-    )
 
 
 def _name(node: exp.Expression) -> str:

@@ -1,6 +1,7 @@
 """A SELECT statement as a query: its select list, keys and conditions.
 
-HAVING and ORDER BY are expressions over the columns of the noisy result: aliases, keys and selected aggregates are in sight.
+HAVING and ORDER BY are expressions over the columns of the noisy result: aliases, keys and aggregates are in sight. An
+aggregate, or a formula of aggregates, that is not selected is released beside those that are, and not shown.
 """
 
 from __future__ import annotations
@@ -12,19 +13,21 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from discreet.errors import ParameterError
+from discreet.plan.aggregates import Combined
 from discreet.plan.aggregates.base import OfExpression, name_from
 from discreet.plan.expressions import Call, Column, Expression, Literal, Value, both, columns_of
 from discreet.plan.expressions.evaluate import infer, listing
 from discreet.plan.query import Key, Order, Output, Query
 from discreet.plan.sql.derived import read_source
-from discreet.plan.sql.reductions import alone, read_aggregate
-from discreet.plan.sql.scalars import aggregates_in, is_aggregate, scalar
+from discreet.plan.sql.formulas import is_formula, read_formula
+from discreet.plan.sql.scalars import aggregates_in, scalar
 from discreet.plan.sql.scope import Scope
 from discreet.plan.sql.syntax import name_of, only, refusal
 from discreet.schema.table import Schema
 
 __all__ = ["read_select"]
 
+_CONDITIONS = (exp.Predicate, exp.Connector, exp.Not, exp.Paren)
 _PARTS = ("with_", "distinct", "expressions", "from_", "joins", "where", "group", "having", "order", "limit", "offset")
 
 _TABLES = re.compile(r"\b[^\W\d]\w*\.")
@@ -59,18 +62,12 @@ def read_select(tree: exp.Select, schema: Schema) -> Query:
     made = iter(outputs)
     by_key = {key.of: key.name for key in keys}
     selected = [next(made).name if item.key is None else by_key[item.key] for item in items]
-    after = _results(scope, keys, outputs)
-    return Query(
-        outputs,
-        where,
-        keys,
-        joins,
-        _read_condition(tree.args.get("having"), after, "HAVING takes a condition on the result; write HAVING n > 100."),
-        _read_order(tree.args.get("order"), after, selected),
-        _read_limit(tree.args.get("limit")),
-        offset=_read_offset(tree.args.get("offset")),
-        people=scope.people,
-    )
+    hidden: list[Output] = []
+    after = _results(scope, keys, outputs, hidden)
+    having = _read_condition(tree.args.get("having"), after, "HAVING takes a condition on the result; write HAVING n > 100.")
+    order = _read_order(tree.args.get("order"), after, selected)
+    limit, offset = _read_limit(tree.args.get("limit")), _read_offset(tree.args.get("offset"))
+    return Query((*outputs, *hidden), where, keys, joins, having, order, limit, offset, people=scope.people)
 
 
 def _items(tree: exp.Select, scope: Scope) -> tuple[list[_Item], Scope]:
@@ -94,14 +91,11 @@ def _item(node: exp.Expression, scope: Scope) -> _Item:
         node = node.this
     if isinstance(node, (exp.Star, exp.Subquery)):
         raise refusal(node)
-    if is_aggregate(node):
+    if aggregates_in(node):
         return _Item(name, node, None)
     if name is None and isinstance(node, exp.Column) and isinstance(node.this, exp.Identifier):
         plain, exact = name_of(node.this)
         name = scope.called(plain, str(node.table) or None, exact)
-    inside = aggregates_in(node)
-    if inside:
-        raise alone([str(read_aggregate(one, scope)) for one in inside])
     return _Item(name, node, scalar(node, scope))
 
 
@@ -170,7 +164,7 @@ def _grouped(node: exp.Expression, items: Sequence[_Item], scope: Scope) -> Expr
             same = item.name is not None and (item.name == name or (not quoted and item.name.lower() == name.lower()))
             if same and not known and item.key is not None:
                 return item.key
-    if is_aggregate(node):
+    if aggregates_in(node):
         raise ParameterError("GROUP BY takes columns, not aggregates; put a condition on them into HAVING.")
     return scalar(node, scope)
 
@@ -201,17 +195,18 @@ def _sorted(literals: Sequence[Expression]) -> tuple[Value, ...]:
 
 
 def _output(item: _Item, scope: Scope) -> Output:
-    found = read_aggregate(item.node, scope)
+    found = read_formula(item.node, scope)
     plain = found.name
-    if scope.derived and isinstance(found, OfExpression):  # named after what was written, and not after what that stands for
+    if scope.derived and isinstance(found.aggregate, (OfExpression, Combined)):
+        # named after what was written, and not after what that stands for
         plain = name_from(_TABLES.sub("", item.node.sql().lower()))
-    return Output(plain if item.name is None else item.name, found)
+    return Output(plain if item.name is None else item.name, found.aggregate)
 
 
 def _check_rows(where: object) -> None:
     if isinstance(where, exp.Where) and aggregates_in(where):
         raise ParameterError(
-            "WHERE is about single rows, and an aggregate stands alone in the SELECT list; select it AS n and write HAVING n > 5."
+            "WHERE is about single rows, and an aggregate is about many; put a condition on it into HAVING, HAVING count(*) > 5."
         )
 
 
@@ -235,16 +230,18 @@ def _check_names(names: Sequence[str]) -> None:
         seen.add(name.lower())
 
 
-def _results(scope: Scope, keys: Sequence[Key], outputs: Sequence[Output]) -> Scope:
-    """The scope after noise: names of keys and outputs; what is selected may also be repeated in full."""
+def _results(scope: Scope, keys: Sequence[Key], outputs: Sequence[Output], hidden: list[Output]) -> Scope:
+    """The scope after noise: names of keys and outputs; what is selected may also be repeated in full, and aggregates that are
+    not selected are added to what is hidden."""
     facts = Query(tuple(outputs), keys=tuple(keys)).result(scope.facts)
+    names = tuple(facts)
     own = {key.name: scope.words[key.of.name] for key in keys if isinstance(key.of, Column) and key.of.name in scope.words}
 
     def named(node: exp.Expression) -> Expression | None:
         if node.args.get("table") is not None or not isinstance(node.this, exp.Identifier):
             return None
         name, exact = name_of(node.this)
-        found = [known for known in facts if known == name or (not exact and known.lower() == name.lower())]
+        found = [known for known in names if known == name or (not exact and known.lower() == name.lower())]
         return Column(found[0]) if found else None
 
     def repeated(node: object) -> Expression | None:
@@ -254,18 +251,26 @@ def _results(scope: Scope, keys: Sequence[Key], outputs: Sequence[Output]) -> Sc
             return None
         return next((Column(key.name) for key in keys if key.of == meant), None)
 
+    def computed(node: exp.Expression) -> Expression:
+        meant = read_formula(node, scope)
+        for output in (*outputs, *hidden):
+            if output.aggregate == meant.aggregate:
+                return Column(output.name)
+        name = meant.name
+        while any(name.lower() == taken.lower() for taken in facts):
+            name += "_"
+        hidden.append(Output(name, meant.aggregate, shown=False))
+        facts[name] = meant.aggregate.result(scope.facts)
+        return Column(name)
+
     def special(node: object) -> Expression | None:
-        if is_aggregate(node):
-            meant = read_aggregate(node, scope)
-            for output in outputs:
-                if output.aggregate == meant:
-                    return Column(output.name)
-            raise ParameterError(f"HAVING and ORDER BY see what is selected; select {meant} AS x first, and use x.")
+        if isinstance(node, exp.Expression) and not isinstance(node, _CONDITIONS) and is_formula(node):
+            return computed(node)
         if isinstance(node, exp.Column):
             found = named(node) or repeated(node)
             if found is None:
                 raise ParameterError(
-                    f"HAVING and ORDER BY see the columns of the result, {', '.join(facts)}, and not {str(node.name)[:60]}; "
+                    f"HAVING and ORDER BY see the columns of the result, {', '.join(names)}, and not {str(node.name)[:60]}; "
                     f"put a condition on rows into WHERE{scope.in_quotes(str(node.name), bool(node.this.args.get('quoted')))}."
                 )
             return found

@@ -43,6 +43,7 @@ All of this is decided by public facts, every other output keeps its share, and 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -152,8 +153,11 @@ class Forms:
         return explains(distance, [(one, centred * x + count * y) for x, y, one in self._noises()], _MISS)
 
     def half(self, centred: float, count: float) -> float:
-        """The half-width of the interval of such a sum."""
-        return reach([(one, centred * x + count * y) for x, y, one in self._noises()], _MISS)
+        """The half-width of the interval of such a sum; where that is a multiple of one unit, as the noise is, a multiple too."""
+        weighted = [(one, centred * x + count * y) for x, y, one in self._noises()]
+        half, units = reach(weighted, _MISS), {abs(weight) * one.unit for one, weight in weighted}
+        unit = units.pop() if len(units) == 1 else 0.0
+        return half if not unit else unit * math.ceil(half / unit - 1e-9)
 
     def deviation(self, centred: float | Reals, count: float | Reals) -> float | Reals:
         """The standard deviation of the noise of such a sum."""

@@ -23,16 +23,16 @@ def called_as(example: str) -> Callable[[F], F]:
     discreet.errors.ParameterError: integer() needs lower and upper; write integer(0, 120).
     """
 
-    def decorated(target: F) -> F:
+    def decorate(target: F) -> F:
         if not isinstance(target, type):
-            return cast(F, _answered(target, example))
-        target.__init__ = _answered(target.__init__, example)  # type: ignore[misc]
+            return cast(F, _answer(target, example))
+        target.__init__ = _answer(target.__init__, example)  # type: ignore[misc]
         return target
 
-    return decorated
+    return decorate
 
 
-def _answered(function: Callable[..., Any], example: str) -> Callable[..., Any]:
+def _answer(function: Callable[..., Any], example: str) -> Callable[..., Any]:
     """The same function. Python finds out itself whether a call fits; only where it does not, we look again and say why."""
 
     @wraps(function)

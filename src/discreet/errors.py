@@ -19,16 +19,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 
-__all__ = [
-    "BudgetExceeded",
-    "DiscreetError",
-    "EngineError",
-    "EntropyError",
-    "Exhausted",
-    "LedgerRefused",
-    "ParameterError",
-    "ValueRefused",
-]
+__all__ = ["BudgetExceeded", "DiscreetError", "EngineError", "EntropyError", "Exhausted", "LedgerRefused", "ParameterError"]
+__all__ += ["ValueRefused"]
 
 
 class DiscreetError(Exception):

@@ -62,6 +62,14 @@ def positive(name: str, value: object, hint: str = "a number above 0, such as 1"
     return exact
 
 
+def not_negative(name: str, value: object) -> Fraction:
+    """A rational of at least zero."""
+    exact = rational(name, value)
+    if exact < 0:
+        raise ParameterError(f"{name} must be at least 0, not {shown(value)}; write a number such as 1.")
+    return exact
+
+
 def sensitivity(value: object) -> int | Fraction:
     """A sensitivity above zero, an ``int`` only if it was given as one: that is what makes a mechanism integral.
 
@@ -114,3 +122,11 @@ def up(value: Fraction) -> float:
 def down(value: Fraction) -> float:
     """The largest float that is not above ``value``."""
     return 0.0 - up(-value)  # never minus zero
+
+
+def nearest(value: Fraction) -> float:
+    """The nearest float, infinite beyond them."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf

@@ -152,6 +152,10 @@ def test_tasks_are_those_of_python(discreet: Run, capsys: Said) -> None:
         ),
         ("frequencies", "--any-text", "--missing", "other"): dp.local.Frequencies(dp.text(), epsilon=0.1, missing="other"),
         ("frequencies", "--domain", "0..5000", "--max-bits", "16"): dp.local.Frequencies(range(5001), epsilon=0.1, max_bits=16),
+        ("frequencies", "--domain", "0..5000", "--option", "max_bits=16"): dp.local.Frequencies(
+            range(5001), epsilon=0.1, max_bits=16
+        ),
+        ("bit", "--option", "missing=no"): dp.local.Bit(epsilon=0.1, missing=False),
         ("bit", "--missing", "no", "--question", "Drugs?", "--period", "May"): dp.local.Bit(
             epsilon=0.1, missing=False, question="Drugs?", period="May"
         ),
@@ -306,6 +310,9 @@ def test_no_answers_are_no_reports(discreet: Run, hair: str, capsys: Said) -> No
         (("task", "frequencies", "--epsilon", "1", "--domain", "a,b", "-o", "hair.task.json"), "not overwritten"),
         (("task", "bit", "--epsilon", "1", "--domain", "a,b"), "--domain does not belong"),
         (("task", "bit", "--epsilon", "1", "--missing", "maybe"), "missing="),
+        (("task", "bit", "--epsilon", "1", "--option", "colour=red"), "--colour does not belong"),
+        (("task", "bit", "--epsilon", "1", "--option", "epsilon"), "epsilon must be a number"),
+        (("task", "repeated", "--epsilon", "1", "--permanent", "2", "--values", "1", "--any-text"), "closed domain"),
         (("task", "mean", "--epsilon", "1", "--lower", "0"), "--upper 15"),
         (("task", "mean", "--epsilon", "1", *NUMBERS, "--bins", "3"), "--bins does not belong"),
         (("task", "distribution", "--epsilon", "1", *NUMBERS, "--missing", "never"), "missing="),

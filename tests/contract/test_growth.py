@@ -60,9 +60,9 @@ def test_a_local_task(promise: Callable[[local_tasks.Task, object], None], monke
 def test_the_command_line_knows_a_new_local_task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(local_tasks.KINDS, "grades", Grades)
     monkeypatch.chdir(tmp_path)
-    Path("grades.task.json").write_text(Grades(20).to_json())
     Path("answers.txt").write_text("1\n2\n2\n")
     for command in (
+        ["task", "grades", "--epsilon", "20", "--option", "question=How was it?", "-o", "grades.task.json"],
         ["randomize", "grades.task.json", "answers.txt", "-o", "reports.jsonl"],
         ["collect", "grades.task.json", "reports.jsonl", "-o", "state.json"],
         ["estimate", "state.json", "-o", "grades.csv"],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import cache
 from itertools import product
@@ -30,8 +30,20 @@ def label(protocol: Memoised) -> str:
     return f"{protocol.epsilon} {protocol.permanent} {protocol.size}"
 
 
+def history_likelihood(protocol: Memoised, reports: Sequence[int], code: int) -> arb:
+    """Of these reports, one after the other, about one permanent response to this value."""
+    keep, fresh, others = protocol.keep_chance(), protocol.fresh_chance(), protocol.size - 1
+    total = arb(0)
+    for permanent in range(protocol.size):
+        chance = keep if permanent == code else (1 - keep) / others
+        for report in reports:
+            chance *= fresh if report == permanent else (1 - fresh) / others
+        total += chance
+    return total
+
+
 def ratio(protocol: Memoised, history: tuple[int, ...]) -> arb:
-    chances = [protocol.history_likelihood(history, code) for code in range(protocol.size)]
+    chances = [history_likelihood(protocol, history, code) for code in range(protocol.size)]
     high, low = chances[0], chances[0]
     for chance in chances:
         high, low = high if high > chance else chance, low if low < chance else chance
@@ -47,8 +59,8 @@ def test_one_report_costs_epsilon(protocol: Memoised) -> None:
             assert not found > target
             assert found > target * (1 - ball(Fraction(1, 10**12)))
             chance = protocol.likelihood(np.array(report), report)
-            assert abs(protocol.history_likelihood([report], report) - chance) < ball(Fraction(1, 10**60))
-        assert abs(sum((protocol.history_likelihood([y], 0) for y in range(protocol.size)), ball(0)) - 1) < ball(
+            assert abs(history_likelihood(protocol, [report], report) - chance) < ball(Fraction(1, 10**60))
+        assert abs(sum((history_likelihood(protocol, [y], 0) for y in range(protocol.size)), ball(0)) - 1) < ball(
             Fraction(1, 10**60)
         )
 
@@ -102,7 +114,7 @@ def laws(protocol: Memoised, rounds: int) -> dict[tuple[int, ...], list[arb]]:
 
     @cache
     def together(reports: tuple[int, ...], code: int) -> arb:
-        return protocol.history_likelihood(reports, code)
+        return history_likelihood(protocol, reports, code)
 
     @cache
     def chance(codes: tuple[int, ...], reports: tuple[int, ...]) -> arb:
@@ -194,8 +206,8 @@ def test_when_a_value_changes_is_not_hidden_by_memory() -> None:
     would allow for many values, yet within two fresh steps. So the lifetime cost tells both."""
     protocol = Memoised(Fraction(5), 64, Fraction(11, 2), 2)
     with precision(400):
-        constant = protocol.history_likelihood([1, 1], 1)
-        changing = protocol.history_likelihood([1], 0) * protocol.history_likelihood([1], 2)
+        constant = history_likelihood(protocol, [1, 1], 1)
+        changing = history_likelihood(protocol, [1], 0) * history_likelihood(protocol, [1], 2)
         assert constant / changing > ball(2 * protocol.epsilon).exp()
         assert (constant / changing).log() < 2 * protocol.fresh_epsilon
 

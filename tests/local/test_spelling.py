@@ -34,7 +34,7 @@ def test_every_prefix_of_every_word_is_a_candidate_and_nothing_else_is(spelling:
     for steps in ([1] * spelling.bits, [spelling.bits], [spelling.bits - 2, 2], [2, spelling.bits - 2]):
         found, before = np.zeros((1, spelling.length), dtype=np.int64), 0
         for step in steps:
-            found, before = spelling.extended(found, before, before + step), before + step
+            found, before = spelling.extend(found, before, before + step), before + step
             assert {tuple(row) for row in found} == {tuple(row) for row in spelling.cut(symbols, before)}
         assert len(found) == len(words)
 

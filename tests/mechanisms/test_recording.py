@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import discreet as dp
-from discreet.mechanisms.base import Release, recorded, recorder
+from discreet.mechanisms.base import Recording, recorded, recorder
 from discreet.mechanisms.quantile import Quantile
 from discreet.mechanisms.secret import Secret
 
@@ -47,7 +47,7 @@ def test_all_public_mechanisms_are_here() -> None:
 
 
 def test_a_recorder_may_answer_itself_and_is_gone_afterwards() -> None:
-    def seven(release: Release, draw: Callable[[], object]) -> object:
+    def seven(release: Recording, draw: Callable[[], object]) -> object:
         assert recorder() is None  # what a mechanism does inside is its own affair
         return (release.value, draw() is not None, 7)
 

@@ -17,7 +17,7 @@ import pytest
 import discreet
 from discreet import Exponential, Gaussian, Laplace, Threshold
 from discreet.errors import ValueRefused
-from discreet.mechanisms.secret import Secret, opened
+from discreet.mechanisms.secret import Secret, open_secret
 
 SOURCE = Path(discreet.__file__).parent
 MAY_OPEN = {"mechanisms", "auditor"}
@@ -88,16 +88,16 @@ def test_mechanisms_take_secrets() -> None:
     assert abs(int(Gaussian(sensitivity=1, rho=10).release(Secret(counts))[0]) - 10**6) < 100
     assert Exponential(sensitivity=1, epsilon=10).release(Secret(counts)) == 0
     assert Threshold(epsilon=1, delta=1e-6).select(Secret({"a": 10**6})) == ["a"]
-    assert opened(Secret(5)) == opened(5) == 5
+    assert open_secret(Secret(5)) == open_secret(5) == 5
 
 
 @pytest.mark.parametrize("file", sorted(SOURCE.rglob("*.py")), ids=lambda file: str(file.relative_to(SOURCE)))
 def test_nothing_else_opens_a_secret(file: Path) -> None:
-    """Neither by ``opened``, nor by the name the value has inside."""
+    """Neither by ``open_secret``, nor by the name the value has inside."""
     if file.relative_to(SOURCE).parts[0] in MAY_OPEN or file == SOURCE / "curator" / "inspection.py":  # an owner's look
         return
     for node in ast.walk(ast.parse(file.read_text())):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("discreet.mechanisms"):
-            assert "opened" not in {alias.name for alias in node.names}
-        assert not (isinstance(node, ast.Attribute) and node.attr in ("opened", "_Secret__value"))
+            assert "open_secret" not in {alias.name for alias in node.names}
+        assert not (isinstance(node, ast.Attribute) and node.attr in ("open_secret", "_Secret__value"))
         assert not (isinstance(node, ast.Constant) and node.value == "_Secret__value")

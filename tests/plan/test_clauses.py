@@ -55,6 +55,29 @@ MEANT = [
     ("SELECT avg(hospital.data.age) AS a FROM hospital.data", "SELECT avg(age) AS a FROM data"),
     ("SELECT avg(d.age) AS a FROM a.b.data AS d", "SELECT avg(age) AS a FROM data"),
     ("FROM data SELECT count(*) AS n", "SELECT count(*) AS n FROM data"),
+    # aggregates by other names
+    ("SELECT count_if(smokes) AS n FROM data", "SELECT count(CASE WHEN smokes THEN 1 ELSE NULL END) AS n FROM data"),
+    ("SELECT countif(age > 5) AS n FROM data", "SELECT count(CASE WHEN (age > 5) THEN 1 ELSE NULL END) AS n FROM data"),
+    ("SELECT sumIf(age, smokes) AS n FROM data", "SELECT sum(CASE WHEN smokes THEN age ELSE NULL END) AS n FROM data"),
+    ("SELECT avg_if(age, smokes) AS n FROM data", "SELECT avg(CASE WHEN smokes THEN age ELSE NULL END) AS n FROM data"),
+    ("SELECT percentile_disc(0.9) WITHIN GROUP (ORDER BY age) AS q FROM data", "SELECT quantile(age, 0.9) AS q FROM data"),
+    ("SELECT percentile_cont(0.9) WITHIN GROUP (ORDER BY age DESC) AS q FROM data", "SELECT quantile(age, 0.1) AS q FROM data"),
+    (
+        "SELECT quantile_disc(age, 0.9) AS q, approx_quantile(age, 0.5) AS m FROM data",
+        "SELECT quantile(age, 0.9) AS q, quantile(age, 0.5) AS m FROM data",
+    ),
+    ("SELECT percentile_approx(age, 0.5) AS q FROM data", "SELECT quantile(age, 0.5) AS q FROM data"),
+    (
+        "SELECT quantile(age, [0.25, 0.5]) AS q FROM data",
+        "SELECT quantile(age, 0.25) AS q_0_25, quantile(age, 0.5) AS q_0_5 FROM data",
+    ),
+    (
+        "SELECT percentile_cont(ARRAY[0.1, 0.9]) WITHIN GROUP (ORDER BY age) FILTER (WHERE smokes) AS q FROM data",
+        "SELECT quantile(CASE WHEN smokes THEN age ELSE NULL END, 0.1) AS q_0_1, "
+        "quantile(CASE WHEN smokes THEN age ELSE NULL END, 0.9) AS q_0_9 FROM data",
+    ),
+    ("SELECT mode() WITHIN GROUP (ORDER BY drug_use) AS m FROM data", "SELECT mode(drug_use) AS m FROM data"),
+    ("SELECT count_big(*) AS n, stdev(age) AS s FROM data", "SELECT count(*) AS n, stddev_pop(age) AS s FROM data"),
     ("SELECT count(*) AS top FROM data", "SELECT count(*) AS top FROM data"),
 ]
 

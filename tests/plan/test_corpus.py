@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from plan.corpus.base import Asked, Hopeless, Line
+from plan.corpus.base import Asked, Between, Hopeless, Line
 from plan.corpus.worlds import EPSILON, WORLDS
 
 import discreet as dp
@@ -87,6 +87,8 @@ def _key(line: Line) -> tuple[Any, ...]:
 
 
 def _same(cell: Any, right: Any, tolerance: float, error: float) -> bool:
+    if isinstance(right, Between):
+        return right.low - tolerance - error <= cell <= right.high + tolerance + error
     number = isinstance(right, int | float | Fraction) and not isinstance(right, bool)
     if not number or cell is None:
         return bool(cell == right)

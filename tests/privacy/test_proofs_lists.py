@@ -19,7 +19,7 @@ from privacy.reference_curves import real
 from discreet.privacy.losses import BoundedRange, Box, DiscreteLaplace, Laplace, Loss, Response, SampledGaussian, SampledLattice
 from discreet.privacy.losses.atoms import Atoms, Listed
 from discreet.privacy.losses.base import UNIT
-from discreet.privacy.losses.rounding import rounded_atoms
+from discreet.privacy.losses.rounding import round_atoms
 
 F = Fraction
 RATES = ["1e-9", "1e-4", "0.3", "0.999999999"]
@@ -127,7 +127,7 @@ def test_atoms_on_another_lattice(step: str) -> None:
     with ctx.workprec(300):
         exact = samples.response_at(F(1), 5)
         for up in (True, False):
-            law = rounded_atoms(atoms, F(step), up=up)
+            law = round_atoms(atoms, F(step), up=up)
             for x in (F(0), F(1, 10), F(1, 3), F(99, 100)):
                 said, value = stick(law, x, up=up), exact(real(x))
                 assert said >= value.lower() if up else said <= value.upper(), f"{float(x)}, up={up}"

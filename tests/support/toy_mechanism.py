@@ -12,7 +12,7 @@ from typing import Any
 
 import discreet as dp
 from discreet.exact import positive, probability
-from discreet.mechanisms.base import FREE, Mechanism, Moved, Release, changes, let_out, show_change
+from discreet.mechanisms.base import FREE, Mechanism, Moved, Recording, changes, let_out, show_change
 from discreet.mechanisms.grid import release_integers
 from discreet.noise import laplace as noise
 from discreet.privacy import Privacy
@@ -49,6 +49,6 @@ class Twice(Mechanism):
     def describe(self, *, unit: float = 1.0, times: int = 1) -> str:  # noqa: ARG002
         return f"{self.label}, of scale {float(self.scale) * unit:,.4g}"
 
-    def moved(self, before: Release, after: Release) -> Moved:
+    def moved(self, before: Recording, after: Recording) -> Moved:
         far = sum(map(abs, changes(before, after)), Fraction(0))
         return Moved(dp.pure(far / self.scale) if far else FREE, show_change(before, after, far, self.sensitivity, "L1"))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from unittest.mock import patch
 
 from discreet.auditor.neighbours import Pair, extreme_pairs, neighbours
-from discreet.auditor.replay.compare import Difference, Kind, Replay, follow
+from discreet.auditor.replay.compare import Difference, Replay, follow
 from discreet.auditor.replay.shrink import shrink_pair
 from discreet.auditor.replay.trace import Committed, Released, Reserved, Trace, watch
 from discreet.curator import Curator
@@ -81,13 +81,9 @@ def replay_curator(
             pairs, releases = trial.pairs, trial.releases
             if found is None:
                 return Search(pairs, releases)
-            kinds = {difference.kind for difference in trial.replay(found).differences}
-            least = shrink_pair(found, schema, lambda pair: _still(trial.replay(pair), kinds))
+            kinds = trial.replay(found).kinds
+            least = shrink_pair(found, schema, lambda pair: bool(kinds & trial.replay(pair).kinds))
             return Search(pairs, releases, Witness(least, trial.replay(least)))
-
-
-def _still(found: Replay, kinds: set[Kind]) -> bool:
-    return found.violated and bool(kinds & {difference.kind for difference in found.differences})
 
 
 class _Trial:

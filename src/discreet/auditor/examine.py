@@ -137,12 +137,8 @@ class _ReplaySearch:
         """The smallest pair of neighbours that still shows a difference of the same kind; the same pair if time is up."""
         kinds = {difference.kind for difference in self.differences}
 
-        def fails(pair: Pair) -> bool:
-            found = self._replay(Case.of(pair))
-            return found.violated and bool(kinds & {difference.kind for difference in found.differences})
-
         def least_of(pair: Pair) -> tuple[Case, Replay]:
-            least = Case.of(shrink_pair(pair, schema, fails))
+            least = Case.of(shrink_pair(pair, schema, lambda fewer: bool(kinds & self._replay(Case.of(fewer)).kinds)))
             return least, self._replay(least)
 
         self._deadline = time.monotonic() + 2 * _ONE
@@ -200,9 +196,5 @@ def _run_tournament(report: Report, cases: Sequence[Case], chance: Fraction, dea
         if seen[-1][0].stopped:
             break
         alive = [case for _, case in sorted(seen, key=lambda entry: -entry[0].epsilon)]
-    finding, case = _choose_best(everything)
+    finding, case = max(everything, key=lambda entry: (not entry[0].obstacle, entry[0].epsilon))
     return replace(report, draws=draws, finding=finding, case=case, stopped=everything[-1][0].stopped)
-
-
-def _choose_best(everything: list[tuple[Finding, Case]]) -> tuple[Finding, Case]:
-    return max(everything, key=lambda entry: (not entry[0].obstacle, entry[0].epsilon))

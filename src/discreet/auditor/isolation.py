@@ -113,18 +113,23 @@ def _flush() -> None:
             stream.flush()  # type: ignore[union-attr]
 
 
-@contextlib.contextmanager
-def time_limit(seconds: float) -> Iterator[None]:
+def time_limit(seconds: float) -> contextlib.AbstractContextManager[None]:
     """An exception after so many seconds, where the system can send one."""
-    if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
-        yield
-        return
 
     def ring(_number: int, _frame: FrameType | None) -> None:
         raise TimedOut
 
+    return alarm(ring, seconds)
+
+
+@contextlib.contextmanager
+def alarm(ring: Callable[[int, FrameType | None], None], first: float, every: float = 0.0) -> Iterator[None]:
+    """Ring after so many seconds, and perhaps again and again, in the main thread of a system that has interval timers."""
+    if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
+        yield
+        return
     before = signal.signal(signal.SIGALRM, ring)
-    timer = signal.setitimer(signal.ITIMER_REAL, seconds)
+    timer = signal.setitimer(signal.ITIMER_REAL, first, every)
     try:
         yield
     finally:

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
 
+from discreet.mechanisms.base import show_value
 from discreet.schema.columns import Boolean, Category, Column, Date, Integer, Number, Text
 from discreet.schema.table import Schema
 from discreet.schema.units import Person
@@ -60,8 +61,8 @@ class Pair:
 
     def __str__(self) -> str:
         names = ", ".join(name for name, _ in self.columns)
-        common = f"; in common {_listed(self.rest)}" if self.rest else ""
-        return f"{self.name}: {_listed(self.out)}, against {_listed(self.into)} of {names}{common}"
+        common = f"; in common {_list_rows(self.rest)}" if self.rest else ""
+        return f"{self.name}: {_list_rows(self.out)}, against {_list_rows(self.into)} of {names}{common}"
 
 
 def extreme_pairs(schema: Schema) -> list[Pair]:
@@ -187,16 +188,11 @@ def _table(columns: tuple[tuple[str, str], ...], rows: tuple[Row, ...]) -> pyarr
     )
 
 
-def _listed(rows: tuple[Row, ...]) -> str:
+def _list_rows(rows: tuple[Row, ...]) -> str:
     if not rows:
         return "nothing"
-    shown = ", ".join(_cut(row) for row in rows[:3]) + (", ..." if len(rows) > 3 else "")
+    shown = ", ".join(show_value(row) for row in rows[:3]) + (", ..." if len(rows) > 3 else "")
     return f"{len(rows):,} row{'s' if len(rows) > 1 else ''} {shown}"
-
-
-def _cut(row: Row) -> str:
-    text = repr(row)
-    return text if len(text) <= 120 else f"{text[:100]}..."
 
 
 def find_type(column: Column, storage: Storage) -> str:
@@ -224,14 +220,14 @@ def list_ordinary(column: Column, storage: Storage) -> list[object]:
         case Text():
             return ["Oslo", "Bergen", "Roma"]
         case Category():
-            return [_stored(value, column, storage) for value in column.values[:20]]
+            return [_store(value, column, storage) for value in column.values[:20]]
         case Boolean():
-            return [_stored(value, column, storage) for value in (False, True)]
+            return [_store(value, column, storage) for value in (False, True)]
         case Date():
             noon = column.lower + (column.upper - column.lower) // 2
-            return [_stored(day, column, storage) for day in (column.lower, column.upper, noon)]
+            return [_store(day, column, storage) for day in (column.lower, column.upper, noon)]
     middle = column.lower + (column.upper - column.lower) / column.step // 2 * column.step
-    return [_stored(number, column, storage) for number in (column.lower, column.upper, middle)]
+    return [_store(number, column, storage) for number in (column.lower, column.upper, middle)]
 
 
 def list_strange(column: Column, storage: Storage) -> list[object]:
@@ -264,7 +260,7 @@ def _bounds(column: Column) -> tuple[Fraction | int, Fraction | int]:
     return 0, 1  # a truth value
 
 
-def _stored(value: object, column: Column, storage: Storage) -> object:
+def _store(value: object, column: Column, storage: Storage) -> object:
     """A value as a table of this kind holds it."""
     if storage == "text" and isinstance(value, datetime.date):
         return value.isoformat()

@@ -59,9 +59,10 @@ _EXPLAINED = (
 
 def render_page(report: Report) -> str:
     """The page. It says what was tried and seen, and never that a function is private."""
+    verdict, tone = escape(report.verdict[:1].upper() + report.verdict[1:]), "violated" if report.violated else ""
     body = [
         f"<h1>Audit of <code>{escape(report.function)}</code></h1>",
-        f'<p class="verdict {"violated" if report.violated else ""}">{_sentence(report.verdict)}</p>',
+        f'<p class="verdict {tone}">{verdict}.</p>',
         _render_facts(report),
     ]
     if report.finding is not None and not report.obstacle:
@@ -93,10 +94,6 @@ def _render_facts(report: Report) -> str:
     rows += [("remark", remark) for remark in report.remarks]
     cells = "\n".join(f"<tr><th>{escape(name)}</th><td>{escape(text)}</td></tr>" for name, text in rows)
     return f"<table>\n{cells}\n</table>"
-
-
-def _sentence(text: str) -> str:
-    return escape(text[:1].upper() + text[1:] + ".")
 
 
 def draw_tradeoff(claim: Privacy, finding: Finding | None) -> str:

@@ -33,25 +33,25 @@ Accuracy = Annotated[
 
 
 @contextmanager
-def opened(configuration: Path) -> Iterator[Curator]:
+def open_curator(configuration: Path) -> Iterator[Curator]:
     """The curator of a file; its warnings are sentences too."""
-    from discreet.curator.configuration import open as open_curator
+    from discreet.curator.configuration import open as open_file
 
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", UserWarning)
-        curator = open_curator(configuration)
+        curator = open_file(configuration)
     for warning in said:
         typer.echo(f"Warning: {warning.message}", err=True)
     with curator:
         yield curator
 
 
-def texts_of(questions: list[str]) -> list[str]:
+def read_questions(questions: list[str]) -> list[str]:
     """The questions themselves, or what is in the files after the @."""
     return [read_text(Path(text[1:])) if text.startswith("@") else text for text in questions]
 
 
-def read_by(configuration: Path, questions: list[str], curator: Curator) -> list[str]:
+def list_read(configuration: Path, questions: list[str], curator: Curator) -> list[str]:
     """All that a command reads, and must never write over: the owner's file, what it names, the ledger, files of questions."""
     from discreet.curator.configuration import read
 
@@ -61,7 +61,7 @@ def read_by(configuration: Path, questions: list[str], curator: Curator) -> list
     return [str(configuration), *tables, *ledgers, *(text[1:] for text in questions if text.startswith("@"))]
 
 
-def accuracy_of(given: list[str] | None) -> float | dict[str, float] | None:
+def read_accuracy(given: list[str] | None) -> float | dict[str, float] | None:
     """A number for all outputs, or one by name."""
     if not given:
         return None

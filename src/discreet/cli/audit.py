@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
-from discreet.cli.files import checked_place, replaced, spare
-from discreet.cli.loading import aside, code_for, load, named, script_for, split
+from discreet.cli.files import check_place, protect, replace_file
+from discreet.cli.loading import code_for, find_named, guard, load, script_for, split
 from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -83,14 +83,14 @@ def run(
 
     terms, seconds = _claim(claim), _seconds(time)
     if html is not None:
-        checked_place(html)
+        check_place(html)
     file, name = split(target)
     if pairs is not None and pairs.isidentifier():
         pairs = f"{file}::{pairs}"  # a name alone is one of the same file
     if html is not None:
-        spare(html, file, *([] if schema is None else [schema]), *([] if pairs is None else [split(pairs)[0]]))
+        protect(html, file, *([] if schema is None else [schema]), *([] if pairs is None else [split(pairs)[0]]))
     module = load(file)
-    function = named(module, file, name)
+    function = find_named(module, file, name)
     if not callable(function):
         raise ParameterError(f"{target} is not a function; name a function of one input.")
     facts, cases = _cases(file, module, pairs, schema)
@@ -112,7 +112,7 @@ def run(
     if html is not None:
         from discreet.auditor.page import render_page
 
-        with replaced(html) as new:
+        with replace_file(html) as new:
             new.write_text(render_page(report), encoding="utf-8")
         typer.echo(f"Wrote {html}.", err=True)
     if report.outcome != "not refuted":
@@ -162,9 +162,9 @@ def _cases(file: Path, module: ModuleType, pairs: str | None, schema: Path | Non
             "or add --pairs cases.py::pairs or --schema hospital.toml."
         )
     place, name = (file, "pairs") if pairs is None else split(pairs)
-    found = named(module if place == file else load(place), place, name)
+    found = find_named(module if place == file else load(place), place, name)
     code = code_for(place, name, beside=file)
-    with aside(f"{name} of {place} cannot be used"):
+    with guard(f"{name} of {place} cannot be used"):
         if callable(found):
             found, code = found(), f"{code}()"
         found = list(found) if isinstance(found, Iterator) else found

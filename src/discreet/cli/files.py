@@ -23,7 +23,7 @@ def read_text(file: Path) -> str:
         raise ParameterError(f"{file} cannot be read ({problem.strerror}); check its name.") from None
 
 
-def checked_place(file: Path) -> Path:
+def check_place(file: Path) -> Path:
     """Refuse a place that cannot be written to before anything is paid."""
     if str(file) == "-":
         raise ParameterError("- is standard output, to which this cannot be written; name a file.")
@@ -32,7 +32,7 @@ def checked_place(file: Path) -> Path:
     return file
 
 
-def spare(file: Path, *read: str | Path) -> None:
+def protect(file: Path, *read: str | Path) -> None:
     """Refuse to write over what is read; a pattern stands for all files that match it, today or later."""
     for one in read:
         if _is_one_of(file, str(one)):
@@ -56,18 +56,18 @@ def _is_one_of(file: Path, path: str) -> bool:
 
 def create(file: Path, text: str, why: str) -> None:
     """Write a file that must be new; ``why`` says why one that exists is kept."""
-    checked_place(file)
+    check_place(file)
     try:
         with file.open("x", encoding="utf-8", newline="") as target:
             target.write(text)
     except FileExistsError:
         raise ParameterError(f"{file} exists{why}; write to another place with -o.") from None
     except OSError as problem:
-        raise unwritten(file, problem) from None
+        raise refuse_writing(file, problem) from None
 
 
 @contextmanager
-def replaced(file: Path, comfort: str = "") -> Iterator[Path]:
+def replace_file(file: Path, comfort: str = "") -> Iterator[Path]:
     """A new file to write to; it takes the place of ``file`` if the block succeeds, else nothing is changed.
 
     What is no file, such as a pipe, is written to as it is. ``comfort`` says what is not lost where writing fails.
@@ -87,10 +87,10 @@ def replaced(file: Path, comfort: str = "") -> Iterator[Path]:
         finally:
             new.unlink(missing_ok=True)
     except OSError as problem:
-        raise unwritten(file, problem, comfort) from None
+        raise refuse_writing(file, problem, comfort) from None
 
 
-def unwritten(file: Path, problem: OSError, comfort: str = "") -> ParameterError:
+def refuse_writing(file: Path, problem: OSError, comfort: str = "") -> ParameterError:
     """What is said where a file cannot be written."""
     return ParameterError(f"{file} cannot be written ({problem.strerror}); choose another place{comfort}.")
 

@@ -31,7 +31,7 @@ def load(file: Path) -> ModuleType:
     sys.path.insert(0, str(file.resolve().parent))
     sys.modules[spec.name], before = module, sys.modules.get(spec.name)  # dataclasses and pickle look there
     try:
-        with aside(f"{file} cannot be loaded"):
+        with guard(f"{file} cannot be loaded"):
             spec.loader.exec_module(module)
     finally:
         if before is not None:
@@ -40,7 +40,7 @@ def load(file: Path) -> ModuleType:
 
 
 @contextlib.contextmanager
-def aside(trouble: str) -> Iterator[None]:
+def guard(trouble: str) -> Iterator[None]:
     """Somebody's code inside: what it prints goes to standard error, what it raises becomes a sentence."""
     from discreet.auditor.isolation import redirect
     from discreet.auditor.texts import describe_exception
@@ -55,7 +55,7 @@ def aside(trouble: str) -> Iterator[None]:
             raise ParameterError(f"{trouble}: {describe_exception(problem)}") from None
 
 
-def named(module: ModuleType, file: Path, name: str) -> object:
+def find_named(module: ModuleType, file: Path, name: str) -> object:
     """What has this name in the file."""
     if not hasattr(module, name):
         raise ParameterError(f"{file} has nothing called {name}; check the name after the colons.")

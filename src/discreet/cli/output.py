@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli.files import checked_place, replaced
+from discreet.canvas import check_ending, check_installed, save
+from discreet.cli.files import check_place, replace_file
 from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -60,20 +61,19 @@ class Output:
             raise ParameterError("Parquet needs a file; add -o result.parquet.")
         for place in (file, plot):
             if place is not None:
-                checked_place(place)
+                check_place(place)
         if plot is not None:
-            from discreet.canvas import check_ending, check_installed
-
             check_ending(plot)
             check_installed()
         return cls(format, file, plot)
 
     def places(self, of: int = 1) -> list[Path]:
         """All files that are written for so many results."""
-        files = (
-            [] if self.file is None else [numbered(self.file, i, of) for i in range(1, of + 1)] if self.apart(of) else [self.file]
-        )
-        return files + ([] if self.plot is None else [numbered(self.plot, i, of) for i in range(1, of + 1)])
+        return name_files(self.file, of if self.apart(of) else 1) + self.pictures(of)
+
+    def pictures(self, of: int = 1) -> list[Path]:
+        """The pictures among them."""
+        return name_files(self.plot, of)
 
     def apart(self, of: int) -> bool:
         """Whether so many results need a file each."""
@@ -89,21 +89,23 @@ class Output:
         if self.format is Format.parquet:
             from pyarrow import parquet
 
-            with replaced(self.file, comfort) as new:
+            with replace_file(self.file, comfort) as new:
                 parquet.write_table(table(), new)
         else:
-            with replaced(self.file, comfort) as new:
+            with replace_file(self.file, comfort) as new:
                 new.write_text(texts[self.format](), encoding="utf-8", errors="replace", newline="")
         typer.echo(f"Wrote {self.file}.{done}", err=True)
 
 
-def numbered(file: Path, number: int, of: int) -> Path:
-    """The file of one of several results.
+def name_files(file: Path | None, of: int) -> list[Path]:
+    """The files of so many results; none without a place.
 
-    >>> print(numbered(Path("ages.csv"), 2, of=3), numbered(Path("ages.csv"), 1, of=1))
-    ages-2.csv ages.csv
+    >>> print(*name_files(Path("ages.csv"), 2), *name_files(Path("ages.csv"), 1), *name_files(None, 3))
+    ages-1.csv ages-2.csv ages.csv
     """
-    return file if of == 1 else file.with_name(f"{file.stem}-{number}{file.suffix}")
+    if file is None or of == 1:
+        return [] if file is None else [file]
+    return [file.with_name(f"{file.stem}-{number}{file.suffix}") for number in range(1, of + 1)]
 
 
 def as_csv(columns: Mapping[str, Sequence[object]]) -> str:
@@ -111,7 +113,7 @@ def as_csv(columns: Mapping[str, Sequence[object]]) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
-    writer.writerows(zip(*([_spelled(cell) for cell in column] for column in columns.values()), strict=True))
+    writer.writerows(zip(*([_spell(cell) for cell in column] for column in columns.values()), strict=True))
     return text.getvalue()
 
 
@@ -122,8 +124,6 @@ def in_json(columns: Mapping[str, Sequence[object]]) -> list[dict[str, object]]:
 
 def draw(picture: Callable[[], Axes], file: Path) -> None:
     """Draw where there need be no screen, and write it."""
-    from discreet.canvas import save
-
     no_window()
     save(picture(), file)
 
@@ -137,7 +137,7 @@ def no_window() -> None:
     mpl.use("Agg")
 
 
-def _spelled(cell: object) -> object:
+def _spell(cell: object) -> object:
     if isinstance(cell, bool):
         return "true" if cell else "false"
     return cell.isoformat() if isinstance(cell, datetime.date) else cell

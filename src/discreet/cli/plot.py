@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 import discreet as dp
-from discreet.cli.files import read_text, spare
+from discreet.cli.files import protect, read_text
 from discreet.cli.output import no_window
 from discreet.errors import ParameterError
 
@@ -83,11 +83,12 @@ def run(
             raise ParameterError(f"{option} belongs to discreet plot {owner}, not to {kind}; leave it out.")
     if kind is Kind.two_laplace and (laplace is None or sampled is not None or times != 1):
         raise ParameterError("Two Laplace distributions need an ε and nothing else; write discreet plot two-laplace --laplace 1.")
-    one = _sampled(_guarantee(pure, laplace, gaussian, zcdp, leak, json), sampled)
+    one = _guarantee(pure, laplace, gaussian, zcdp, leak, json)
+    one = one if sampled is None else one.sampled(sampled)
     file = output or Path(f"{kind}.png")
     from discreet.privacy import plots
 
-    spare(plots.check_ending(file), *([] if json is None else [json]))
+    protect(plots.check_ending(file), *([] if json is None else [json]))
     no_window()
     if kind is Kind.composition:
         ax: Axes = plots.plot_composition(
@@ -125,7 +126,3 @@ def _guarantee(
             "Which guarantee? Write --pure 0.1, --laplace 1, --gaussian 1, --zcdp 0.5, --leak 1e-6 or --json FILE."
         )
     return dp.Privacy.from_json(read_text(json))
-
-
-def _sampled(one: dp.Privacy, rate: float | None) -> dp.Privacy:
-    return one if rate is None else one.sampled(rate)

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli.asking import Accuracy, Configuration, Delta, Epsilon, Questions, Rho, accuracy_of, opened, read_by, texts_of
-from discreet.cli.files import spare
-from discreet.cli.output import FileOption, Format, FormatOption, Output, PlotOption, TitleOption, as_csv, draw, in_json, numbered
+from discreet.cli import asking
+from discreet.cli.asking import Accuracy, Configuration, Delta, Epsilon, Questions, Rho
+from discreet.cli.files import protect
+from discreet.cli.output import FileOption, Format, FormatOption, Output, PlotOption, TitleOption, as_csv, draw, in_json
 from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -61,8 +62,8 @@ def preview(
 
       discreet preview hospital.toml @question.sql --accuracy n=20
     """
-    texts, goal = texts_of(questions), accuracy_of(accuracy)
-    with opened(configuration) as curator:
+    texts, goal = asking.read_questions(questions), asking.read_accuracy(accuracy)
+    with asking.open_curator(configuration) as curator:
         foreseen = curator.preview_batch(texts, epsilon=epsilon, rho=rho, delta=delta, accuracy=goal)
     if shown is _Shown.json:
         typer.echo(json.dumps({"discreet": "preview", "version": 1, **asdict(foreseen)}))
@@ -99,16 +100,16 @@ def query(
 
     Exit code 3: the budget does not hold the question, and nothing was spent.
     """
-    place, texts, goal = Output.checked(format, output, plot), texts_of(questions), accuracy_of(accuracy)
+    place, texts, goal = Output.checked(format, output, plot), asking.read_questions(questions), asking.read_accuracy(accuracy)
     apart = place.apart(len(texts))
     if apart and place.file is None:
         raise ParameterError("Several answers are no one table; add -o ages.csv for a file each, or write --format json.")
     if title is not None and plot is None:
         raise ParameterError("A title is for a picture; add --plot chart.png.")
     try:
-        with opened(configuration) as curator, _progress(curator):
+        with asking.open_curator(configuration) as curator, _progress(curator):
             for written in place.places(len(texts)):
-                spare(written, *read_by(configuration, questions, curator))
+                protect(written, *asking.list_read(configuration, questions, curator))
             answers = curator.batch(texts, epsilon=epsilon, rho=rho, delta=delta, accuracy=goal)
     except KeyboardInterrupt:
         typer.echo("Interrupted. If it was being counted, the question is paid for: discreet budget --history says so.", err=True)
@@ -123,11 +124,9 @@ def query(
         where.write(
             _forms(some), some[0].to_arrow, done=f" {left_of(some[0])}." if some[-1] is answers[-1] else "", comfort=_KEPT
         )
-    if plot is not None:
-        for number, answer in enumerate(answers, 1):
-            picture = numbered(plot, number, len(answers))
-            draw(partial(answer.plot, title=title), picture)
-            typer.echo(f"Wrote {picture}.", err=True)
+    for picture, answer in zip(place.pictures(len(answers)), answers, strict=False):
+        draw(partial(answer.plot, title=title), picture)
+        typer.echo(f"Wrote {picture}.", err=True)
 
 
 def budget(
@@ -143,7 +142,7 @@ def budget(
 
       discreet budget hospital.toml --history --format json
     """
-    with opened(configuration) as curator:
+    with asking.open_curator(configuration) as curator:
         account, entries = curator.budget, curator.history() if history else ()
         place, people = curator.ledger, curator.people
     if shown is _Shown.json:
@@ -169,7 +168,7 @@ def check(configuration: Configuration, epsilon: Epsilon = None, rho: Rho = None
 
       discreet check hospital.toml --epsilon 0.1
     """
-    with opened(configuration) as curator:
+    with asking.open_curator(configuration) as curator:
         typer.echo(str(curator.check(epsilon=epsilon, rho=rho)))
 
 

@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, NoReturn, TypeVar
 from discreet.arrays import Number
 from discreet.calls import called_as
 from discreet.curator.answer import Answer
-from discreet.curator.gate import Outcome, Request, ask, asked_before
+from discreet.curator.gate import Outcome, Request, ask, describe_repeat
 from discreet.curator.inspection import Look, Reading, as_table, ask_shares, declarations, look, remark_bounds, remark_changes
 from discreet.curator.plans import Plans
 from discreet.curator.question import Question
@@ -310,7 +310,7 @@ class Curator:
 
     def _offer(self, queries: Sequence[Query], terms: Terms) -> Preview:
         request, ledger = self._plan(queries, terms), self._view()
-        before = "" if ledger is None else asked_before(request, ledger, self._tables)
+        before = "" if ledger is None else describe_repeat(request, ledger, self._tables)
         return self._remark(offer(request.plans, request.cost, self.budget, before))
 
     def _remark(self, shown: Shown) -> Shown:

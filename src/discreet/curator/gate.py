@@ -35,7 +35,7 @@ from discreet.privacy.account import Account
 from discreet.privacy.filters import as_approximate, as_concentrated
 from discreet.privacy.losses import Loss
 
-__all__ = ["Outcome", "Price", "Request", "Reservation", "ask", "asked_before"]
+__all__ = ["Outcome", "Price", "Request", "Reservation", "ask", "describe_repeat"]
 
 _TORN = "The table changed while this was counted, so it is of neither state; asked again, it is paid for again."
 _MOVED = (
@@ -191,7 +191,7 @@ def ask(request: Request[Result], ledger: Ledger, tables: Tables) -> Outcome[Res
     return Outcome(result, ledger.commit(number, json.dumps(kept)), remarks)
 
 
-def asked_before(request: Request[Result], ledger: Ledger, tables: Tables) -> str:
+def describe_repeat(request: Request[Result], ledger: Ledger, tables: Tables) -> str:
     """What a preview says of a request that was answered before: from the ledger alone, no table is looked at."""
     if request.price is None:
         return ""

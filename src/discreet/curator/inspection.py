@@ -28,7 +28,7 @@ from discreet.curator.tables import Tables
 from discreet.display import clean, label, text_table
 from discreet.engine.base import Engine, groups_of
 from discreet.errors import DiscreetError
-from discreet.mechanisms.secret import opened
+from discreet.mechanisms.secret import open_secret
 from discreet.plan.cost import Cost
 from discreet.plan.expressions import Value
 from discreet.plan.plan import price
@@ -272,7 +272,7 @@ def _exact(engine: Engine, schema: Schema, text: str) -> dict[str, list[float]]:
     """What a question counts, before noise: the one place outside mechanisms and the auditor that opens a secret."""
     plan = price(parse_query(text, schema), schema, _FREE)
     found = engine.count(plan, groups_of(plan), "")
-    counts = {name: (one, opened(found[one.statistic, one.bits])) for name, (one,) in plan.behind.items()}
+    counts = {name: (one, open_secret(found[one.statistic, one.bits])) for name, (one,) in plan.behind.items()}
     return {name: [int(number) / 2**one.bits for number in numbers] for name, (one, numbers) in counts.items()}
 
 

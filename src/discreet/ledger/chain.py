@@ -129,11 +129,11 @@ class Chain:
         for record in records:
             number, before = len(self.hashes), self.hashes[-1] if self.hashes else START
             if record.number != number or seal(before, record.text) != record.hash:
-                raise LedgerRefused(_broken(number))
+                raise LedgerRefused(_describe_damage(number))
             try:
                 self._remember(number, record.facts)
             except (KeyError, TypeError, ValueError, AttributeError):
-                raise LedgerRefused(_broken(number)) from None
+                raise LedgerRefused(_describe_damage(number)) from None
             self.hashes.append(record.hash)
 
     def _remember(self, number: int, facts: Facts) -> None:
@@ -183,7 +183,7 @@ class Chain:
         """Whether a record that is read again is the one that was verified."""
         before = self.hashes[record.number - 1] if record.number else START
         if seal(before, record.text) != self.hashes[record.number]:
-            raise LedgerRefused(_broken(record.number))
+            raise LedgerRefused(_describe_damage(record.number))
 
 
 @dataclass(frozen=True)
@@ -264,7 +264,7 @@ def entry_of(reserved: Record, answered: Record | None) -> Entry:
     )
 
 
-def _broken(number: int) -> str:
+def _describe_damage(number: int) -> str:
     return (
         f"Record {number} of this ledger is damaged or was changed, so nobody knows how much was spent; restore an intact copy."
     )

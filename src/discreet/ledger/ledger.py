@@ -87,7 +87,7 @@ class Ledger:
             known = witness.read(self.path)  # again, now that nobody else can write it
             self._follow(records)
             if known is not None:
-                self._contains(known)
+                self._check_witness(known)
             elif self._chain.asked or self._chain.looks:  # a ledger without entries has nothing to lose: its maker crashed
                 raise LedgerRefused(distrust(self.path, "has entries, but this machine and user never saw it"))
             if budget is not None:
@@ -243,7 +243,7 @@ class Ledger:
         other = Ledger(path)
         with register.ending(path), other._store.writing(path) as records:
             other._follow(records)
-            other._contains(other._known())
+            other._check_witness(other._read_witness())
             if other._chain.asked:
                 raise LedgerRefused(f"{path} was paid from a moment ago, so it does not give way; ask again.")
             name = called(self.salt)
@@ -295,20 +295,20 @@ class Ledger:
 
     @contextmanager
     def _reading(self) -> Iterator[tuple[Records, Witness | None]]:
-        known = self._known() if self._seen else witness.read(self.path)  # before the snapshot: others may go on meanwhile
+        known = self._read_witness() if self._seen else witness.read(self.path)  # before the snapshot: others may go on meanwhile
         with self._store.reading(self.path) as records:
             if not self._seen and records.is_empty():
                 raise LedgerRefused(distrust(self.path, "is empty, but once was not"))
             self._follow(records)
             if known is not None:
-                self._contains(known)
+                self._check_witness(known)
             yield records, known
 
     @contextmanager
     def _writing(self) -> Iterator[Records]:
         with self._store.writing(self.path) as records:
             self._follow(records)
-            self._contains(self._known())
+            self._check_witness(self._read_witness())
             self._agree(records)
             yield records
 
@@ -336,13 +336,13 @@ class Ledger:
         if not chain.hashes:
             raise LedgerRefused(f"{self.path} has lost its first record, so nobody knows how much was spent; restore a copy.")
 
-    def _known(self) -> Witness:
+    def _read_witness(self) -> Witness:
         known = witness.read(self.path)
         if known is None:
             raise LedgerRefused(distrust(self.path, "has lost its witness"))
         return known
 
-    def _contains(self, known: Witness) -> None:
+    def _check_witness(self, known: Witness) -> None:
         chain = self._chain
         if known.ledger != chain.id:
             raise LedgerRefused(distrust(self.path, "is not the one that was here before"))

@@ -111,7 +111,7 @@ def find_beside(table: Table) -> Path | None:
     """
     found = {
         one.ledger
-        for one in (_kept() if _place().exists() else [])
+        for one in _read_kept()
         if (one.people, one.table.person, one.table.folder) == ("", table.person, table.folder)
         and one.table.source is not None
         and one.ledger == Path(one.table.source).with_suffix(".ledger")
@@ -138,12 +138,12 @@ def pays(ledger: Path) -> bool:
 
 def find_giving_way(ledger: Path, table: Table) -> list[Path]:
     """Other ledgers that know this one table, by looks alone: nothing was paid from them, and nobody said whose they are."""
-    return _giving_way(_kept() if _place().exists() else [], ledger, table)
+    return _giving_way(_read_kept(), ledger, table)
 
 
 def check(ledger: Path, people: str, table: Table | None = None) -> None:
     """Refuse a ledger that would be a second budget of what looks like the same people, or a name that another one has."""
-    _compare(_kept() if _place().exists() else [], ledger, people, table)
+    _compare(_read_kept(), ledger, people, table)
 
 
 def begin(ledger: Path, people: str, table: Table) -> None:
@@ -153,13 +153,12 @@ def begin(ledger: Path, people: str, table: Table) -> None:
         for one in table.each:
             _insert(database, ledger, people, one)
         store_of(ledger).create_file(ledger)
-        database.execute("COMMIT")
 
 
 def remember(ledger: Path, people: str, table: Table | None = None) -> None:
     """Check, and keep whose a ledger is, and that a table pays from it: one that would have given way may have paid meanwhile."""
     check(ledger, people, table)
-    wanted = [kept for kept in (_kept() if _place().exists() else []) if kept.ledger == ledger]
+    wanted = [kept for kept in _read_kept() if kept.ledger == ledger]
     new = [] if table is None else [one for one in table.each if one not in {kept.table for kept in wanted}]
     if all(kept.people == people for kept in wanted) and not new:
         return
@@ -168,7 +167,6 @@ def remember(ledger: Path, people: str, table: Table | None = None) -> None:
         database.execute("UPDATE tables SET people = ? WHERE ledger = ?", (people, _text(ledger)))
         for one in new:
             _insert(database, ledger, people, one)
-        database.execute("COMMIT")
 
 
 def forget(ledger: Path) -> bool:
@@ -177,7 +175,6 @@ def forget(ledger: Path) -> bool:
         return False
     with _register() as database:
         gone = database.execute("DELETE FROM tables WHERE ledger = ?", (_text(ledger),)).rowcount
-        database.execute("COMMIT")
     return gone > 0
 
 
@@ -187,12 +184,11 @@ def ending(ledger: Path) -> Iterator[None]:
     with _register() as database:
         yield
         database.execute("DELETE FROM tables WHERE ledger = ?", (_text(ledger),))
-        database.execute("COMMIT")
 
 
 def move(ledger: Path, id: str) -> None:
     """A ledger that is trusted here, and is gone from where it was: what is remembered of the old place is that of the new."""
-    for old in {kept.ledger for kept in (_kept() if _place().exists() else [])} - {ledger}:
+    for old in {kept.ledger for kept in _read_kept()} - {ledger}:
         try:
             seen = None if store_of(old).exists(old) else witness.read(old)
         except LedgerRefused:
@@ -200,7 +196,6 @@ def move(ledger: Path, id: str) -> None:
         if seen is not None and seen.ledger == id:
             with _register() as database:
                 database.execute("UPDATE OR REPLACE tables SET ledger = ? WHERE ledger = ?", (_text(ledger), _text(old)))
-                database.execute("COMMIT")
             witness.remove(old)
 
 
@@ -297,13 +292,16 @@ def _place() -> Path:
     return witness.state_folder() / "people.sqlite"
 
 
-def _kept() -> list[_Kept]:
+def _read_kept() -> list[_Kept]:
+    if not _place().exists():
+        return []
     with sqlite.connect(_place(), write=False, what=_WHAT) as database:
         return [] if sqlite.is_empty(database) else _rows(database)
 
 
 @contextmanager
 def _register() -> Iterator[sqlite3.Connection]:
+    """The register, under its write lock; what is done within the block is kept if nothing fails."""
     place = _place()
     try:
         witness.make_folder(place.parent)
@@ -318,6 +316,7 @@ def _register() -> Iterator[sqlite3.Connection]:
             raise LedgerRefused(f"{place} was written by a later discreet; update discreet.")
         database.execute(f"PRAGMA user_version = {_VERSION}")
         yield database
+        database.execute("COMMIT")
 
 
 def _rows(database: sqlite3.Connection) -> list[_Kept]:

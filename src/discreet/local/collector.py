@@ -267,13 +267,13 @@ class Collector(Generic[Result]):
             good &= np.array([nonce is None or isinstance(nonce, (str, bytes)) for nonce in nonces], dtype=np.bool_)
         self._state.refuse("malformed", len(rows) - int(good.sum()))
         if nonces is not None:
-            new = good & self._unseen(nonces, good)
+            new = good & self._find_unseen(nonces, good)
             self._state.refuse("duplicate", int(good.sum()) - int(new.sum()))
             good = new
         self._state.tally += self._protocol.tally(rows if good.all() else rows[good])
         self._state.count += int(good.sum())
 
-    def _unseen(self, nonces: Sequence[object], good: Booleans) -> Booleans:
+    def _find_unseen(self, nonces: Sequence[object], good: Booleans) -> Booleans:
         new = np.ones(good.size, dtype=np.bool_)
         for place in np.flatnonzero(good).tolist():
             nonce = nonces[place]

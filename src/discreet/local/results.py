@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar
 import numpy as np
 
 from discreet.arrays import Number, Reals
+from discreet.canvas import BLUE, finish, new_axes, stacked_axes
 from discreet.display import clean, html_table, text_table
 from discreet.errors import ParameterError
 from discreet.exact import probability
@@ -130,8 +131,6 @@ class Estimates(PerAttribute[Result]):
 
     def plot(self) -> list[Axes]:
         """A picture of every attribute, one below the other."""
-        from discreet.canvas import stacked_axes
-
         axes = stacked_axes(len(self))
         for ax, (name, part) in zip(axes, self.items(), strict=True):
             title = part.plot(ax).get_title(loc="left")
@@ -141,8 +140,6 @@ class Estimates(PerAttribute[Result]):
 
 def plot_shares(items: Sequence[object], values: Reals, ends: tuple[Reals, Reals], count: int, ax: Axes | None) -> Axes:
     """Bars with 95 % intervals, the largest share on top."""
-    from discreet.canvas import BLUE, finish, new_axes
-
     order = np.argsort(-values, kind="stable")[:_MOST_BARS]
     shares, (low, high) = 100 * values[order], (100 * end[order] for end in ends)
     ax = new_axes(ax)

@@ -8,14 +8,5 @@ from discreet.mechanisms.selection import Exponential, NoisyMax, PermuteAndFlip
 from discreet.mechanisms.sparse_vector import SparseVector
 from discreet.mechanisms.threshold import Threshold
 
-__all__ = [
-    "DiscreteGaussian",
-    "Exponential",
-    "Gaussian",
-    "Laplace",
-    "NoisyMax",
-    "PermuteAndFlip",
-    "RandomizedResponse",
-    "SparseVector",
-    "Threshold",
-]
+__all__ = ["DiscreteGaussian", "Exponential", "Gaussian", "Laplace", "NoisyMax", "PermuteAndFlip", "RandomizedResponse"]
+__all__ += ["SparseVector", "Threshold"]

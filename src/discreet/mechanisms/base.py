@@ -27,7 +27,7 @@ from typing import TypeVar, cast
 
 import numpy as np
 
-from discreet.mechanisms.secret import opened
+from discreet.mechanisms.secret import open_secret
 from discreet.mechanisms.values import Histograms, Value, read_numbers
 from discreet.privacy import Privacy
 
@@ -72,20 +72,25 @@ class Mechanism(ABC):
         return self.label
 
     @abstractmethod
-    def moved(self, before: Release, after: Release) -> Moved:
+    def moved(self, before: Recording, after: Recording) -> Moved:
         """How far this release moved between two runs, of the same shape, on neighbours."""
+
+    def _fill(self, **fields: object) -> None:
+        """Set the fields of a frozen mechanism, in its constructor."""
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)
 
 
 @dataclass(frozen=True, eq=False)
-class Release:
-    """A value on its way out, opened; and ``facts``: whatever else was said, which must be public."""
+class Recording:
+    """What a recorder sees of a release: the value before its noise, and ``facts``, what else was said, which must be public."""
 
     mechanism: Mechanism
     value: object
     facts: tuple[object, ...] = ()
 
 
-Recorder = Callable[[Release, Callable[[], object]], object]
+Recorder = Callable[[Recording, Callable[[], object]], object]
 """Sees a release and decides what the caller gets: usually what the second argument draws."""
 
 _recorder: ContextVar[Recorder | None] = ContextVar("discreet recorder", default=None)
@@ -103,17 +108,17 @@ def let_out(mechanism: Mechanism, value: object, draw: Callable[[], T], *facts: 
         return draw()
     token = _recorder.set(None)
     try:
-        return cast(T, watching(Release(mechanism, opened(value), facts), draw))
+        return cast(T, watching(Recording(mechanism, open_secret(value), facts), draw))
     finally:
         _recorder.reset(token)
 
 
 @contextmanager
-def recorded(by: Recorder | None = None) -> Iterator[list[Release]]:
+def recorded(by: Recorder | None = None) -> Iterator[list[Recording]]:
     """Watch everything that is released meanwhile; ``by`` a recorder of one's own, or into the list."""
-    record: list[Release] = []
+    record: list[Recording] = []
 
-    def note(release: Release, draw: Callable[[], object]) -> object:
+    def note(release: Recording, draw: Callable[[], object]) -> object:
         record.append(release)
         return draw()
 
@@ -127,7 +132,7 @@ def recorded(by: Recorder | None = None) -> Iterator[list[Release]]:
 # Distances, exactly and in words.
 
 
-def changes(before: Release, after: Release) -> list[Fraction]:
+def changes(before: Recording, after: Recording) -> list[Fraction]:
     """Coordinate by coordinate, exactly; those of equal integers are left out."""
     a, b = read_numbers(cast("Value", before.value)), read_numbers(cast("Value", after.value))
     if isinstance(a.flat, np.ndarray) and isinstance(b.flat, np.ndarray) and a.flat.dtype == b.flat.dtype == np.int64:
@@ -136,7 +141,7 @@ def changes(before: Release, after: Release) -> list[Fraction]:
     return [b.exact(i) - a.exact(i) for i in range(a.size)]
 
 
-def show_change(before: Release, after: Release, moved: Fraction, declared: int | Fraction, norm: str) -> str | None:
+def show_change(before: Recording, after: Recording, moved: Fraction, declared: int | Fraction, norm: str) -> str | None:
     """Words for a distance (a square, if the norm is L2) above what was declared; None if it is not."""
     if moved <= (declared**2 if norm == "L2" else declared):
         return None

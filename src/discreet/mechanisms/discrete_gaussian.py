@@ -20,7 +20,7 @@ from discreet.calls import called_as
 from discreet.errors import ParameterError
 from discreet.exact import positive, probability, root
 from discreet.exact import sensitivity as read_sensitivity
-from discreet.mechanisms.base import FREE, Mechanism, Moved, Release, changes, let_out, show_change
+from discreet.mechanisms.base import FREE, Mechanism, Moved, Recording, changes, let_out, show_change
 from discreet.mechanisms.grid import Released, release_integers
 from discreet.mechanisms.values import Value
 from discreet.noise import gaussian as noise
@@ -68,9 +68,7 @@ class DiscreteGaussian(Mechanism):
             raise ParameterError(
                 "sigma is above 2^51, too large for the discrete Gaussian; write Gaussian(...) with its coarser grid."
             )
-        object.__setattr__(self, "sensitivity", exact)
-        object.__setattr__(self, "neighbours", read_neighbours(neighbours))
-        object.__setattr__(self, "squared_sigma", Fraction(square))
+        self._fill(sensitivity=exact, squared_sigma=Fraction(square), neighbours=read_neighbours(neighbours))
 
     @property
     def privacy(self) -> Privacy:
@@ -115,7 +113,7 @@ class DiscreteGaussian(Mechanism):
     def describe(self, *, unit: float = 1.0, times: int = 1) -> str:  # noqa: ARG002
         return f"{self.label} of scale {self.sigma * unit:,.4g}"
 
-    def moved(self, before: Release, after: Release) -> Moved:
+    def moved(self, before: Recording, after: Recording) -> Moved:
         """In L2 norm; a vector that moved by x costs rho = x^2 / 2 sigma^2."""
         square = sum((x * x for x in changes(before, after)), Fraction(0))
         cost = zcdp(square / self.squared_sigma / 2) if square else FREE

@@ -23,11 +23,11 @@ from discreet.arrays import Number
 from discreet.balls import arb, ball, precision, upper
 from discreet.calls import called_as
 from discreet.errors import ParameterError
-from discreet.exact import positive, probability, root
+from discreet.exact import nearest, positive, probability, root
 from discreet.exact import sensitivity as read_sensitivity
-from discreet.mechanisms.base import FREE, Mechanism, Moved, Release, changes, let_out, show_change
+from discreet.mechanisms.base import FREE, Mechanism, Moved, Recording, changes, let_out, show_change
 from discreet.mechanisms.grid import Grid, Released, choose_grid
-from discreet.mechanisms.values import Value, nearest
+from discreet.mechanisms.values import Value
 from discreet.noise import gaussian as noise
 from discreet.privacy import Privacy
 from discreet.privacy.losses import Gaussian as Loss
@@ -80,11 +80,9 @@ class Gaussian(Mechanism):
             square = positive("sigma", sigma, "a number such as 10") ** 2
         else:
             raise ParameterError(f"Gaussian takes epsilon with delta, or rho, or sigma, and one of the three only; {_HOW}.")
-        object.__setattr__(self, "sensitivity", exact)
-        object.__setattr__(self, "squared_sigma", Fraction(square))
-        object.__setattr__(self, "neighbours", read_neighbours(neighbours))
-        object.__setattr__(self, "_grid", choose_grid(root(Fraction(square)), integral=isinstance(exact, int)))
-        object.__setattr__(self, "_units", self.squared_sigma / self._grid.step**2)
+        squared, grid = Fraction(square), choose_grid(root(Fraction(square)), integral=isinstance(exact, int))
+        self._fill(sensitivity=exact, squared_sigma=squared, neighbours=read_neighbours(neighbours))
+        self._fill(_grid=grid, _units=squared / grid.step**2)
 
     @classmethod
     def classic(cls, *, sensitivity: Number, epsilon: Number, delta: Number) -> Gaussian:
@@ -151,7 +149,7 @@ class Gaussian(Mechanism):
     def describe(self, *, unit: float = 1.0, times: int = 1) -> str:  # noqa: ARG002
         return f"{self.label} of standard deviation {self.sigma * unit:,.4g}"
 
-    def moved(self, before: Release, after: Release) -> Moved:
+    def moved(self, before: Recording, after: Recording) -> Moved:
         """In L2 norm; a vector that moved by x is Gaussian differential privacy with mu = x / sigma."""
         square = sum((x * x for x in changes(before, after)), Fraction(0))
         cost = Privacy.of(Loss(square / self.squared_sigma)) if square else FREE

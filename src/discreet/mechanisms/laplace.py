@@ -19,11 +19,11 @@ from discreet.arrays import Number
 from discreet.balls import ball, precision, upper
 from discreet.calls import called_as
 from discreet.errors import ParameterError
-from discreet.exact import positive, probability
+from discreet.exact import nearest, positive, probability
 from discreet.exact import sensitivity as read_sensitivity
-from discreet.mechanisms.base import FREE, Mechanism, Moved, Release, changes, let_out, show_change
+from discreet.mechanisms.base import FREE, Mechanism, Moved, Recording, changes, let_out, show_change
 from discreet.mechanisms.grid import Grid, Released, choose_grid
-from discreet.mechanisms.values import Numbers, Value, nearest
+from discreet.mechanisms.values import Numbers, Value
 from discreet.noise import laplace as noise
 from discreet.privacy import Privacy, pure
 from discreet.privacy.losses import DiscreteLaplace as DiscreteLoss
@@ -68,11 +68,9 @@ class Laplace(Mechanism):
             raise ParameterError(
                 "Laplace takes either epsilon or scale, and one of them only; write Laplace(sensitivity=1, epsilon=0.5)."
             )
-        object.__setattr__(self, "sensitivity", exact)
-        object.__setattr__(self, "scale", spread)
-        object.__setattr__(self, "neighbours", read_neighbours(neighbours))
-        object.__setattr__(self, "_grid", choose_grid(spread, integral=isinstance(exact, int)))
-        object.__setattr__(self, "_units", spread / self._grid.step)
+        grid = choose_grid(spread, integral=isinstance(exact, int))
+        self._fill(sensitivity=exact, scale=spread, neighbours=read_neighbours(neighbours))
+        self._fill(_grid=grid, _units=spread / grid.step)
 
     @property
     def epsilon(self) -> Fraction:
@@ -127,7 +125,7 @@ class Laplace(Mechanism):
     def describe(self, *, unit: float = 1.0, times: int = 1) -> str:  # noqa: ARG002
         return f"{self.label} of scale {float(self.scale) * unit:,.4g}"
 
-    def moved(self, before: Release, after: Release) -> Moved:
+    def moved(self, before: Recording, after: Recording) -> Moved:
         """In L1 norm; a vector that moved by x costs x / scale."""
         far = sum(map(abs, changes(before, after)), Fraction(0))
         cost = pure(far / self.scale) if far else FREE

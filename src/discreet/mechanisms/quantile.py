@@ -30,8 +30,8 @@ import numpy as np
 from discreet.arrays import Integers, Number
 from discreet.errors import ParameterError
 from discreet.exact import positive, probability, whole
-from discreet.mechanisms.base import Mechanism, Moved, Release, let_out
-from discreet.mechanisms.secret import Secret, opened
+from discreet.mechanisms.base import Mechanism, Moved, Recording, let_out
+from discreet.mechanisms.secret import Secret, open_secret
 from discreet.mechanisms.selection import Exponential, PermuteAndFlip, move_contests
 from discreet.mechanisms.values import Histograms, Table
 from discreet.privacy import Privacy
@@ -71,11 +71,8 @@ class Quantile(Mechanism):
         moved = max(exact.numerator, exact.denominator - exact.numerator) if neighbours == "add-remove" else exact.denominator
         sensitivity = whole("weight", weight) * moved
         law = Exponential if concentrated else PermuteAndFlip
-        object.__setattr__(self, "share", exact)
-        object.__setattr__(self, "weight", weight)
-        object.__setattr__(self, "side", side)
         selection = law(sensitivity=sensitivity, epsilon=positive("epsilon", epsilon, "a number such as 0.5"))
-        object.__setattr__(self, "selection", selection)
+        self._fill(share=exact, weight=weight, side=side, selection=selection)
 
     @property
     def privacy(self) -> Privacy:
@@ -91,7 +88,7 @@ class Quantile(Mechanism):
 
         With ``side``, the end of an interval that holds the quantile with at least this ``confidence``.
         """
-        table = opened(counts)
+        table = open_secret(counts)
 
         def draw() -> Integers:
             return np.array([self.selection.release(scores) for scores in self.scores(table, confidence)], dtype=np.int64)
@@ -135,7 +132,7 @@ class Quantile(Mechanism):
     def describe(self, *, unit: float = 1.0, times: int = 1) -> str:
         return self.selection.describe(unit=unit, times=times)
 
-    def moved(self, before: Release, after: Release) -> Moved:
+    def moved(self, before: Recording, after: Recording) -> Moved:
         """As far as the scores of its cells."""
         confidence = cast("Number", before.facts[0])
         one, other = (self.scores(cast("Table", held.value), confidence) for held in (before, after))

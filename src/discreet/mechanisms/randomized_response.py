@@ -23,7 +23,7 @@ from discreet.balls import ball, precision, upper
 from discreet.calls import called_as
 from discreet.errors import ParameterError, ValueRefused
 from discreet.exact import positive, probability, whole
-from discreet.mechanisms.base import FREE, Mechanism, Moved, Release, let_out
+from discreet.mechanisms.base import FREE, Mechanism, Moved, Recording, let_out
 from discreet.noise.coins import Chance, bernoulli, uniform
 from discreet.privacy import Privacy
 from discreet.privacy.losses import Response
@@ -76,7 +76,7 @@ class RandomizedResponse(Mechanism):
     def __init__(
         self, *, epsilon: Number, options: Sequence[Hashable] = (True, False), neighbours: Neighbours | None = None
     ) -> None:
-        self._fill(options, positive("epsilon", epsilon, "a number such as 1"), None, neighbours)
+        self._set(options, positive("epsilon", epsilon, "a number such as 1"), None, neighbours)
 
     @classmethod
     def loose(cls, *, epsilon: Number, options: Sequence[Hashable] = (True, False)) -> RandomizedResponse:
@@ -84,14 +84,14 @@ class RandomizedResponse(Mechanism):
         asked = positive("epsilon", epsilon, "a number such as 1")
         made = cls.__new__(cls)
         with precision(160 + asked.denominator.bit_length()):
-            made._fill(options, Fraction(upper((ball(asked)).log1p())), asked)
+            made._set(options, Fraction(upper((ball(asked)).log1p())), asked)
         if len(made.options) != 2:
             raise ParameterError(
                 f"Two options have a loose theta, {len(made.options)} have none; write RandomizedResponse(epsilon=...)."
             )
         return made
 
-    def _fill(
+    def _set(
         self, options: Sequence[Hashable], epsilon: Fraction, loose: Fraction | None, neighbours: Neighbours | None = None
     ) -> None:
         try:
@@ -101,10 +101,7 @@ class RandomizedResponse(Mechanism):
             different = False
         if not different:
             raise ParameterError('options must be at least two different public values; write options=("yes", "no").')
-        object.__setattr__(self, "options", known)
-        object.__setattr__(self, "epsilon", epsilon)
-        object.__setattr__(self, "neighbours", read_neighbours(neighbours))
-        object.__setattr__(self, "_loose", loose)
+        self._fill(options=known, epsilon=epsilon, neighbours=read_neighbours(neighbours), _loose=loose)
 
     @property
     def chance(self) -> Chance:
@@ -182,7 +179,7 @@ class RandomizedResponse(Mechanism):
     def describe(self, *, unit: float = 1.0, times: int = 1) -> str:  # noqa: ARG002
         return f"{self.label}, epsilon {float(self.epsilon):.4g} for every answer"
 
-    def moved(self, before: Release, after: Release) -> Moved:
+    def moved(self, before: Recording, after: Recording) -> Moved:
         """By answers that changed, each of which costs by itself."""
         one, other = (
             self._codes(held.value if isinstance(held.value, (list, np.ndarray)) else [held.value]) for held in (before, after)

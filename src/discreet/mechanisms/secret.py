@@ -1,8 +1,8 @@
 """A statistic that has no noise yet.
 
 What an engine computes is wrapped at once and can be neither shown, compared, calculated with, copied nor stored; it leaves only
-through a mechanism, which opens it (``opened``) and adds noise. A test reads the source: nothing outside this room and the
-auditor calls ``opened``. This guards against mistakes, not against code that wants to look: whoever runs Python beside the
+through a mechanism, which opens it (``open_secret``) and adds noise. A test reads the source: nothing outside this room and the
+auditor calls ``open_secret``. This guards against mistakes, not against code that wants to look: whoever runs Python beside the
 data has the data.
 """
 
@@ -43,10 +43,10 @@ class Secret(Generic[T]):
 
 
 @overload
-def opened(secret: Secret[T]) -> T: ...
+def open_secret(secret: Secret[T]) -> T: ...
 @overload
-def opened(secret: T) -> T: ...
-def opened(secret: Secret[T] | T) -> T:
+def open_secret(secret: T) -> T: ...
+def open_secret(secret: Secret[T] | T) -> T:
     """What is inside; for mechanisms."""
     if isinstance(secret, Secret):
         return cast(T, getattr(secret, "_Secret__value"))  # noqa: B009

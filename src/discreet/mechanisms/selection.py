@@ -45,11 +45,11 @@ from discreet.arrays import Integers, Number, Reals
 from discreet.balls import arb, ball, precision, upper
 from discreet.calls import called_as
 from discreet.errors import ParameterError, ValueRefused
-from discreet.exact import positive, probability, whole
+from discreet.exact import nearest, positive, probability, whole
 from discreet.exact import sensitivity as read_sensitivity
-from discreet.mechanisms.base import FREE, Mechanism, Moved, Release, let_out, recorder, show_number, show_value
-from discreet.mechanisms.secret import Secret, opened
-from discreet.mechanisms.values import Numbers, Table, Value, nearest, read_numbers
+from discreet.mechanisms.base import FREE, Mechanism, Moved, Recording, let_out, recorder, show_number, show_value
+from discreet.mechanisms.secret import Secret, open_secret
+from discreet.mechanisms.values import Numbers, Table, Value, read_numbers
 from discreet.noise.selection import Noise, noisy_argmax
 from discreet.privacy import Privacy, pure
 from discreet.privacy.losses import BoundedRange, Box, Family, response
@@ -74,10 +74,8 @@ class Selection(Mechanism):
     ) -> None:
         if not isinstance(monotonic, bool):
             raise ParameterError(f"monotonic must be True or False, not {monotonic!r}.")
-        object.__setattr__(self, "sensitivity", read_sensitivity(sensitivity))
-        object.__setattr__(self, "epsilon", positive("epsilon", epsilon, "a number such as 0.1"))
-        object.__setattr__(self, "monotonic", monotonic)
-        object.__setattr__(self, "neighbours", read_neighbours(neighbours))
+        self._fill(sensitivity=read_sensitivity(sensitivity), epsilon=positive("epsilon", epsilon, "a number such as 0.1"))
+        self._fill(monotonic=monotonic, neighbours=read_neighbours(neighbours))
 
     @property
     @abstractmethod
@@ -113,7 +111,7 @@ class Selection(Mechanism):
 
     def release_each(self, scores: Table | Secret[Table]) -> Integers:
         """The position of the winner in every row of a table of scores: one contest, and one cost, a row."""
-        return let_out(self, scores, lambda: np.array([self._winner(row) for row in opened(scores)], dtype=np.int64), "each")
+        return let_out(self, scores, lambda: np.array([self._winner(row) for row in open_secret(scores)], dtype=np.int64), "each")
 
     def choose(self, candidates: Sequence[C], scores: Scores) -> C:
         """The winning candidate, and nothing else."""
@@ -135,7 +133,7 @@ class Selection(Mechanism):
     def describe(self, *, unit: float = 1.0, times: int = 1) -> str:  # noqa: ARG002
         return f"{self.label}, epsilon {float(self.epsilon):.4g} for every group"
 
-    def moved(self, before: Release, after: Release) -> Moved:
+    def moved(self, before: Recording, after: Recording) -> Moved:
         if "each" in before.facts:
             return move_contests(self, cast("Table", before.value), cast("Table", after.value))
         return move_contests(self, [before.value], [after.value])

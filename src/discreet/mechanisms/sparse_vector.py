@@ -29,11 +29,11 @@ from discreet.arrays import Booleans, Number, Reals
 from discreet.balls import ball, precision, upper
 from discreet.calls import called_as
 from discreet.errors import Exhausted, ParameterError, ValueRefused
-from discreet.exact import positive, probability, whole
+from discreet.exact import nearest, positive, probability, whole
 from discreet.exact import sensitivity as read_sensitivity
-from discreet.mechanisms.base import FREE, Mechanism, Moved, Release, changes, let_out, show_change
+from discreet.mechanisms.base import FREE, Mechanism, Moved, Recording, changes, let_out, show_change
 from discreet.mechanisms.laplace import Laplace
-from discreet.mechanisms.values import Numbers, Value, nearest, read_number, read_numbers
+from discreet.mechanisms.values import Numbers, Value, read_number, read_numbers
 from discreet.noise import laplace as noise
 from discreet.noise.bits import CHUNK
 from discreet.privacy import Privacy, pure
@@ -77,18 +77,13 @@ class SparseVector(Mechanism):
     ) -> None:
         if not isinstance(monotonic, bool):
             raise ParameterError(f"monotonic must be True or False, not {monotonic!r}.")
-        object.__setattr__(self, "sensitivity", read_sensitivity(sensitivity))
-        object.__setattr__(self, "epsilon", positive("epsilon", epsilon, "a number such as 1"))
-        object.__setattr__(self, "_integral", isinstance(self.sensitivity, int))
+        self._fill(sensitivity=read_sensitivity(sensitivity), epsilon=positive("epsilon", epsilon, "a number such as 1"))
         if whole("cutoff", cutoff) > _MOST_ANSWERS:
             raise ParameterError(f"cutoff must be at most {_MOST_ANSWERS:,}; write a smaller one.")
-        object.__setattr__(self, "cutoff", int(cutoff))
-        object.__setattr__(self, "monotonic", monotonic)
-        object.__setattr__(self, "neighbours", read_neighbours(neighbours))
-        paid = (
-            None if value_epsilon is None else positive("value_epsilon", value_epsilon, "a number such as 0.5, or leave it out")
-        )
-        object.__setattr__(self, "value_epsilon", paid)
+        self._fill(cutoff=int(cutoff), monotonic=monotonic, neighbours=read_neighbours(neighbours), value_epsilon=None)
+        self._fill(_integral=isinstance(self.sensitivity, int))
+        if value_epsilon is not None:
+            self._fill(value_epsilon=positive("value_epsilon", value_epsilon, "a number such as 0.5, or leave it out"))
         if max(self.scales) / self.step > noise.LARGEST_SCALE:
             raise ParameterError(f"epsilon = {epsilon} is too small for {self.cutoff} answers; write a larger one.")
         self.values  # noqa: B018 - noise that no grid can hold is refused here
@@ -161,7 +156,7 @@ class SparseVector(Mechanism):
     def describe(self, *, unit: float = 1.0, times: int = 1) -> str:  # noqa: ARG002
         return f"{self.label}, epsilon {float(self.epsilon):.4g} for {self.cutoff:,} above the threshold"
 
-    def moved(self, before: Release, after: Release) -> Moved:
+    def moved(self, before: Recording, after: Recording) -> Moved:
         """By the query that moved most: the whole stream is paid for once."""
         moves = changes(before, after)
         far = max(map(abs, moves), default=Fraction(0))

@@ -31,10 +31,10 @@ from discreet.balls import arb, ball, precision
 from discreet.calls import called_as
 from discreet.errors import ParameterError, ValueRefused
 from discreet.exact import positive, probability, root, shown, whole
-from discreet.mechanisms.base import FREE, Mechanism, Moved, Release, let_out, show_value
+from discreet.mechanisms.base import FREE, Mechanism, Moved, Recording, let_out, show_value
 from discreet.mechanisms.gaussian import Gaussian, analytic_sigma
 from discreet.mechanisms.laplace import Laplace
-from discreet.mechanisms.secret import Secret, opened
+from discreet.mechanisms.secret import Secret, open_secret
 from discreet.noise import gaussian, laplace
 from discreet.noise.bits import words
 from discreet.noise.coins import Chance, bernoulli
@@ -74,9 +74,7 @@ class Threshold(Mechanism):
         chance = probability("delta", delta, zero=False, hint="a small chance such as 1e-6")
         square = most * analytic_sigma(budget, chance / 2) ** 2 if noise == "gaussian" else Fraction(0)
         cut = _gaussian_cut(square, most, chance / 2) if noise == "gaussian" else _geometric_cut(budget / most, chance / most)
-        facts = {"epsilon": budget, "delta": chance, "keys": most, "noise": noise, "cut": cut, "_squared_sigma": square}
-        for name, fact in facts.items():
-            object.__setattr__(self, name, fact)
+        self._fill(epsilon=budget, delta=chance, keys=most, noise=noise, cut=cut, _squared_sigma=square)
         if max(self._scale, root(square)) > laplace.LARGEST_SCALE:
             raise ParameterError(f"epsilon = {epsilon} needs noise beyond 2^52 on counts of persons; write a larger epsilon.")
 
@@ -87,9 +85,9 @@ class Threshold(Mechanism):
 
     def release(self, counts: Counts[K]) -> dict[K, int]:
         """The keys whose noisy count exceeds the cut, with that count, largest first."""
-        return let_out(self, counts, lambda: self._noisy(counts), "counts")
+        return let_out(self, counts, lambda: self._count_noisily(counts), "counts")
 
-    def _noisy(self, counts: Counts[K]) -> dict[K, int]:
+    def _count_noisily(self, counts: Counts[K]) -> dict[K, int]:
         keys, numbers = _read(counts)
         noisy = numbers + self._draw(numbers.size)
         shown = [(keys[i], int(noisy[i])) for i in np.flatnonzero(noisy > self.cut)]
@@ -97,11 +95,11 @@ class Threshold(Mechanism):
 
     def select(self, counts: Counts[K]) -> list[K]:
         """The keys that may be shown, without counts: the rule that shows most."""
-        return let_out(self, counts, lambda: self._selected(counts), "keys")
+        return let_out(self, counts, lambda: self._choose_keys(counts), "keys")
 
-    def _selected(self, counts: Counts[K]) -> list[K]:
+    def _choose_keys(self, counts: Counts[K]) -> list[K]:
         if self.noise == "gaussian":
-            return [key for key, _ in _arrange(list(self._noisy(counts).items()))]
+            return [key for key, _ in _arrange(list(self._count_noisily(counts).items()))]
         keys, numbers = _read(counts)
         shown = np.ones(numbers.size, dtype=np.bool_)
         for number in np.unique(numbers[numbers <= 2 * self.cut + 2]):
@@ -111,12 +109,9 @@ class Threshold(Mechanism):
 
     def error(self, confidence: Number = 0.95) -> int | float:
         """With at least this probability the noise on one count is no larger (before the cut is applied)."""
-        law = (
-            Gaussian(sensitivity=1, sigma=root(self._squared_sigma))
-            if self.noise == "gaussian"
-            else Laplace(sensitivity=1, scale=self._scale)
-        )
-        return law.error(confidence)
+        if self.noise == "gaussian":
+            return Gaussian(sensitivity=1, sigma=root(self._squared_sigma)).error(confidence)
+        return Laplace(sensitivity=1, scale=self._scale).error(confidence)
 
     @property
     def _scale(self) -> Fraction:
@@ -133,7 +128,7 @@ class Threshold(Mechanism):
     def describe(self, *, unit: float = 1.0, times: int = 1) -> str:  # noqa: ARG002
         return f"shown when about {self.cut:,} or more share them (delta {float(times * self.delta):.2g})"
 
-    def moved(self, before: Release, after: Release) -> Moved:
+    def moved(self, before: Recording, after: Recording) -> Moved:
         """By keys whose count moved; a person moves those of theirs, all by 1 and all the same way."""
         one, other = cast("Mapping[Hashable, int]", before.value), cast("Mapping[Hashable, int]", after.value)
         moves = {key: int(other.get(key, 0)) - int(one.get(key, 0)) for key in {**one, **other}}
@@ -160,7 +155,7 @@ def _arrange(shown: list[tuple[K, int]]) -> list[tuple[K, int]]:
 
 def _read(secret: Counts[K]) -> tuple[list[K], Integers]:
     """Keys that somebody has, and how many persons have each."""
-    counts = opened(secret)
+    counts = open_secret(secret)
     if not isinstance(counts, Mapping):
         raise ValueRefused("Counts must be a mapping from keys to numbers of persons; write {key: count, ...}.")
     if any(isinstance(n, bool) or not isinstance(n, (int, np.integer)) or not 0 <= n < 2**62 for n in counts.values()):

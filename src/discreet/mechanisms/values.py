@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 
 from discreet.arrays import Integers, Number, Reals
 from discreet.errors import ValueRefused
-from discreet.mechanisms.secret import Secret, opened
+from discreet.exact import nearest
+from discreet.mechanisms.secret import Secret, open_secret
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +97,7 @@ class Numbers:
 
 def read_numbers(value: Value, *, integral: bool = False) -> Numbers:
     """Read a scalar, list or array, also one that is still secret; where ``integral``, only integers."""
-    plain = _plain(opened(value))
+    plain = _plain(open_secret(value))
     numbers = _read(plain)
     if integral and not (_integers(plain) and numbers.whole):
         raise ValueRefused(
@@ -189,11 +190,3 @@ def _exact(value: object) -> Fraction:
     if isinstance(value, Rational):
         return Fraction(int(value.numerator), int(value.denominator))
     raise ValueRefused(_STRANGE)
-
-
-def nearest(value: Fraction) -> float:
-    """The nearest double, infinite beyond them."""
-    try:
-        return float(value)
-    except OverflowError:
-        return math.inf if value > 0 else -math.inf

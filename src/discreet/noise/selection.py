@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 from discreet.arrays import Reals
 from discreet.balls import arb, ball, between, precision
 from discreet.errors import EntropyError
+from discreet.exact import nearest
 from discreet.noise.bits import CHUNK, words
 
 TOLERANCE = 2.0**-10
@@ -56,7 +57,7 @@ def noisy_argmax(distances: Reals, weight: Fraction, noise: Noise, exact: Callab
     bound = np.empty(distances.size, dtype=np.float32)
     digits = np.empty(distances.size, dtype=np.uint32)
     best = -math.inf
-    factor = _nearest(weight)
+    factor = nearest(weight)
     for start in range(0, distances.size, 2 * CHUNK):
         here = slice(start, min(start + 2 * CHUNK, distances.size))
         _screen(distances[here], factor, digits[here], bound[here])
@@ -79,13 +80,6 @@ def _screen(distances: Reals, weight: float, digits: NDArray[np.uint32], bound: 
     np.maximum(scaled, _FLOOR, out=scaled)
     np.subtract(scaled, bound, out=bound, casting="same_kind")
     bound += np.float32(32 * math.log(2) + TOLERANCE)
-
-
-def _nearest(weight: Fraction) -> float:
-    try:
-        return float(weight)
-    except OverflowError:
-        return math.inf
 
 
 def _scaled(distance: float, weight: float) -> float:

@@ -3,12 +3,4 @@
 from discreet.privacy.budget import Budget
 from discreet.privacy.guarantee import Privacy, approximate, gdp, pure, renyi, zcdp
 
-__all__ = [
-    "Budget",
-    "Privacy",
-    "approximate",
-    "gdp",
-    "pure",
-    "renyi",
-    "zcdp",
-]
+__all__ = ["Budget", "Privacy", "approximate", "gdp", "pure", "renyi", "zcdp"]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -18,13 +17,12 @@ from discreet.privacy.filters import (
     ApproximateFilter,
     ConcentratedFilter,
     Filter,
-    Price,
     PureFilter,
+    add_prices,
     as_approximate,
     as_concentrated,
 )
 from discreet.privacy.guarantee import Privacy, zcdp
-from discreet.privacy.losses import Loss
 from discreet.privacy.losses.base import tanh_rho
 from discreet.privacy.neighbours import share_neighbours
 
@@ -69,12 +67,13 @@ class Account:
         ``asked`` is the epsilon its author typed: an approximate budget's refusal says it again.
         """
         if self.fits(privacy):
-            return Account(self.budget, tuple(_pay(each, privacy) for each in self.filters))
+            sums = tuple(each.spend(privacy) if each and each.fits(privacy) else None for each in self.filters)
+            return Account(self.budget, sums)  # a sum is closed by a question that only the other one admits
         for each in self.filters:
             share_neighbours(each.neighbours if each is not None else None, privacy.neighbours)
         if self.budget.kind == "approximate":
             raise self._refusal(privacy, asked)
-        if self.budget.kind == "pure" and (_price(privacy, as_approximate) or (_ZERO, Fraction(1)))[1]:
+        if self.budget.kind == "pure" and (add_prices(privacy, as_approximate) or (_ZERO, Fraction(1)))[1]:
             raise ParameterError(
                 "This question has no pure epsilon, and the budget adds up nothing else; ask with Laplace noise and public keys, "
                 "or start with Budget(epsilon=3, delta=1e-6)."
@@ -209,7 +208,7 @@ class Account:
     # Refusing.
 
     def _refusal(self, privacy: Privacy, asked: Fraction | None) -> BudgetExceeded | ParameterError:
-        price, pure = _price(privacy, as_concentrated), _price(privacy, as_approximate)
+        price, pure = add_prices(privacy, as_concentrated), add_prices(privacy, as_approximate)
         if price is None:
             return ParameterError(
                 "This guarantee has neither an epsilon nor a rho to add up; state the mechanism's own guarantee."
@@ -260,22 +259,6 @@ class Account:
         except (KeyError, TypeError, ValueError, AttributeError):
             raise ParameterError("This text is no account known here; give what to_json() wrote, or update discreet.") from None
         return cls(opened.budget, filters)
-
-
-def _price(privacy: Privacy, price: Callable[[Loss], Price]) -> tuple[Fraction, Fraction] | None:
-    """What a guarantee costs in a pair of currencies, None where it has no price."""
-    first = second = _ZERO
-    for loss, count in privacy.parts:
-        cost = price(loss)
-        if cost is None:
-            return None
-        first, second = first + count * cost[0], second + count * cost[1]
-    return first, second
-
-
-def _pay(each: Filter | None, privacy: Privacy) -> Filter | None:
-    """A sum after a question that another sum may have admitted: closed where it does not fit."""
-    return each.spend(privacy) if each is not None and each.fits(privacy) else None
 
 
 def _percent(share: Fraction) -> str:

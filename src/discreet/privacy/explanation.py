@@ -84,9 +84,10 @@ def _between(privacy: Privacy) -> str:
 def _odds(epsilon: float, delta: Fraction) -> str:
     text = "the release says nothing about any one person"
     if epsilon > 0:
+        factor = _up(math.exp(epsilon)) if epsilon < 15 else f"10^{_up(epsilon / math.log(10))}"
         text = (
             "whatever an attacker sees, their odds between two neighbouring data sets (say, with and without one person) change "
-            f"by at most a factor of {_factor(epsilon)}: a suspicion of 50% can grow to {_percent(_posterior(0.5, epsilon))} and "
+            f"by at most a factor of {factor}: a suspicion of 50% can grow to {_percent(_posterior(0.5, epsilon))} and "
             f"one of 1% to {_percent(_posterior(0.01, epsilon))}, no further"
         )
     if delta:
@@ -148,10 +149,6 @@ def _leak(privacy: Privacy) -> Fraction:
 def _posterior(prior: float, epsilon: float) -> float:
     """Bayes: prior odds times e^epsilon, as a probability."""
     return prior / (prior + (1 - prior) * math.exp(-epsilon))
-
-
-def _factor(epsilon: float) -> str:
-    return _up(math.exp(epsilon)) if epsilon < 15 else f"10^{_up(epsilon / math.log(10))}"
 
 
 def _percent(value: float) -> str:

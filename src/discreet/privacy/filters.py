@@ -35,7 +35,7 @@ from __future__ import annotations
 import json
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -95,6 +95,15 @@ def as_divergence(loss: Loss, order: Fraction) -> Fraction | None:
     return min(bounds) if bounds else None
 
 
+def add_prices(privacy: Privacy, price: Callable[[Loss], Price]) -> tuple[Fraction, Fraction] | None:
+    """What a guarantee costs in a pair of currencies; None where it has no price."""
+    costs = [(price(loss), count) for loss, count in privacy.parts]
+    if any(cost is None for cost, _ in costs):
+        return None
+    first, second = (sum((cost[i] * count for cost, count in costs if cost), Fraction(0)) for i in (0, 1))
+    return first, second
+
+
 def _leaks(loss: Loss) -> bool:
     return bool(loss.infinity or loss.reverse.infinity)
 
@@ -140,9 +149,9 @@ class Filter(ABC):
     @property
     def guarantee(self) -> Privacy:
         """What the whole adaptive interaction satisfies, whatever was asked and whenever the asking stopped."""
-        return self._stated(Privacy.of(self.worst(*self.total.values())))
+        return self._state_neighbours(Privacy.of(self.worst(*self.total.values())))
 
-    def _stated(self, privacy: Privacy) -> Privacy:
+    def _state_neighbours(self, privacy: Privacy) -> Privacy:
         return replace(privacy, neighbours=self.neighbours, assumed=self.assumed)
 
     @property
@@ -171,7 +180,7 @@ class Filter(ABC):
 
     def spend(self, privacy: Privacy) -> Self:
         """The filter after this guarantee is paid for; refused, with nothing spent, where that would pass the total."""
-        asked = self._asked(privacy)
+        asked = self._price_all(privacy)
         stated = share_neighbours(self.neighbours, privacy.neighbours)
         after = tuple((name, cap, _add(spent, asked[name])) for name, cap, spent in self._sums)
         if any(spent > cap for _, cap, spent in after):
@@ -185,7 +194,7 @@ class Filter(ABC):
             object.__setattr__(new, name, value)
         return new
 
-    def _asked(self, privacy: Privacy) -> Amounts:
+    def _price_all(self, privacy: Privacy) -> Amounts:
         if not isinstance(privacy, Privacy):
             raise ParameterError(f"A filter spends guarantees, not {type(privacy).__name__}; write filter.spend(m.privacy).")
         asked = dict.fromkeys(self.total, Fraction(0))
@@ -282,7 +291,7 @@ class ConcentratedFilter(Filter):
     def guarantee(self) -> Privacy:
         """With probability delta anything, else rho-zCDP. With a delta, groups are refused: spend ``p.group(k)`` instead."""
         rho, delta = self.total.values()
-        return self._stated(Privacy(((Concentrated(rho), 1), (Leak(Fraction(0), delta), int(delta > 0)))))
+        return self._state_neighbours(Privacy(((Concentrated(rho), 1), (Leak(Fraction(0), delta), int(delta > 0)))))
 
 
 @called_as("{2: 0.1, 8: 0.5}")
@@ -318,7 +327,7 @@ class RenyiFilter(Filter):
 
     @property
     def guarantee(self) -> Privacy:
-        return self._stated(Privacy.of(Renyi(tuple(zip(self._orders, self.total.values(), strict=True)))))
+        return self._state_neighbours(Privacy.of(Renyi(tuple(zip(self._orders, self.total.values(), strict=True)))))
 
 
 @called_as("mu=1")

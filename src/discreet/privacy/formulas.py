@@ -21,23 +21,12 @@ from fractions import Fraction
 from discreet.balls import arb, ball, precision, upper
 from discreet.calls import called_as
 from discreet.errors import ParameterError
-from discreet.exact import positive, probability, rational, up, whole
+from discreet.exact import not_negative, positive, probability, up, whole
 from discreet.privacy.losses.base import tanh_rho
 
-__all__ = [
-    "advanced_composition",
-    "basic_composition",
-    "group_privacy",
-    "group_privacy_geometric",
-    "leak_somebody",
-    "optimal_composition",
-    "optimal_composition_grid",
-    "pure_to_zcdp_loose",
-    "pure_to_zcdp_tight",
-    "zcdp_tail",
-    "zcdp_to_approximate_best_order",
-    "zcdp_to_approximate_textbook",
-]
+__all__ = ["advanced_composition", "basic_composition", "group_privacy", "group_privacy_geometric", "leak_somebody"]
+__all__ += ["optimal_composition", "optimal_composition_grid", "pure_to_zcdp_loose", "pure_to_zcdp_tight", "zcdp_tail"]
+__all__ += ["zcdp_to_approximate_best_order", "zcdp_to_approximate_textbook"]
 
 _BITS = 192
 _MOST_LISTED = 100_000
@@ -52,7 +41,7 @@ def basic_composition(epsilons: Iterable[object], deltas: Iterable[object] = ())
     """
     if not isinstance(epsilons, Iterable) or not isinstance(deltas, Iterable):
         raise ParameterError("Epsilons and deltas are lists; write basic_composition([0.1, 0.2], [0, 1e-6]).")
-    costs = [_epsilon(epsilon) for epsilon in epsilons]
+    costs = [not_negative("epsilon", epsilon) for epsilon in epsilons]
     leaks = [_delta("delta", delta) for delta in deltas]
     return up(sum(costs, Fraction(0))), min(1.0, up(sum(leaks, Fraction(0))))
 
@@ -63,7 +52,7 @@ def advanced_composition(epsilon: object, delta: object, k: int, slack: object) 
 
     Loose always, and worse than basic composition for few mechanisms or a large epsilon.
     """
-    each, times = _epsilon(epsilon), whole("k", k)
+    each, times = not_negative("epsilon", epsilon), whole("k", k)
     leak, extra = _delta("delta", delta), probability("slack", slack, zero=False, hint=_DELTA)
     with precision(_BITS):
         spread = (2 * times * -ball(extra).log()).sqrt()
@@ -80,13 +69,13 @@ def optimal_composition(epsilon: object, k: int, delta: object) -> float:
     losses with and without the record, and the answer the largest of ln((A_j - delta) / B_j). Loose for mechanisms that are
     better than their epsilon says (Laplace, exponential): ask their own ``Privacy``.
     """
-    each, times, allowed = positive("epsilon", epsilon), _listed(k), _delta("delta", delta)
+    each, times, allowed = positive("epsilon", epsilon), _read_count(k), _delta("delta", delta)
     if not allowed:
         return up(times * each)
     return min(up(times * each), *_sharp(lambda: [_largest_ratio(each, times, allowed).max(ball(1)).log()]))
 
 
-def _listed(k: int) -> int:
+def _read_count(k: int) -> int:
     """A number of mechanisms whose losses can be listed one by one."""
     times = whole("k", k)
     if times > _MOST_LISTED:
@@ -117,7 +106,7 @@ def optimal_composition_grid(epsilon: object, k: int) -> list[tuple[float, float
 
     delta_i = sum over l < i of C(k, l) (e^((k - l) epsilon) - e^((k - 2i + l) epsilon)) / (1 + e^epsilon)^k. Exact at its points.
     """
-    each, times = positive("epsilon", epsilon), _listed(k)
+    each, times = positive("epsilon", epsilon), _read_count(k)
 
     def deltas() -> list[arb]:
         step, found = (-ball(each)).exp(), []
@@ -185,7 +174,7 @@ def group_privacy(epsilon: object, delta: object, size: int) -> tuple[float, flo
 
     Loose: it takes the largest of k terms k times. Noise calibrated to the group's sensitivity costs less.
     """
-    each, leak, members = _epsilon(epsilon), _delta("delta", delta), whole("size", size)
+    each, leak, members = not_negative("epsilon", epsilon), _delta("delta", delta), whole("size", size)
     with precision(_BITS):
         total = members * ball((members - 1) * each).exp() * ball(leak)
         return up(members * each), min(1.0, upper(total))
@@ -194,7 +183,7 @@ def group_privacy(epsilon: object, delta: object, size: int) -> tuple[float, flo
 @called_as("0.1, 1e-6, 3")
 def group_privacy_geometric(epsilon: object, delta: object, size: int) -> tuple[float, float]:
     """(k epsilon, (1 + e^epsilon + ... + e^((k-1) epsilon)) delta): the definition, k times; each term counted once."""
-    each, leak, members = _epsilon(epsilon), _delta("delta", delta), whole("size", size)
+    each, leak, members = not_negative("epsilon", epsilon), _delta("delta", delta), whole("size", size)
     with precision(_BITS):
         terms = ball(members * each).expm1() / ball(each).expm1() if each else ball(members)
         return up(members * each), min(1.0, upper(terms * ball(leak)))
@@ -219,13 +208,6 @@ def leak_somebody(delta: object, people: int) -> float:
     chance, rows = _delta("delta", delta), whole("people", people)
     with precision(_BITS):
         return min(1.0, upper(-(rows * ball(-chance).log1p()).expm1()))
-
-
-def _epsilon(value: object) -> Fraction:
-    exact = rational("epsilon", value)
-    if exact < 0:
-        raise ParameterError(f"epsilon must be at least 0, not {value}; write a number such as 1.")
-    return exact
 
 
 def _delta(name: str, value: object) -> Fraction:

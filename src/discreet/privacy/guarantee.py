@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from discreet.calls import called_as
 from discreet.errors import ParameterError
-from discreet.exact import positive, probability, rational, shown, up, whole
+from discreet.exact import not_negative, positive, probability, rational, up, whole
 from discreet.privacy.accountant import composition
 from discreet.privacy.losses import Box, Concentrated, Gaussian, Loss, Renyi
 from discreet.privacy.losses.base import Parts, read_loss, title_of
@@ -166,7 +166,7 @@ class Privacy:
 
     def delta_bounds(self, epsilon: object) -> tuple[float, float]:
         """Certified lower and upper bounds on the smallest delta for this epsilon: the hockey-stick E[(1 - e^(epsilon - L))+]."""
-        return composition.delta_bounds(self.parts, _epsilon(epsilon))
+        return composition.delta_bounds(self.parts, not_negative("epsilon", epsilon))
 
     def renyi(self, alpha: object) -> float:
         """The Renyi divergence of this order, from above."""
@@ -254,13 +254,6 @@ class Privacy:
             raise ParameterError("This text is not a guarantee; give what Privacy.to_json() wrote.") from None
 
 
-def _epsilon(epsilon: object) -> Fraction:
-    exact = rational("epsilon", epsilon)
-    if exact < 0:
-        raise ParameterError(f"epsilon must be at least 0, not {shown(epsilon)}; write a number such as 1.")
-    return exact
-
-
 def _size(name: str, value: object) -> Fraction:
     exact = positive(name, value)
     if exact > _MOST:
@@ -277,7 +270,7 @@ def pure(epsilon: object, *, neighbours: Neighbours | None = None) -> Privacy:
 @called_as("0.5, 1e-6")
 def approximate(epsilon: object, delta: object, *, neighbours: Neighbours | None = None) -> Privacy:
     """Approximate differential privacy: P[M(D) in S] <= e^epsilon P[M(D') in S] + delta (Dwork and Roth, definition 2.4)."""
-    return Privacy.of(Box(_epsilon(epsilon), probability("delta", delta, zero=True, hint=_DELTA)), neighbours)
+    return Privacy.of(Box(not_negative("epsilon", epsilon), probability("delta", delta, zero=True, hint=_DELTA)), neighbours)
 
 
 @called_as("0.1")

@@ -85,13 +85,13 @@ class LossVariable:
     @property
     def atoms(self) -> list[tuple[float, float]]:
         """Every loss that has a probability of its own, and that probability; total disclosure, if any, comes last."""
-        self._listed()
+        self._check_listed()
         pairs = zip(self.law.losses.tolist(), self.law.masses.tolist(), strict=True)
         return [*pairs, (math.inf, self.law.infinity)] if self.law.infinity else [*pairs]
 
     def mass(self, x: ArrayLike) -> Reals:
         """The probability of exactly this loss."""
-        self._listed()
+        self._check_listed()
         values = np.asarray(x, dtype=np.float64)
         inside = self._steps(values + self._near) - self._steps(values - self._near)
         result: Reals = np.where(values == math.inf, self.law.infinity, inside)
@@ -139,7 +139,7 @@ class LossVariable:
         totals = np.append(0.0, np.cumsum(self.law.masses))
         return np.asarray(totals[np.searchsorted(self.law.losses, x, side="right")])
 
-    def _listed(self) -> None:
+    def _check_listed(self) -> None:
         if self.law.blurred:
             raise ParameterError(
                 "This composition has too many atoms to list; ask cdf(x) or density(x), which spread them over a fine lattice."

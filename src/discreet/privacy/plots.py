@@ -27,16 +27,7 @@ if TYPE_CHECKING:
 
     from discreet.privacy.loss_variable import LossVariable
 
-__all__ = [
-    "check_ending",
-    "plot",
-    "plot_composition",
-    "plot_delta",
-    "plot_loss",
-    "plot_tradeoff",
-    "plot_two_laplace",
-    "save",
-]
+__all__ = ["check_ending", "plot", "plot_composition", "plot_delta", "plot_loss", "plot_tradeoff", "plot_two_laplace", "save"]
 
 _POINTS = 25  # evaluations of a curve
 _FLOOR = 1e-10  # where a delta curve ends

@@ -50,11 +50,11 @@ class Integer:
         for name, bound in (("lower", self.lower), ("upper", self.upper)):
             if type(bound) is not int or not -_LONG < bound < _LONG:
                 raise ParameterError(
-                    f"The {name} bound of an integer column must be a whole number below 2^63 in size, not {_quoted(bound)}; "
+                    f"The {name} bound of an integer column must be a whole number below 2^63 in size, not {_quote(bound)}; "
                     "write integer(0, 120), or number(lower, upper, step=...) for fractions."
                 )
-        _ordered(self.lower, self.upper)
-        _decimal_sign(self.decimal)
+        _check_order(self.lower, self.upper)
+        _check_decimal_sign(self.decimal)
         if self.missing is not None and (type(self.missing) is not int or not self.lower <= self.missing <= self.upper):
             raise ParameterError(f"missing={shown(self.missing)} must be a whole number within the bounds.")
 
@@ -71,8 +71,8 @@ class Number:
     kind: ClassVar[Kind] = "number"
 
     def __post_init__(self) -> None:
-        _ordered(self.lower, self.upper)
-        _decimal_sign(self.decimal)
+        _check_order(self.lower, self.upper)
+        _check_decimal_sign(self.decimal)
         for name, bound in (("lower", self.lower), ("upper", self.upper)):
             if (bound / self.step).denominator != 1:
                 raise ParameterError(
@@ -137,7 +137,7 @@ class Date:
     kind: ClassVar[Kind] = "date"
 
     def __post_init__(self) -> None:
-        _ordered(self.lower, self.upper)
+        _check_order(self.lower, self.upper)
         if self.format is not None:
             day_parts(self.format)
         if self.missing is not None and not self.lower <= self.missing <= self.upper:
@@ -197,7 +197,7 @@ def number(
     if step is not None:
         fine = positive("step", step, "the finest difference that matters, such as 0.01")
     else:
-        _ordered(low, high)
+        _check_order(low, high)
         fine = default_step(low, high)
         while any((bound / fine).denominator != 1 and abs(bound / fine) < _EXACT for bound in (low, high)):
             fine /= 10
@@ -243,19 +243,19 @@ def text(*, missing: str | None = None, length: int = _LENGTH) -> Text:
     return Text(missing, length)
 
 
-def _ordered(lower: object, upper: object) -> None:
+def _check_order(lower: object, upper: object) -> None:
     if not lower < upper:  # type: ignore[operator]
         raise ParameterError(
             f"The lower bound {shown(_plain(lower))} is not below the upper, {shown(_plain(upper))}; write bounds that differ."
         )
 
 
-def _decimal_sign(sign: object) -> None:
+def _check_decimal_sign(sign: object) -> None:
     if sign not in (".", ","):
         raise ParameterError(f'decimal={shown(sign)} must be "." or ","; write decimal="," if 1,5 is one and a half.')
 
 
-def _quoted(value: object) -> str:
+def _quote(value: object) -> str:
     return repr(value[:50]) if isinstance(value, str) else shown(value)  # so that '0' is not taken for 0
 
 

@@ -52,20 +52,20 @@ def move(low: N, high: N, *, grouped: bool, neighbours: Neighbours) -> tuple[N, 
 @called_as("")
 def count(*, neighbours: Neighbours = "add-remove") -> Sensitivity:
     """Of the number of records with some property: 1, however a record changes."""
-    return _whole(*move(0, 1, grouped=False, neighbours=_checked(neighbours)), neighbours)
+    return _whole(*move(0, 1, grouped=False, neighbours=check_neighbours(neighbours)), neighbours)
 
 
 @called_as("")
 def histogram(*, neighbours: Neighbours = "add-remove") -> Sensitivity:
     """Of counts over disjoint bins: one bin moves by 1 when a record comes or goes, two when one is replaced."""
-    return _whole(*move(0, 1, grouped=True, neighbours=_checked(neighbours)), neighbours)
+    return _whole(*move(0, 1, grouped=True, neighbours=check_neighbours(neighbours)), neighbours)
 
 
 @called_as("lower=0, upper=100")
 def sum(*, lower: object, upper: object, neighbours: Neighbours = "add-remove") -> Sensitivity:
     """Of a sum of values clamped to [lower, upper]: the largest size of a value, or of a difference of two."""
     low, high = _bounds(lower, upper)
-    moved, _ = move(low, high, grouped=False, neighbours=_checked(neighbours))
+    moved, _ = move(low, high, grouped=False, neighbours=check_neighbours(neighbours))
     if moved == 0:
         raise ParameterError(
             f"Values between {lower} and {upper} never change the sum; write bounds that differ from 0 and each other."
@@ -77,7 +77,7 @@ def sum(*, lower: object, upper: object, neighbours: Neighbours = "add-remove") 
 @called_as("lower=0, upper=100, size=1000")
 def mean(*, lower: object, upper: object, size: int, neighbours: Neighbours = "replace") -> Sensitivity:
     """Of the mean of ``size`` (public) values clamped to [lower, upper], when one is replaced: (upper - lower) / size."""
-    if _checked(neighbours) != "replace":
+    if check_neighbours(neighbours) != "replace":
         raise ParameterError(
             "The mean of a private number of values has no useful sensitivity when a record is added or removed; "
             'release a sum and a count, or write neighbours="replace" if the size is public.'
@@ -94,7 +94,8 @@ def _whole(l1: int, square: int, neighbours: Neighbours) -> Sensitivity:
     return Sensitivity(l1, int(l2) if l2.denominator == 1 else l2, neighbours)
 
 
-def _checked(neighbours: Neighbours) -> Neighbours:
+def check_neighbours(neighbours: Neighbours) -> Neighbours:
+    """One of the two relations between tables; anything else is refused."""
     if not isinstance(neighbours, str) or neighbours not in ("add-remove", "replace"):
         raise ParameterError(f'neighbours must be "add-remove" or "replace", not {shown(neighbours)}.')
     return neighbours

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 from discreet.calls import called_as
 from discreet.errors import ParameterError
-from discreet.exact import shown, whole
-from discreet.schema.sensitivity import Neighbours
+from discreet.exact import whole
+from discreet.schema.sensitivity import Neighbours, check_neighbours
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,6 @@ def person(id: str, *, rows: int, groups: int, neighbours: Neighbours = "add-rem
 
 
 def _check(neighbours: Neighbours, size: int | None) -> None:
-    if not isinstance(neighbours, str) or neighbours not in ("add-remove", "replace"):
-        raise ParameterError(f'neighbours must be "add-remove" or "replace", not {shown(neighbours)}.')
+    check_neighbours(neighbours)
     if size is not None:
         whole("size", size)

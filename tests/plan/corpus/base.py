@@ -68,3 +68,18 @@ def per_person(rows: Rows, by: str, of: Callable[[Rows], Any]) -> list[Any]:
         if row[by] is not None:
             people.setdefault(row[by], []).append(row)
     return [of(members) for members in people.values()]
+
+
+@dataclass(frozen=True)
+class Between:
+    """Any number of a range is right: of an even number of rows, all that lie between the two in the middle are medians."""
+
+    low: float
+    high: float
+
+
+def quantile(numbers: Iterable[float], share: float = 0.5) -> Between:
+    """From the row before to the row after the one that a share of the rows lies below."""
+    found = sorted(numbers)
+    place = int(share * len(found))
+    return Between(found[max(place - 1, 0)], found[min(place + 1, len(found) - 1)])

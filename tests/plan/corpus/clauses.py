@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from plan.corpus.base import Asked, Hopeless, Line, grouped, mean, values, where
+from statistics import pstdev
+
+from plan.corpus.base import Asked, Between, Hopeless, Line, grouped, mean, quantile, values, where
 from plan.corpus.worlds import WORLDS, Row, Rows
 
 FLOORS = {ward["ward"]: ward["floor"] for ward in WORLDS["hospital"].public["wards"]}
@@ -22,10 +24,8 @@ def _by_count(lines: list[Line]) -> list[Line]:
     return sorted(lines, key=lambda line: -line[1])
 
 
-def _quantile(rows: Rows, name: str, share: float) -> float:
-    """Where a share of the rows lies below: the grid is fine, so that neighbours in rank are near."""
-    found = sorted(values(rows, name))
-    return float(found[min(len(found) - 1, int(share * len(found)))])
+def _quantile(rows: Rows, name: str, share: float) -> Between:
+    return quantile(values(rows, name), share)
 
 
 ASKED = [
@@ -159,6 +159,46 @@ ASKED = [
         lambda rows: _by_count(grouped(rows, lambda r: r["region"], len)),
         ordered=True,
     ),
+    # aggregates by other names
+    Asked("hospital", "SELECT count_if(age >= 65) AS old FROM data", lambda rows: len(where(rows, lambda r: r["age"] >= 65))),
+    Asked(
+        "shop",
+        "SELECT country, countIf(returned) AS back, sumIf(amount, NOT returned) AS kept FROM data GROUP BY country",
+        lambda rows: grouped(
+            rows,
+            lambda r: r["country"],
+            lambda g: (sum(r["returned"] for r in g), sum(r["amount"] for r in g if not r["returned"])),
+        ),
+    ),
+    Asked(
+        "telemetry",
+        "SELECT os, percentile_cont(0.5) WITHIN GROUP (ORDER BY latency_ms) AS p50 FROM data GROUP BY os",
+        lambda rows: grouped(rows, lambda r: r["os"], lambda g: _quantile(g, "latency_ms", 0.5)),
+        tolerance=0.05,
+    ),
+    Asked(
+        "telemetry",
+        "SELECT percentile_disc(0.95) WITHIN GROUP (ORDER BY latency_ms) AS p95, approx_percentile(latency_ms, 0.5) FROM data",
+        lambda rows: (_quantile(rows, "latency_ms", 0.95), _quantile(rows, "latency_ms", 0.5)),
+        tolerance=0.02,
+    ),
+    Asked(
+        "survey",
+        "SELECT quantile(age, [0.25, 0.5, 0.75]) AS q FROM data",
+        lambda rows: tuple(_quantile(rows, "age", share) for share in (0.25, 0.5, 0.75)),
+        tolerance=0.03,
+    ),
+    Asked(
+        "survey",
+        "SELECT percentile_cont(0.1) WITHIN GROUP (ORDER BY hours DESC) AS busiest FROM data WHERE employed",
+        lambda rows: _quantile(where(rows, lambda r: r["employed"]), "hours", 0.9),
+        tolerance=0.03,
+    ),
+    Asked(
+        "survey",
+        "SELECT stdev(hours) AS s, count_big(*) AS n FROM data",
+        lambda rows: (pstdev(values(rows, "hours")), len(rows)),
+    ),
 ]
 
 HOPELESS = [
@@ -176,6 +216,38 @@ HOPELESS = [
     Hopeless("hospital", "SELECT DISTINCT cost * weight FROM data", "too many possible values"),
     Hopeless("shop", "SELECT TOP 10 PERCENT country, count(*) FROM data GROUP BY country", "without percent"),
     Hopeless("shop", "SELECT count(*) AS n FROM data WHERE n > 10", "HAVING"),
+    Hopeless("hospital", "SELECT ward, bool_and(smoker) FROM data GROUP BY ward", "one row decides"),
+    Hopeless("hospital", "SELECT every(age > 18) FROM data", "one row decides"),
+    Hopeless("hospital", "SELECT ward, string_agg(note, '; ') FROM data GROUP BY ward", "single persons"),
+    Hopeless("hospital", "SELECT ward, array_agg(cost ORDER BY cost) FROM data GROUP BY ward", "single persons"),
+    Hopeless("hospital", "SELECT first(cost) FROM data", "single persons"),
+    Hopeless("hospital", "SELECT ward, min(cost), max(cost) FROM data GROUP BY ward", "quantile(cost, 0.01)"),
+    Hopeless("hospital", "SELECT max_by(note, cost) FROM data", "single persons"),
+    Hopeless("telemetry", "SELECT json_agg(page) FROM data", "single persons"),
+    Hopeless("telemetry", "SELECT approx_quantiles(latency_ms, 4) FROM data", "quantile(x, [0.25, 0.5, 0.75])"),
+    Hopeless("telemetry", "SELECT approx_count_distinct(page) FROM data", "GROUP BY"),
+    Hopeless("telemetry", "SELECT row_number() OVER (ORDER BY latency_ms) FROM data", "write GROUP BY"),
+    Hopeless("telemetry", "SELECT day, sum(count(*)) OVER (ORDER BY day) FROM data GROUP BY day", "write GROUP BY"),
+    Hopeless("telemetry", "SELECT os, lag(latency_ms) OVER (PARTITION BY os ORDER BY day) FROM data", "write GROUP BY"),
+    Hopeless("shop", "SELECT country, channel, count(*) FROM data GROUP BY CUBE (country, channel)", "plain keys"),
+    Hopeless("shop", "SELECT country, count(*) FROM data GROUP BY ROLLUP (country)", "add up the noisy counts"),
+    Hopeless("shop", "SELECT country, count(*) FROM data GROUP BY GROUPING SETS ((country), ())", "once for every set"),
+    Hopeless("shop", "SELECT count(*) FROM data UNION ALL SELECT count(*) FROM data WHERE returned", "two questions"),
+    Hopeless("shop", "SELECT a.country FROM data a JOIN data b ON a.customer = b.customer", "itself"),
+    Hopeless("shop", "SELECT count(*) FROM data JOIN countries ON data.items > countries.code", "equality"),
+    Hopeless("shop", "SELECT count(*) FROM data CROSS JOIN countries", "USING"),
+    Hopeless("shop", "SELECT count(*) FROM data NATURAL JOIN countries", "NATURAL JOIN"),
+    Hopeless("shop", "SELECT * FROM data PIVOT (count(*) FOR channel IN ('web', 'app'))", "GROUP BY"),
+    Hopeless("shop", "SELECT count(*) FROM data TABLESAMPLE 10%", "every row counts"),
+    Hopeless("shop", "SELECT count(*) FROM data QUALIFY row_number() OVER () < 10", "HAVING"),
+    Hopeless("survey", "SELECT count(*) FROM data WHERE age > (SELECT avg(age) FROM data)", "one question after the other"),
+    Hopeless("survey", "SELECT count(*) FROM data WHERE (region, age) IN ((1, 20), (2, 30))", "one by one"),
+    Hopeless("survey", "SELECT count(*) FROM data ORDER BY random()", "Chance"),
+    Hopeless("survey", "SELECT count(*) FROM data; SELECT avg(age) FROM data", "more than one statement"),
+    Hopeless("survey", "INSERT INTO data SELECT * FROM data", "one SELECT"),
+    Hopeless("survey", "EXPLAIN SELECT count(*) FROM data", "one SELECT"),
+    Hopeless("survey", "SELECT region FROM data", "GROUP BY region"),
+    Hopeless("hospital", "SELECT pid, count(*) FROM data GROUP BY pid", "id of persons"),
     Hopeless("hospital", "SELECT count(*) FROM patients", "FROM data"),
     Hopeless("hospital", "SELECT count(*) FROM 'visits.parquet'", "FROM data"),
 ]

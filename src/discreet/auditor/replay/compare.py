@@ -22,7 +22,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Literal, TypeVar
 
 import numpy as np
@@ -32,8 +31,7 @@ from discreet.auditor.sampling.containers import read_attributes
 from discreet.display import clean
 from discreet.mechanisms.base import Moved
 from discreet.privacy import Privacy
-from discreet.privacy.filters import Price, as_approximate, as_concentrated
-from discreet.privacy.losses import Loss
+from discreet.privacy.filters import add_prices, as_approximate, as_concentrated
 
 D = TypeVar("D")
 
@@ -64,6 +62,11 @@ class Replay:
     def violated(self) -> bool:
         """Whether the function breaks what it declares; one that is not steady was not tested."""
         return self.steady and bool(self.differences)
+
+    @property
+    def kinds(self) -> frozenset[Kind]:
+        """The kinds of its differences, if they are a violation."""
+        return frozenset(difference.kind for difference in self.differences if self.steady)
 
     def __str__(self) -> str:
         if not self.steady:
@@ -111,7 +114,8 @@ def _compare(first: Trace, second: Trace) -> tuple[list[Difference], Privacy]:
             paid = None
         elif isinstance(one, Released) and isinstance(other, Released) and not one.refused:
             here = streams.join(one.release.mechanism.moved(one.release, other.release))
-            found += _check_distance(one, here, number, covered=paid is not None)
+            if words := here.far or (here.many if paid is None else None):
+                found.append(Difference("moved", f"release {number} ({one.name}) {words}"))
             spent, total = spent + here.cost, total + here.cost
     if len(first.steps) != len(second.steps):
         found.append(_compare_lengths(first, second, number))
@@ -178,30 +182,16 @@ def _compare_releases(one: Released, other: Released, name: str) -> Iterator[Dif
         yield Difference("raised", f"{name} is refused on one side only")
 
 
-def _check_distance(one: Released, here: Moved, number: int, *, covered: bool) -> list[Difference]:
-    words = [here.far] if here.far else [] if covered or not here.many else [here.many]
-    return [Difference("moved", f"release {number} ({one.name}) {text}") for text in words]
-
-
 def _check_payment(spent: Privacy, paid: Privacy) -> Iterator[Difference]:
     """Whether a pair lost more than the ledger was told, in the first currency that has a price for it."""
-    currencies: tuple[tuple[str, Callable[[Loss], Price]], ...] = (("epsilon", as_approximate), ("rho", as_concentrated))
-    for name, price in currencies:
-        allowed, lost = _add_prices(paid, price), _add_prices(spent, price)
+    for name, price in (("epsilon", as_approximate), ("rho", as_concentrated)):
+        allowed, lost = add_prices(paid, price), add_prices(spent, price)
         if allowed is not None:
             if lost is None or lost[0] > allowed[0] or lost[1] > allowed[1]:
                 amount = "without bound" if lost is None else f"{name} {float(lost[0]):.6g}, delta {float(lost[1]):.3g}"
                 asked = f"{name} {float(allowed[0]):.6g}, delta {float(allowed[1]):.3g}"
                 yield Difference("payment", f"this pair loses {amount}, and {asked} was paid")
             return
-
-
-def _add_prices(privacy: Privacy, price: Callable[[Loss], Price]) -> tuple[Fraction, Fraction] | None:
-    costs = [(price(loss), count) for loss, count in privacy.parts]
-    if any(cost is None for cost, _ in costs):
-        return None
-    pairs = [(cost[0] * count, cost[1] * count) for cost, count in costs if cost is not None]
-    return sum((x for x, _ in pairs), Fraction(0)), sum((y for _, y in pairs), Fraction(0))
 
 
 def _compare_ends(first: Trace, second: Trace) -> Iterator[Difference]:

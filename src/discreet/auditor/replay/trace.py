@@ -27,7 +27,7 @@ from discreet.auditor.texts import exception_text, strip_addresses
 from discreet.ledger import ledger as ledgers
 from discreet.ledger.chain import Chain, Facts, opening
 from discreet.mechanisms import RandomizedResponse
-from discreet.mechanisms.base import Release, recorded, recorder
+from discreet.mechanisms.base import Recording, recorded, recorder
 from discreet.mechanisms.values import Histograms
 from discreet.privacy import Privacy
 from discreet.privacy.budget import Budget
@@ -41,7 +41,7 @@ _patching = threading.RLock()  # one watched run at a time: the ledger's functio
 class Released:
     """A release and what came of it; ``refused``: an error did."""
 
-    release: Release
+    release: Recording
     output: object = None
     refused: bool = False
 
@@ -130,7 +130,7 @@ class _Watcher:
         place = len(self.trace.steps)
         return self._steps[place] if place < len(self._steps) else None
 
-    def release(self, release: Release, draw: Callable[[], object]) -> object:
+    def release(self, release: Recording, draw: Callable[[], object]) -> object:
         wanted = self.expected()
         try:
             output = draw()  # also where its result is not used: it may refuse
@@ -138,17 +138,17 @@ class _Watcher:
             self.trace.steps.append(Released(release, refused=True))
             self._steps = []
             raise
-        if isinstance(wanted, Released) and not wanted.refused and _answers_fit(wanted, Released(release)):
+        if (
+            isinstance(wanted, Released)
+            and not wanted.refused
+            and type(wanted.release.mechanism) is type(release.mechanism)
+            and wanted.shape == Released(release).shape
+        ):
             output = copy.deepcopy(wanted.output)
         else:
             self._steps = []  # from here on they are different programs
         self.trace.steps.append(Released(release, copy.deepcopy(output)))
         return output
-
-
-def _answers_fit(one: Released, other: Released) -> bool:
-    """Whether an answer to one is an answer to the other."""
-    return type(one.release.mechanism) is type(other.release.mechanism) and one.shape == other.shape
 
 
 def _find_shape(value: object) -> tuple[int, ...] | None:

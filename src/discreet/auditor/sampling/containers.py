@@ -125,10 +125,10 @@ def _numpy(value: Any, kind: str) -> Parts | None:
         return name, [(" as numbers", value.astype(np.int64))]
     plain_ones = value if isinstance(value, np.ma.MaskedArray) else np.asarray(value)  # a matrix has no rows but matrices
     inside = plain_ones.tolist()  # None where it is masked
-    return name, _numbered(inside) if value.ndim else [(".item", inside)]
+    return name, _number_parts(inside) if value.ndim else [(".item", inside)]
 
 
-def _numbered(values: list[object]) -> list[tuple[str, object]]:
+def _number_parts(values: list[object]) -> list[tuple[str, object]]:
     return [(f"[{i}]", part) for i, part in enumerate(values)]
 
 
@@ -144,7 +144,7 @@ def _pandas(value: Any, kind: str) -> Parts | None:
     if kind == "RangeIndex":
         return f"{kind} {value!r}", []
     if kind.endswith("Index"):
-        return f"{kind} of {value.dtype}", [(".names", list(value.names)), *_numbered(value.tolist())]
+        return f"{kind} of {value.dtype}", [(".names", list(value.names)), *_number_parts(value.tolist())]
     return None
 
 
@@ -152,7 +152,7 @@ def _polars(value: Any, kind: str) -> Parts | None:
     if kind == "DataFrame":
         return f"{kind} of {list(value.shape)}", [(f"[{name!r}]", value[name]) for name in value.columns]
     if kind == "Series":
-        return f"{kind} of {shorten(str(value.dtype))}", [(".name", value.name), *_numbered(value.to_list())]
+        return f"{kind} of {shorten(str(value.dtype))}", [(".name", value.name), *_number_parts(value.to_list())]
     return None
 
 
@@ -161,7 +161,7 @@ def _arrow(value: Any, kind: str) -> Parts | None:
         names = enumerate(value.schema.names)
         return f"{kind} of {value.num_rows}", [(f"[{name!r}]", value.column(i)) for i, name in names]
     if hasattr(type(value), "to_pylist"):
-        return f"{kind} of {shorten(str(value.type))}", _numbered(value.to_pylist())
+        return f"{kind} of {shorten(str(value.type))}", _number_parts(value.to_pylist())
     return None
 
 

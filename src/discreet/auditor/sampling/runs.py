@@ -10,15 +10,13 @@ from __future__ import annotations
 import contextlib
 import io
 import secrets
-import signal
-import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from types import FrameType
 
-from discreet.auditor.isolation import Interrupted, InterruptFlag, TimedOut, call, mute
+from discreet.auditor.isolation import Interrupted, InterruptFlag, TimedOut, alarm, call, mute
 from discreet.auditor.sampling.outputs import TIMED_OUT, Output, is_stored_answer, read_exception, read_output
 from discreet.auditor.texts import describe_exception
 
@@ -132,18 +130,11 @@ class Sampler:
     @contextlib.contextmanager
     def _watch(self) -> Iterator[None]:
         """Runs inside are silent, and end in time where the system can send an alarm."""
-        with _quiet():
-            if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
-                yield
-                return
-            before = signal.signal(signal.SIGALRM, self._overdue)
-            timer = signal.setitimer(signal.ITIMER_REAL, _TICK, _TICK)
+        with _quiet(), alarm(self._overdue, _TICK, _TICK):
             try:
                 yield
             finally:
                 self._started = 0.0
-                signal.setitimer(signal.ITIMER_REAL, *timer)
-                signal.signal(signal.SIGALRM, before)
 
 
 @contextlib.contextmanager

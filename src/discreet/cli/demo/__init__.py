@@ -39,21 +39,21 @@ def run(
         run_lectures()
         return
     from discreet.canvas import check_ending
-    from discreet.cli.files import checked_place
+    from discreet.cli.files import check_place
 
-    checked_place(check_ending(output))
+    check_place(check_ending(output))
     with _own_folder() as folder:
         _tell(folder, output)
 
 
 def _tell(folder: Path, output: Path) -> None:
-    from discreet.cli.asking import opened
+    from discreet.cli.asking import open_curator
     from discreet.cli.demo.hospital import CONFIGURATION, PATIENTS, build
 
     file = build(folder)
     _say(f"A made-up hospital with about 20,000 visits of {PATIENTS:,} patients. Its owner wrote down what is public:")
     typer.echo("".join(f"  {line}\n" for line in CONFIGURATION.splitlines() if line.startswith(_SHOWN)).rstrip())
-    with opened(file) as hospital:
+    with open_curator(file) as hospital:
         _ask("What would a count by drug use cost? A preview is free", DRUGS, "0.5")
         typer.echo(str(hospital.preview(DRUGS, epsilon=0.5)))
         _say("Ask it:")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli.files import checked_place, replaced
+from discreet.cli.files import check_place, replace_file
 from discreet.cli.local.files import TaskFile, read_list, read_state, read_task_file
 from discreet.errors import ParameterError
 
@@ -56,7 +56,7 @@ def run(
 
       discreet local collect search.task.json reports.jsonl --candidates @words.txt -o search.state.json
     """
-    checked_place(output)
+    check_place(output)
     asked = read_task_file(task)
     for file in reports:
         if str(file) != "-" and not file.is_file():
@@ -66,7 +66,7 @@ def run(
         before, refused_before, damaged = collector.count, collector.refused, False
         for file in reports:
             damaged |= _add(collector, file)
-        with replaced(output) as place:
+        with replace_file(output) as place:
             place.write_text(collector.to_json() + "\n", encoding="utf-8", newline="")
     counted = collector.count - before
     typer.echo(f"Counted {counted:,} reports; {output} holds {collector.count:,}.", err=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli.files import spare
+from discreet.cli.files import protect
 from discreet.cli.local.files import read_state
 from discreet.cli.output import FileOption, Format, FormatOption, Output, PlotOption, as_csv, draw, in_json
 from discreet.errors import ParameterError
@@ -42,7 +42,7 @@ def run(
     """
     place = Output.checked(format, output, plot)
     for written in place.places():
-        spare(written, *states)
+        protect(written, *states)
     collector = read_state(states[0])
     for file in states[1:]:
         collector.merge(read_state(file))

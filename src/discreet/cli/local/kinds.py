@@ -1,14 +1,17 @@
-"""The kinds of tasks that the command line can write, and which options belong to each."""
+"""The tasks that the command line can write: all kinds that are registered, the parameters of their constructors as options."""
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import typer
+
 from discreet.cli.local.files import read_list, read_task_file
+from discreet.cli.local.values import TRUTHS
 from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -16,71 +19,54 @@ if TYPE_CHECKING:
 
 _RANGE = re.compile(r"(-?[0-9]{1,15})\.\.(-?[0-9]{1,15})")
 _WHOLE = re.compile(r"0|-?[1-9][0-9]{0,14}")
-
-
-class Kind(StrEnum):
-    """What is asked."""
-
-    frequencies = "frequencies"
-    bit = "bit"
-    mean = "mean"
-    distribution = "distribution"
-    heavy_hitters = "heavy-hitters"
-    repeated = "repeated"
-    attributes = "attributes"
-
-
-_OPTIONS = {
-    Kind.frequencies: {"epsilon", "domain", "any_text", "missing", "protocol", "max_bits"},
-    Kind.bit: {"epsilon", "missing"},
-    Kind.mean: {"epsilon", "lower", "upper", "step", "missing", "protocol"},
-    Kind.distribution: {"epsilon", "lower", "upper", "bins", "missing"},
-    Kind.heavy_hitters: {"epsilon", "length", "alphabet", "most", "missing"},
-    Kind.repeated: {"epsilon", "permanent", "values", "domain", "missing"},
-    Kind.attributes: {"of"},
+_BOUNDS = "Between which bounds? Write discreet local task {kind} --lower 0 --upper 15."
+_NEEDED = {  # what is said where one is missing, the first of them first
+    "epsilon": "What may one report cost its sender? Write --epsilon 1.",
+    "permanent": "What may all reports about one value cost together? Write --permanent 2, above --epsilon.",
+    "values": "How many different values may a person have? Write --values 2; each costs --permanent.",
+    "domain": "Which answers? Write --domain dark,blond,brown,red, or --any-text.",
+    "lower": _BOUNDS,
+    "upper": _BOUNDS,
 }
 
 
-def make(kind: Kind, question: str, period: str, options: dict[str, Any]) -> Task:
-    """The task of these options; None stands for one that was not written."""
+def read_kind(text: str) -> str:
+    """The name of a registered kind of task, with hyphens."""
+    from discreet.local.task import KINDS
+
+    names = [kind.replace(" ", "-") for kind in KINDS]
+    if text not in names:
+        raise typer.BadParameter(f"{text!r} is not one of {', '.join(map(repr, names))}.")
+    return text
+
+
+def make(kind: str, question: str, period: str, options: dict[str, Any], more: list[str]) -> Task:
+    """The task of these options; None stands for one that was not written. ``more`` are others, as name=value."""
+    from discreet.local.task import KINDS
+    from discreet.schema import text
+
+    task = KINDS[kind.replace("-", " ")]
+    parameters = inspect.signature(task).parameters
     given = {name: value for name, value in options.items() if value is not None}
+    given |= {name: value for name, _, value in (one.partition("=") for one in more)}
+    own = {"of" if name == "tasks" else name for name in parameters} | ({"any_text"} if "domain" in parameters else set())
     for name in given:
-        if name not in _OPTIONS[kind]:
+        if name not in own:
             raise ParameterError(f"--{name.replace('_', '-')} does not belong to discreet local task {kind}; leave it out.")
-    given |= {"question": question, "period": period}
-    if kind is Kind.attributes:
-        from discreet.local.tasks.attributes import Attributes
-
-        return Attributes(_members(given.pop("of", [])), **given)
-    if "epsilon" not in given:
-        raise ParameterError("What may one report cost its sender? Write --epsilon 1.")
-    if kind is Kind.repeated:
-        from discreet.local.tasks.repeated import Repeated
-
-        if "permanent" not in given:
-            raise ParameterError("What may all reports about one value cost together? Write --permanent 2, above --epsilon.")
-        if "values" not in given:
-            raise ParameterError("How many different values may a person have? Write --values 2; each costs --permanent.")
-        return Repeated(**_with_domain(given))
-    if kind is Kind.frequencies:
-        from discreet.local.tasks.frequencies import Frequencies
-
-        return Frequencies(**_with_domain(given))
-    if kind is Kind.bit:
-        from discreet.cli.local.values import TRUTHS
-        from discreet.local.tasks.frequencies import Bit
-
-        return Bit(**_with_fate(given, lambda text: TRUTHS.get(text.lower(), text)))
-    if kind is Kind.heavy_hitters:
-        from discreet.local.tasks.heavy_hitters import HeavyHitters
-
-        return HeavyHitters(**given)
-    if not {"lower", "upper"} <= set(given):
-        raise ParameterError(f"Between which bounds? Write discreet local task {kind} --lower 0 --upper 15.")
-    from discreet.local.tasks.distribution import Distribution
-    from discreet.local.tasks.mean import Mean
-
-    return Mean(**_with_fate(given, _number)) if kind is Kind.mean else Distribution(**_with_fate(given, _number))
+    if given.pop("any_text", None):
+        given["domain"] = None if "domain" in given else text()
+    if "tasks" in parameters:
+        given["tasks"] = _members(given.pop("of", []))
+    for name in [*_NEEDED, *parameters]:
+        if name in parameters and parameters[name].default is inspect.Parameter.empty and given.get(name) is None:
+            raise ParameterError(_NEEDED.get(name, f"{{kind}} needs {name}; write --option {name}=...").format(kind=kind))
+    if isinstance(given.get("domain"), str):
+        given["domain"] = _domain(given["domain"])
+    for name, value in given.items():
+        if isinstance(value, str):
+            given[name] = _read(value, str(parameters[name].annotation), given.get("domain"))
+    made: Callable[..., Task] = task
+    return made(**{"question": question, "period": period, **given})
 
 
 def _members(named: list[str]) -> dict[str, Task]:
@@ -93,24 +79,16 @@ def _members(named: list[str]) -> dict[str, Task]:
     return {name.strip(): read_task_file(Path(file)) for name, _, file in pairs}
 
 
-def _with_domain(given: dict[str, Any]) -> dict[str, Any]:
-    from discreet.schema import text
-
-    if ("domain" in given) == ("any_text" in given):
-        raise ParameterError("Which answers? Write --domain dark,blond,brown,red, or --any-text.")
-    domain = _domain(given["domain"]) if "domain" in given else text()
-    numbers = isinstance(domain, range) or (isinstance(domain, list) and isinstance(domain[0], int))
-    kept = {name: value for name, value in given.items() if name != "any_text"} | {"domain": domain}
-    return _with_fate(kept, lambda fate: int(fate) if numbers and _WHOLE.fullmatch(fate) else fate)
-
-
-def _with_fate(given: dict[str, Any], meaning: Callable[[str], object]) -> dict[str, Any]:
-    return given | {"missing": meaning(given["missing"])} if "missing" in given else given
-
-
-def _number(text: str) -> float | str:
+def _read(text: str, annotation: str, domain: object) -> object:
+    """The value of a parameter of this type that a text spells (an ``Item`` is an answer), or the text where it spells none."""
+    types = set(re.findall(r"\w+", annotation))
+    whole = isinstance(domain, range) or (isinstance(domain, list) and isinstance(domain[0], int))
+    if "bool" in types:
+        return TRUTHS.get(text.lower(), text)
+    if "Item" in types:
+        return int(text) if whole and _WHOLE.fullmatch(text) else text
     try:
-        return float(text)
+        return int(text) if "int" in types else float(text) if "Number" in types else text
     except ValueError:
         return text
 

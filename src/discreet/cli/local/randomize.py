@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli.files import checked_place, replaced, spare, unwritten
+from discreet.cli.files import check_place, protect, refuse_writing, replace_file
 from discreet.cli.local.files import TaskFile, read_task_file
 from discreet.errors import ParameterError
 
@@ -50,7 +50,7 @@ def run(
     """
     output = None if output == Path("-") else output
     if output is not None:
-        spare(checked_place(output), task, answers)
+        protect(check_place(output), task, answers)
     asked = read_task_file(task)
     with _place(output) as file:
         write = _write_parquet if output is not None and output.suffix.lower() == ".parquet" else _write_lines
@@ -93,7 +93,7 @@ def _attributes(task: Attributes, answers: Path, column: str | None) -> Iterator
 def _place(output: Path | None) -> Iterator[Path]:
     """Where reports are written; they get out only when all of them are made, so that nobody has to be randomised twice."""
     if output is not None:
-        with replaced(output) as file:
+        with replace_file(output) as file:
             yield file
         return
     with tempfile.TemporaryDirectory(prefix="discreet-") as folder:
@@ -123,7 +123,7 @@ def _write_parquet(file: Path, batches: Iterator[Batch]) -> int:
             writer.write_table(table)
             count += len(batch)
     except OSError as problem:
-        raise unwritten(file, problem) from None
+        raise refuse_writing(file, problem) from None
     finally:
         if writer is not None:
             writer.close()

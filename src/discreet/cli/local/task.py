@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from discreet.cli.files import create
-from discreet.cli.local.kinds import Kind, make
-
-if TYPE_CHECKING:
-    from discreet.local.task import Task
+from discreet.cli.local.kinds import make, read_kind
 
 
 def run(
     kind: Annotated[
-        Kind,
+        str,
         typer.Argument(
+            callback=read_kind,
             help="frequencies: how common each answer is; bit: the share of yes; mean and distribution: of a number between "
             "bounds; heavy-hitters: the most common words, when nobody has a list; repeated: frequencies asked of the same "
             "people again and again; attributes: several tasks, of which each person answers one.",
@@ -48,6 +46,7 @@ def run(
         str | None, typer.Option(help="The fate of other answers: refuse, random, or an answer of the task (refuse unless told).")
     ] = None,
     protocol: Annotated[str | None, typer.Option(help="frequencies, mean: a protocol by name; the best one unless told.")] = None,
+    option: Annotated[list[str] | None, typer.Option(help="Any other option of a kind of task, as name=value.")] = None,
     question: Annotated[str, typer.Option(help="The question, in words.", show_default=False)] = "",
     period: Annotated[str, typer.Option(help="When it is asked, such as 2026-03.", show_default=False)] = "",
     people: Annotated[int | None, typer.Option(help="Say what to expect when so many people report.")] = None,
@@ -77,17 +76,12 @@ def run(
     numbers = {"lower": lower, "upper": upper, "step": step, "bins": bins}
     words = {"length": length, "alphabet": alphabet, "most": most}
     several = {"epsilon": epsilon, "permanent": permanent, "values": values, "of": of or None}
-    made = make(kind, question, period, {**own, **numbers, **words, **several})
-    expected = None if people is None else str(made.plan(people))
-    _write(made, output)
-    if expected is not None:
-        typer.echo(expected, err=True)
-
-
-def _write(task: Task, output: Path | None) -> None:
-    text = task.to_json() + "\n"
+    made = make(kind, question, period, {**own, **numbers, **words, **several}, option or [])
+    text, expected = made.to_json() + "\n", None if people is None else str(made.plan(people))
     if output is None or output == Path("-"):
         typer.echo(text, nl=False)
-        return
-    create(output, text, ", and a task that may be in use is not overwritten")
-    typer.echo(f"Wrote {output}: {task.protocol.name}, epsilon {float(task.epsilon):.6g} a report.", err=True)
+    else:
+        create(output, text, ", and a task that may be in use is not overwritten")
+        typer.echo(f"Wrote {output}: {made.protocol.name}, epsilon {float(made.epsilon):.6g} a report.", err=True)
+    if expected is not None:
+        typer.echo(expected, err=True)

@@ -104,7 +104,7 @@ class Spelling:
         kept = np.clip(bits - self.width * np.arange(self.length), 0, self.width)
         return symbols >> (self.width - kept) << (self.width - kept)
 
-    def extended(self, prefixes: Integers, before: int, after: int) -> Integers:
+    def extend(self, prefixes: Integers, before: int, after: int) -> Integers:
         """Every prefix of ``before`` bits with all that may follow up to ``after`` bits; behind the end, only the end."""
         following = np.arange(2 ** (after - before))
         added = np.zeros((following.size, self.length), dtype=np.int64)

@@ -141,20 +141,22 @@ def hash_by_seed(seeds: Words, keys: Integers, buckets: int) -> Iterator[Integer
     words = keys.astype(np.int64).view(np.uint64)
     high, low = words >> _HALF, words & _LOW
     for first, second, shift in zip(*_multipliers(seeds), strict=True):
-        mixed = high * first  # the same as below, in place
-        mixed += low * second
-        mixed += shift
-        mixed >>= _HALF
-        mixed *= np.uint64(buckets)
-        mixed >>= _HALF
-        yield mixed.view(np.int64)
+        yield _mix(high * first, low * second, shift, buckets)
 
 
 def _hash_to_bucket(multipliers: tuple[Words, Words, Words], keys: Words | np.uint64, buckets: int) -> Integers:
     first, second, shift = multipliers
-    with np.errstate(over="ignore"):  # modulo 2^64 is what is wanted
-        mixed = (first * (keys >> _HALF) + second * (keys & _LOW) + shift) >> _HALF
-    return ((mixed * np.uint64(buckets)) >> _HALF).view(np.int64)
+    return _mix(first * (keys >> _HALF), second * (keys & _LOW), shift, buckets)
+
+
+def _mix(high: Words, low: Words, shift: Words | np.uint64, buckets: int) -> Integers:
+    """The bucket of a sum modulo 2^64, in place of its first term."""
+    high += low
+    high += shift
+    high >>= _HALF
+    high *= np.uint64(buckets)
+    high >>= _HALF
+    return high.view(np.int64)
 
 
 def _multipliers(seeds: Words) -> tuple[Words, Words, Words]:

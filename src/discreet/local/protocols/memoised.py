@@ -96,7 +96,7 @@ class Memoised(KAry):
         are computed whatever the value is, so that the work does not tell it (but for microseconds: Python's own operations take
         times that depend on what they work on).
         """
-        marks = [_keyed(secret, f"discreet seen|{task}|{other}").hex()[:32] for other in range(self.size)]
+        marks = [_hash_keyed(secret, f"discreet seen|{task}|{other}").hex()[:32] for other in range(self.size)]
         if len(seen) > self.values or not set(seen) <= set(marks):
             raise LedgerRefused("The client's ledger has marks that are not of this task; nothing is reported without it.")
         room = marks[code] in seen or len(seen) < self.values
@@ -108,7 +108,7 @@ class Memoised(KAry):
         """The permanent response to a value: always the same for one secret and task, and stored nowhere."""
 
         def digits(purpose: str, round_: int) -> int:
-            return int.from_bytes(_keyed(secret, f"discreet permanent|{task}|{code}|{purpose}|{round_}"), "big")
+            return int.from_bytes(_hash_keyed(secret, f"discreet permanent|{task}|{code}|{purpose}|{round_}"), "big")
 
         others, round_ = self.size - 1, 0
         fitting = 2**_DIGITS - 2**_DIGITS % others
@@ -132,16 +132,6 @@ class Memoised(KAry):
     def _draw(self, codes: Integers) -> Integers:
         return self.respond_again(respond(codes, self.size, Chance(self.keep_chance)))
 
-    def history_likelihood(self, reports: Sequence[int], code: int) -> arb:
-        """Of these reports, one after the other, about one permanent response to this value."""
-        total = arb(0)
-        for permanent in range(self.size):
-            chance = self.keep_chance() if permanent == code else (1 - self.keep_chance()) / (self.size - 1)
-            for report in reports:
-                chance *= self.fresh_chance() if report == permanent else (1 - self.fresh_chance()) / (self.size - 1)
-            total += chance
-        return total
 
-
-def _keyed(secret: bytes, message: str) -> bytes:
+def _hash_keyed(secret: bytes, message: str) -> bytes:
     return hmac.digest(secret, message.encode(), "sha256")

@@ -56,18 +56,18 @@ class OneOf(Protocol):
         chosen = uniform(len(self.members), len(codes[0]))
         rows = self.form.empty(chosen.size)
         for number, (member, code) in enumerate(zip(self.members, codes, strict=True)):
-            reports = self._packed(number, member.randomize(code))
+            reports = self._pack(number, member.randomize(code))
             rows = np.where((chosen == number)[:, None], reports, rows)
         return rows
 
-    def _packed(self, number: int, reports: Rows) -> Rows:
+    def _pack(self, number: int, reports: Rows) -> Rows:
         rows = self.form.empty(len(reports))
         rows[:, :_HEAD] = np.frombuffer(number.to_bytes(_HEAD, "little"), dtype=np.uint8)
         size = self._sizes[number]
         rows[:, _HEAD : _HEAD + size] = np.ascontiguousarray(reports).view(np.uint8).reshape(len(reports), size)
         return rows
 
-    def _unpacked(self, number: int, rows: Rows) -> Rows:
+    def _unpack(self, number: int, rows: Rows) -> Rows:
         form, size = self.members[number].form, self._sizes[number]
         raw = np.ascontiguousarray(rows[:, _HEAD : _HEAD + size]).view(form.dtype)
         return raw.reshape(len(rows), form.width) if form.width else raw.reshape(len(rows))
@@ -81,7 +81,7 @@ class OneOf(Protocol):
     def likelihood(self, row: Rows, code: int) -> arb:
         """Of a report for a person who has this code for the drawn member."""
         number = int(self._numbers(row[None])[0])
-        return self.members[number].likelihood(self._unpacked(number, row[None])[0], code) / len(self.members)
+        return self.members[number].likelihood(self._unpack(number, row[None])[0], code) / len(self.members)
 
     def total_variation(self) -> arb:
         """The mean of the members' distances: which one was drawn does not depend on the values."""
@@ -93,7 +93,7 @@ class OneOf(Protocol):
         for number, member in enumerate(self.members):
             here = numbers == number
             filled = ~rows[here, _HEAD + self._sizes[number] :].any(axis=1)
-            good[here] = filled & member.valid(self._unpacked(number, rows[here]))
+            good[here] = filled & member.valid(self._unpack(number, rows[here]))
         return good
 
     @property
@@ -105,7 +105,7 @@ class OneOf(Protocol):
         numbers, parts = self._numbers(rows), []
         for number, member in enumerate(self.members):
             here = rows[numbers == number]
-            parts += [np.array([len(here)]), member.tally(self._unpacked(number, here))]
+            parts += [np.array([len(here)]), member.tally(self._unpack(number, here))]
         return np.concatenate(parts).astype(np.int64)
 
     def possible(self, tally: Integers, count: int) -> bool:
@@ -125,10 +125,10 @@ class OneOf(Protocol):
 
     def plain(self, row: Rows) -> Plain:
         number = int(self._numbers(row[None])[0])
-        return cast("Plain", [number, self.members[number].plain(self._unpacked(number, row[None])[0])])
+        return cast("Plain", [number, self.members[number].plain(self._unpack(number, row[None])[0])])
 
     def row(self, plain: object) -> Rows | None:
         if not isinstance(plain, list) or len(plain) != 2 or type(plain[0]) is not int or not 0 <= plain[0] < len(self.members):
             return None
         inner = self.members[plain[0]].row(plain[1])
-        return None if inner is None else self._packed(plain[0], np.asarray(inner)[None])[0]
+        return None if inner is None else self._pack(plain[0], np.asarray(inner)[None])[0]

@@ -90,8 +90,10 @@ class Attributes(Task):
         many = all(_is_column(column) for column in columns)
         if not many and any(_is_column(column) for column in columns):
             raise ValueRefused("Answers are one value for every attribute, or one column for every attribute.")
-        read = [column if many else [column] for column in columns]
-        codes = [task.codes(_listed(column)) for task, column in zip(self.tasks.values(), read, strict=True)]
+        read = [
+            [column] if not many else column if isinstance(column, (list, tuple)) else np.asarray(column) for column in columns
+        ]
+        codes = [task.codes(column) for task, column in zip(self.tasks.values(), read, strict=True)]
         if len({len(code) for code in codes}) > 1:
             raise ValueRefused("The columns of the attributes must be of one length, one row for each person.")
         rows = self.protocol.choose(codes)
@@ -119,7 +121,3 @@ class Attributes(Task):
 
 def _is_column(value: object) -> bool:
     return isinstance(value, (list, tuple)) or (hasattr(value, "__array__") and np.ndim(value) == 1)
-
-
-def _listed(column: object) -> Sequence[object] | np.ndarray:
-    return column if isinstance(column, (list, tuple)) else np.asarray(column)

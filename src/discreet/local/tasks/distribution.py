@@ -18,6 +18,7 @@ import numpy as np
 
 from discreet.arrays import Integers, Number, Reals
 from discreet.calls import called_as
+from discreet.canvas import BLUE, finish, new_axes
 from discreet.errors import ParameterError
 from discreet.exact import probability, whole
 from discreet.local.collector import Collector
@@ -62,7 +63,8 @@ class DistributionEstimate(Result):
 
     def interval(self, confidence: Number = 0.95) -> tuple[Reals, Reals]:
         """Bootstrap ends for every bin's share, one at a time."""
-        low, high = np.quantile(self._replicates, _ends(confidence), axis=0)
+        wanted = float(probability("confidence", confidence, zero=False, hint="a number such as 0.95"))
+        low, high = np.quantile(self._replicates, [(1 - wanted) / 2, (1 + wanted) / 2], axis=0)
         return low, high
 
     def quantile(self, share: Number) -> float:
@@ -113,8 +115,6 @@ class DistributionEstimate(Result):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """The shape with its bootstrap band."""
-        from discreet.canvas import BLUE, finish, new_axes
-
         axes, (low, high) = new_axes(ax), self.interval()
         axes.stairs(100 * self.values, self.edges, color=BLUE)
         below, above = (np.append(100 * end, 100 * end[-1]) for end in (low, high))
@@ -128,11 +128,6 @@ def find_quantile(shares: Reals, edges: Reals, wanted: float) -> float:
     """Where the sum of the shares reaches ``wanted``, evenly inside a bin."""
     sums = np.concatenate([[0.0], np.cumsum(shares)])
     return float(np.interp(wanted, sums / sums[-1], edges))
-
-
-def _ends(confidence: Number) -> list[float]:
-    wanted = float(probability("confidence", confidence, zero=False, hint="a number such as 0.95"))
-    return [(1 - wanted) / 2, (1 + wanted) / 2]
 
 
 _PLANNED = 50  # simulated repetitions

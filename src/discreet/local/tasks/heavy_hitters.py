@@ -133,10 +133,10 @@ def find_words(task: HeavyHitters, tally: Integers, count: int) -> HeavyHittersE
     """Extend the prefixes that stand out, length by length; then those who told about whole words decide, and measure."""
     protocol, spelling, found, before = task.protocol, task.spelling, np.zeros((1, task.spelling.length), dtype=np.int64), 0
     for counts, bits in zip(protocol.counts(tally)[:-1], task.prefixes[:-1], strict=True):
-        grown = spelling.extended(found, before, bits)
+        grown = spelling.extend(found, before, bits)
         level = Level(protocol, counts, hash_prefixes(grown, bits), task.most)
         found, before = grown[level.best(_FOLLOWED * math.sqrt(level.variance))], bits
-    grown = spelling.extended(found, before, task.prefixes[-1])
+    grown = spelling.extend(found, before, task.prefixes[-1])
     grown = grown[[spelling.is_word(row) for row in grown]]
     level = Level(protocol, protocol.counts(tally)[-1], hash_prefixes(grown, task.prefixes[-1]), task.most)
     order = level.best(level.threshold)

@@ -17,6 +17,7 @@ import numpy as np
 
 from discreet.arrays import Integers, Number
 from discreet.calls import called_as
+from discreet.canvas import BLUE, finish, new_axes
 from discreet.display import decimals, figure
 from discreet.errors import ParameterError
 from discreet.exact import positive, probability, shown, whole
@@ -82,8 +83,6 @@ class MeanEstimate(Result):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """The mean with its 95 % interval, between the declared bounds."""
-        from discreet.canvas import BLUE, finish, new_axes
-
         axes, (low, high) = new_axes(ax), self.interval()
         arms = [[self.value - low], [high - self.value]]
         axes.errorbar([self.value], [0], xerr=arms, fmt="o", color=BLUE, ecolor="#222222", capsize=4)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fnmatch import fnmatchcase
 from fractions import Fraction
 
 from sqlglot import exp
@@ -15,12 +16,11 @@ from discreet.plan.expressions.facts import Facts
 from discreet.plan.expressions.values import check_candidate, plain_values
 from discreet.plan.sql.scalars import scalar
 from discreet.plan.sql.scope import Scope
+from discreet.plan.sql.synonyms import as_read
 from discreet.plan.sql.syntax import name_of, only, refusal, written
 from discreet.schema.units import OneRow, Person
 
 __all__ = ["read_aggregate", "read_as_written"]
-
-_SHARED = (exp.Quantile, exp.PercentileCont, exp.ApproxQuantile)
 
 
 def read_aggregate(node: object, scope: Scope) -> Aggregate:
@@ -34,17 +34,15 @@ def read_as_written(node: object, scope: Scope) -> Aggregate:
     """The aggregate that a node means, whether or not it can be answered."""
     if not isinstance(node, exp.Expression):
         raise ParameterError("A part of this question is empty; write it out.")
+    node = as_read(node)
     name = str(node.this).lower() if isinstance(node, exp.Anonymous) else None
     if isinstance(node, exp.Filter):
         return _filtered(node, scope)
-    if isinstance(node, exp.WithinGroup):
-        return _within(node, scope)
     if isinstance(node, exp.Count):
         return _count(node, scope)
-    if isinstance(node, _SHARED):
-        share = node.args.get("quantile") or node.args.get("expression")
-        only(node, "this", "quantile", "expression")
-        return Quantile(_argument(node.this, scope), _share(share, scope))
+    if isinstance(node, exp.Quantile):
+        only(node, "this", "quantile")
+        return Quantile(_argument(node.this, scope), _share(node.args.get("quantile"), scope))
     if name == "choose":
         return _best(node, scope)
     if _name(node) not in SQL:
@@ -110,19 +108,6 @@ def _distinct(node: exp.Expression, scope: Scope) -> Aggregate:
     raise refusal(node, f"Distinct values are not counted, only persons: count(DISTINCT {unit.id}); else GROUP BY with count(*)")
 
 
-def _within(node: exp.Expression, scope: Scope) -> Aggregate:
-    only(node, "this", "expression")
-    inner, order = node.this, node.args.get("expression")
-    ordered = order.expressions if isinstance(order, exp.Order) else []
-    if not isinstance(inner, exp.PercentileCont) or inner.args.get("expression") or len(ordered) != 1:
-        raise refusal(
-            node, "WITHIN GROUP is answered as percentile_cont(0.5) WITHIN GROUP (ORDER BY x); or write quantile(x, 0.5)"
-        )
-    only(ordered[0], "this")
-    only(inner, "this")
-    return Quantile(_argument(ordered[0].this, scope), _share(inner.this, scope))
-
-
 def _filtered(node: exp.Expression, scope: Scope) -> Aggregate:
     only(node, "this", "expression")
     where = node.args.get("expression")
@@ -135,6 +120,8 @@ def _filtered(node: exp.Expression, scope: Scope) -> Aggregate:
 
 
 def _share(node: object, scope: Scope) -> Fraction:
+    if isinstance(node, exp.Array):
+        raise refusal(node, "A list of shares is several columns; write quantile(x, [0.25, 0.75]) alone in the SELECT list")
     found = scalar(node, scope)
     parts = found.arguments if isinstance(found, Call) and found.name == "/" else (found,)
     numbers = [part.value for part in parts if isinstance(part, Literal)]
@@ -153,28 +140,35 @@ _MOMENTS = "is not answered yet; ask for avg and variance"
 _LISTED = (
     "values of single persons are not shown; write mode(x) for the most common of declared values, or GROUP BY with count(*)"
 )
+_EVERYBODY = (
+    f"{_SINGLE}: one row decides it; write count(*) FILTER (WHERE x) beside count(*), or avg(CAST(x AS INTEGER)) for the share"
+)
 _EXTREMES = {"min": Fraction(1, 100), "max": Fraction(99, 100)}
 _QUANTILE = "is not answered; write quantile(x, 0.5)"
 
-# What a function's name is followed by; a name that ends in * stands for all that begin so.
+# What a function's name is followed by; a star stands for any letters.
 _INSTEAD = {
     "approx_distinct": "is not answered, distinct values are not counted; write GROUP BY with count(*)",
-    "percentile_disc": _QUANTILE,
-    "quantile_disc": _QUANTILE,
+    "approx_quantiles": "is not answered; write quantile(x, [0.25, 0.5, 0.75])",
     "reservoir_quantile": _QUANTILE,
+    "percentile*": _QUANTILE,
+    "approx_percentile": _QUANTILE,
+    "sum*if": "takes an expression and a condition; write sum(x) FILTER (WHERE age >= 18)",
+    "avg*if": "takes an expression and a condition; write avg(x) FILTER (WHERE age >= 18)",
     "mad": "is not answered; ask for quantile(x, 0.25) and quantile(x, 0.75)",
     "corr": _MOMENTS,
     "covar_*": _MOMENTS,
     "regr_*": _MOMENTS,
-    "skewness": _MOMENTS,
+    "skew*": _MOMENTS,
     "kurtosis*": _MOMENTS,
     "sem": _MOMENTS,
     "product": "is not answered; ask for avg, or for the sum of something bounded",
     "geomean": "is not answered; ask for avg, or for the sum of something bounded",
     "entropy": "is not answered; write GROUP BY with count(*), and compute it from the noisy counts, which is free",
-    "approx_top_k": "is not answered; write GROUP BY with count(*) AS n, and ORDER BY n DESC LIMIT 3",
-    "logical_*": f"{_SINGLE}; write count(*) FILTER (WHERE x)",
-    "bitwise_*": f"{_SINGLE}; write count(*) FILTER (WHERE x)",
+    "approx_top_*": "is not answered; write GROUP BY with count(*) AS n, and ORDER BY n DESC LIMIT 3",
+    "logical_*": _EVERYBODY,
+    "every": _EVERYBODY,
+    "bitwise_*": _EVERYBODY,
     "fsum": "is not answered; write sum(x), which is exact",
     "sumkahan": "is not answered; write sum(x), which is exact",
     "kahan_sum": "is not answered; write sum(x), which is exact",
@@ -185,15 +179,13 @@ _INSTEAD = {
 def _unanswered(node: exp.Expression, scope: Scope) -> ParameterError:
     """The refusal of an aggregate, by the name that was written."""
     name, shown = _name(node), written(node)
-    if name in ("min", "max", "count_if", "histogram"):
+    if name in ("min", "max", "histogram"):
         of = scalar(_first(node), scope)
-        if name == "count_if":
-            return refusal(node, f"{shown} is not answered; write count(*) FILTER (WHERE {of})")
         if name == "histogram":
             return refusal(node, f"{shown} is not answered; {_counted(of, infer(of, scope.facts))}")
         return refusal(node, f"{shown} {_SINGLE}; {Quantile(of, _EXTREMES[name]).instead(scope.facts)}")
     for known, instead in _INSTEAD.items():
-        if name == known or (known.endswith("*") and name.startswith(known[:-1])):
+        if fnmatchcase(name, known):
             return refusal(node, f"{shown} {instead}")
     return refusal(node, f"{shown} is not answered, {_LISTED}")
 

@@ -19,6 +19,7 @@ from discreet.plan.expressions import Call, Expression, Literal, size
 from discreet.plan.expressions.evaluate import OPERATIONS, infer
 from discreet.plan.expressions.values import check_words
 from discreet.plan.sql.scope import Scope
+from discreet.plan.sql.synonyms import NAMES
 from discreet.plan.sql.syntax import name_of, only, refusal
 
 __all__ = ["aggregates_in", "is_aggregate", "scalar"]
@@ -343,7 +344,7 @@ _CALLS: dict[type[exp.Expression], tuple[str, tuple[str, ...], tuple[str, ...]]]
     exp.DayOfYear: ("dayofyear", ("this",), ()),
 }
 # Aggregates that sqlglot does not know, and that are not answered by that name alone.
-_STRANGERS: tuple[str, ...] = ("stdev", "list", "arg_min", "arg_max", "quantile_disc", "product")
+_STRANGERS: tuple[str, ...] = ("list", "arg_min", "arg_max", "quantile_disc", "product")
 _STRANGERS += ("histogram", "choose", "fsum", "sumkahan", "kahan_sum", "favg")
 _STRANGERS += ("reservoir_quantile", "mad", "kurtosis_pop", "sem", "geomean", "entropy")
 
@@ -351,7 +352,7 @@ _STRANGERS += ("reservoir_quantile", "mad", "kurtosis_pop", "sem", "geomean", "e
 def is_aggregate(node: object) -> bool:
     """Whether a node makes one value of many rows."""
     if isinstance(node, exp.Anonymous):
-        return str(node.this).lower() in (*_STRANGERS, *SQL)
+        return str(node.this).lower() in (*_STRANGERS, *NAMES, *SQL)
     return isinstance(node, (exp.AggFunc, exp.Filter, exp.WithinGroup, exp.IgnoreNulls))
 
 

@@ -22,6 +22,7 @@ from discreet.plan.sql.derived import read_source
 from discreet.plan.sql.formulas import is_formula, read_formula
 from discreet.plan.sql.scalars import aggregates_in, scalar
 from discreet.plan.sql.scope import Scope
+from discreet.plan.sql.synonyms import several
 from discreet.plan.sql.syntax import name_of, only, refusal
 from discreet.schema.table import Schema
 
@@ -73,12 +74,23 @@ def read_select(tree: exp.Select, schema: Schema) -> Query:
 def _items(tree: exp.Select, scope: Scope) -> tuple[list[_Item], Scope]:
     """The select list; what it names is in sight of what comes after it, where no column has that name."""
     items: list[_Item] = []
-    for node in tree.expressions:
+    for node in _written_out(tree.expressions):
         item = _item(node, scope)
         if item.name is not None:
             scope = replace(scope, named={**scope.named, item.name: item.key})
         items.append(item)
     return items, scope
+
+
+def _written_out(nodes: Sequence[exp.Expression]) -> Iterator[exp.Expression]:
+    """A select list in which a list of quantiles is as many entries, ``q_0_25`` and so on where it is called ``q``."""
+    for node in nodes:
+        alias = name_of(node.args.get("alias"))[0] if isinstance(node, exp.Alias) else None
+        listed = several(node.this if isinstance(node, exp.Alias) else node)
+        for name, one in listed:
+            yield one if alias is None else exp.Alias(this=one, alias=exp.to_identifier(f"{alias}_{name}", quoted=True))
+        if not listed:
+            yield node
 
 
 def _item(node: exp.Expression, scope: Scope) -> _Item:

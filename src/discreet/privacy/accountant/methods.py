@@ -37,7 +37,7 @@ from discreet.privacy.accountant.sampled_density import SampledDensity
 from discreet.privacy.accountant.smoothing import open_smoothed
 from discreet.privacy.losses import Atoms, BoundedRange, SampledGaussian, SampledLattice
 from discreet.privacy.losses.base import Parts
-from discreet.privacy.losses.rounding import Smooth, rounded_atoms
+from discreet.privacy.losses.rounding import Smooth, round_atoms
 
 __all__ = [
     "Aim",
@@ -80,15 +80,15 @@ def pair_bound(parts: Parts, saddle: Callable[[], Saddle], aim: Aim, *, top: boo
     if closed_delta(parts, Fraction(0), top=top) is not None:
         return lambda e: cast(float, closed_delta(parts, Fraction(e), top=top))
     try:
-        road = _composed_road(parts, saddle(), aim, top=top)
+        bound = _bound_composition(parts, saddle(), aim, top=top)
     except ArithmeticError:  # numbers beyond the doubles
         return lambda _: certain(math.nan, top=top)
-    return lambda e: _travelled(road, e, top=top)
+    return lambda e: _evaluate(bound, e, top=top)
 
 
-def _travelled(road: Bound, e: float, *, top: bool) -> float:
+def _evaluate(bound: Bound, e: float, *, top: bool) -> float:
     try:
-        return certain(road(e), top=top)
+        return certain(bound(e), top=top)
     except ArithmeticError:
         return certain(math.nan, top=top)
 
@@ -110,7 +110,7 @@ def closed_delta(parts: Parts, epsilon: Fraction, *, top: bool) -> float | None:
         bits *= 2
 
 
-def _composed_road(parts: Parts, saddle: Saddle, aim: Aim, *, top: bool) -> Bound:
+def _bound_composition(parts: Parts, saddle: Saddle, aim: Aim, *, top: bool) -> Bound:
     sure = up(disclosure(parts)) if top else down(disclosure(parts, top=False))
     if outcomes := list_outcomes(parts, saddle.log_delta if aim.log_delta is None else aim.log_delta):
         return lambda e: _with_disclosure(outcomes.delta(e)[1 if top else 0], sure, top=top)
@@ -124,23 +124,23 @@ def _composed_road(parts: Parts, saddle: Saddle, aim: Aim, *, top: bool) -> Boun
     plain = _contour_bound(contour, parts, sure, top=top) if contour else None
     if plain and contour and _precise(contour, saddle, aim):
         return plain
-    if aim.rough and not sampled and (lattice := _lattice_road(parts, saddle, sure, top=top)):
+    if aim.rough and not sampled and (lattice := _bound_on_lattice(parts, saddle, sure, top=top)):
         return lattice
-    if smooth := _smoothed_road(parts, aim, sure, top=top):
+    if smooth := _bound_smoothed(parts, aim, sure, top=top):
         best = min if top else max
         return (lambda e: best(plain(e), smooth(e))) if plain else smooth
     if plain:
         return plain
     if late and (contour := _contour(parts, saddle, top=top)):
         return _contour_bound(contour, parts, sure, top=top)
-    if lattice := _lattice_road(parts, saddle, sure, top=top):
+    if lattice := _bound_on_lattice(parts, saddle, sure, top=top):
         return lattice
     if top and aim.log_delta is None:
         return lambda e: moment_delta(parts, e)
     return lambda _: 1.0 if top else sure  # moments have an epsilon of their own
 
 
-def _lattice_road(parts: Parts, saddle: Saddle, sure: float, *, top: bool) -> Bound | None:
+def _bound_on_lattice(parts: Parts, saddle: Saddle, sure: float, *, top: bool) -> Bound | None:
     points = 4.0 if sum(count for _, count in parts) < _HOPELESS else 0.0
     while points > 2.0**-8:
         rough = _rough(parts, saddle, points, top=top)
@@ -172,7 +172,7 @@ def _precise(contour: Contour, saddle: Saddle, aim: Aim) -> bool:
     return high - low <= (1e-6 if aim.rough else 3e-10) * high * max(contour.tilt * e, 1.0)
 
 
-def _smoothed_road(parts: Parts, aim: Aim, sure: float, *, top: bool) -> Bound | None:
+def _bound_smoothed(parts: Parts, aim: Aim, sure: float, *, top: bool) -> Bound | None:
     kept = settle(parts, top=top, epsilon=aim.epsilon, log_delta=aim.log_delta)
     if kept is None:
         return None
@@ -223,7 +223,7 @@ def _rough(parts: Parts, saddle: Saddle, points: float, *, top: bool) -> list[tu
         if atoms is None:  # too many points
             return None
         if not same and loss.divisor:
-            atoms = rounded_atoms(atoms, step, up=top)
+            atoms = round_atoms(atoms, step, up=top)
         laws.append((atoms, count))
     return laws
 

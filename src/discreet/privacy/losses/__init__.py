@@ -10,26 +10,9 @@ from discreet.privacy.losses.moments import Concentrated, Moments, Renyi
 from discreet.privacy.losses.sampled import SampledLattice
 from discreet.privacy.losses.sampled_gaussian import SampledGaussian
 
-__all__ = [
-    "Atomic",
-    "Atoms",
-    "BoundedRange",
-    "Box",
-    "Concentrated",
-    "DiscreteGaussian",
-    "DiscreteLaplace",
-    "Family",
-    "Gaussian",
-    "Laplace",
-    "Leak",
-    "Loss",
-    "Moments",
-    "Renyi",
-    "Response",
-    "SampledGaussian",
-    "SampledLattice",
-    "response",
-]
+__all__ = ["Atomic", "Atoms", "BoundedRange", "Box", "Concentrated", "DiscreteGaussian", "DiscreteLaplace", "Family"]
+__all__ += ["Gaussian", "Laplace", "Leak", "Loss", "Moments", "Renyi", "Response", "SampledGaussian", "SampledLattice"]
+__all__ += ["response"]
 
 # A family's one line: stored guarantees may name these.
 register(Box, Leak, Response, Laplace, DiscreteLaplace, Gaussian, DiscreteGaussian, BoundedRange)

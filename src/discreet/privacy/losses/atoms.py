@@ -57,13 +57,52 @@ def transform(losses: Reals, weights: Reals, t: Reals) -> Complex:
     return result
 
 
-class Atomic(Loss):
+class _Finite(Loss):
+    """A loss with finitely many values: its moments are sums over ``_points``."""
+
+    @property
+    @abstractmethod
+    def _points(self) -> tuple[Reals, Reals]:
+        """The losses, and the logarithms of their P-masses."""
+
+    def _weights(self, x: float) -> tuple[float, Reals]:
+        losses, log_mass = self._points
+        exponents = x * losses + log_mass
+        top = float(exponents.max())
+        return top, np.exp(exponents - top)
+
+    def log_moment(self, x: float) -> float:
+        top, weights = self._weights(x)
+        return top + math.log(weights.sum())
+
+    def characteristic(self, x: float, t: Reals) -> Complex:
+        _, weights = self._weights(x)
+        return transform(self._points[0], weights / weights.sum(), t)
+
+    def cumulants(self, x: float) -> tuple[float, float, float]:
+        top, weights = self._weights(x)
+        losses, total = self._points[0], float(weights.sum())
+        mean = float(weights @ losses) / total
+        return top + math.log(total), mean, float(weights @ (losses - mean) ** 2) / total
+
+    def work(self, x: float) -> int:  # noqa: ARG002
+        return self._points[0].size
+
+    def reach(self, x: float) -> float:  # noqa: ARG002 - the same for every tilt
+        return float(np.abs(self._points[0]).max())
+
+
+class Atomic(_Finite):
     """A loss with finitely many values on a lattice: everything follows from ``atoms``."""
 
     @cached_property
     @abstractmethod
     def atoms(self) -> Atoms:
         """The law of the finite part."""
+
+    @property
+    def _points(self) -> tuple[Reals, Reals]:
+        return self.atoms.losses, self.atoms.log_mass
 
     @property
     def exact(self) -> bool:
@@ -73,34 +112,11 @@ class Atomic(Loss):
         return self.atoms
 
     def pieces(self, *, up: bool) -> Listed:  # noqa: ARG002
-
         return listed_atoms(self.atoms)
 
     @property
     def divisor(self) -> Fraction:
         return self.atoms.step
-
-    def log_moment(self, x: float) -> float:
-        top, total = self._weights(x)
-        return top + math.log(total.sum())
-
-    def characteristic(self, x: float, t: Reals) -> Complex:
-        _, weights = self._weights(x)
-        return transform(self.atoms.losses, weights / weights.sum(), t)
-
-    def cumulants(self, x: float) -> tuple[float, float, float]:
-        top, weights = self._weights(x)
-        total = float(weights.sum())
-        mean = float(weights @ self.atoms.losses) / total
-        return top + math.log(total), mean, float(weights @ (self.atoms.losses - mean) ** 2) / total
-
-    def _weights(self, x: float) -> tuple[float, Reals]:
-        exponents = x * self.atoms.losses + self.atoms.log_mass
-        top = float(exponents.max())
-        return top, np.exp(exponents - top)
-
-    def work(self, x: float) -> int:  # noqa: ARG002
-        return self.atoms.mass.size
 
     def rounding(self, x: float, t: float) -> float:
         """Twice (a sum over another one): their lengths, what losses, tilts and phases lose, and the masses' own errors."""
@@ -110,9 +126,6 @@ class Atomic(Loss):
     @property
     def lost(self) -> float:
         return self.atoms.lost
-
-    def reach(self, x: float) -> float:  # noqa: ARG002 - the same for every tilt
-        return float(np.abs(self.atoms.losses).max())
 
     def distribution(self) -> Law:
         return list_law(self.atoms.losses, self.atoms.mass, float(self.infinity))
@@ -124,7 +137,7 @@ class Atomic(Loss):
 
 
 @dataclass(frozen=True, eq=False)
-class Listed(Loss):
+class Listed(_Finite):
     """Losses, ascending, with their P-masses (all above 0); P and Q are whole, so that the law can be mirrored or sampled.
 
     Each mass m is right within ``error`` and 4 units for every unit of |ln m|, relatively; each loss within ``blur``. Where more
@@ -143,7 +156,7 @@ class Listed(Loss):
     @property
     def mass_errors(self) -> Reals:
         """A bound on the relative error of each mass."""
-        return self.doubts if self.doubts is not None else self.error + 4 * UNIT * np.abs(np.log(self.mass))
+        return self.doubts if self.doubts is not None else self.error + 4 * UNIT * np.abs(self._points[1])
 
     @property
     def loss_errors(self) -> Reals:
@@ -158,35 +171,15 @@ class Listed(Loss):
     def rho(self) -> None:
         return None
 
-    def _weights(self, x: float) -> tuple[float, Reals]:
-        exponents = x * self.losses + np.log(self.mass)
-        top = float(exponents.max())
-        return top, np.exp(exponents - top)
-
-    def log_moment(self, x: float) -> float:
-        return self.cumulants(x)[0]
-
-    def cumulants(self, x: float) -> tuple[float, float, float]:
-        top, weights = self._weights(x)
-        total = float(weights.sum())
-        mean = float(weights @ self.losses) / total
-        return top + math.log(total), mean, float(weights @ (self.losses - mean) ** 2) / total
-
-    def characteristic(self, x: float, t: Reals) -> Complex:
-        _, weights = self._weights(x)
-        return transform(self.losses, weights / weights.sum(), t)
+    @cached_property
+    def _points(self) -> tuple[Reals, Reals]:
+        return self.losses, np.log(self.mass)
 
     def rounding(self, x: float, t: float) -> float:
         """As for atoms on a lattice; the losses themselves are exact here, up to ``blur``."""
         _, weights = self._weights(x)
-        doubt = self.error + 8 * UNIT * float(weights @ np.abs(np.log(self.mass))) / float(weights.sum())
+        doubt = self.error + 8 * UNIT * float(weights @ np.abs(self._points[1])) / float(weights.sum())
         return (2 * weights.size + 256 + 8 * (t + abs(x)) * self.reach(x)) * UNIT + 2 * doubt
-
-    def work(self, x: float) -> int:  # noqa: ARG002
-        return self.losses.size
-
-    def reach(self, x: float) -> float:  # noqa: ARG002 - the same for every tilt
-        return float(np.abs(self.losses).max())
 
     def mean_variance(self) -> tuple[float, float]:
         _, mean, variance = self.cumulants(0.0)

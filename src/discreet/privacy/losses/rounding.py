@@ -17,7 +17,7 @@ with a bound ``slack`` on their errors, by which both roundings are pushed in th
 e^-h) is raised, and the merged part of a half cell, surplus / deficit, is lowered in the numerator and raised in the denominator.
 
 Cells whose true edges lie within ``blur`` of the lattice's are moved onto them, P-masses kept; that stretches a cell by at most
-2 blur / h, and surplus and deficit (at most p (e^h - 1)) by the same share: ``stretched`` says how much that is.
+2 blur / h, and surplus and deficit (at most p (e^h - 1)) by the same share: ``bound_stretch`` says how much that is.
 
 Densities proportional to e^(l/2) between -epsilon and epsilon (``Smooth``), with or without atoms at the ends, round without
 loss of balance: the P- and Q-mass of any cell [a, b] have the ratio e^((a+b)/2), that of its middle.
@@ -71,13 +71,13 @@ def round_cells(
     return Atoms(first - step, step, masses, error + 64 * UNIT, blur=blur)
 
 
-def stretched(step: Fraction, p: Reals, blur: float) -> Reals:
+def bound_stretch(step: Fraction, p: Reals, blur: float) -> Reals:
     """What ``blur`` of the edges may change surplus and deficit by."""
     h = float(step)
     return 4 * blur / h * math.expm1(min(2 * h, 600.0)) * p
 
 
-def rounded_atoms(atoms: Atoms, step: Fraction, *, up: bool) -> Atoms:
+def round_atoms(atoms: Atoms, step: Fraction, *, up: bool) -> Atoms:
     """A lattice law moved onto another lattice, which starts where it starts."""
     blur = atoms.blur + 8 * UNIT * float(np.abs(atoms.losses).max())
     return atoms_to_cells(atoms.losses, atoms.mass, atoms.first, step, up=up, error=atoms.error, blur=blur, lost=atoms.lost)

@@ -23,7 +23,7 @@ from discreet.privacy.losses.boxes import Box
 from discreet.privacy.losses.gaussian import Gaussian
 from discreet.privacy.losses.law import Law
 from discreet.privacy.losses.moments import Moments
-from discreet.privacy.losses.rounding import Smooth, atoms_to_cells, round_cells, stretched
+from discreet.privacy.losses.rounding import Smooth, atoms_to_cells, bound_stretch, round_cells
 from discreet.privacy.losses.sampled_gaussian import SampledGaussian, no_groups
 
 _EVERYBODY = Fraction(1, 2**40)
@@ -177,7 +177,7 @@ class SampledLattice(Loss):
             mass, surplus, deficit = q, deficit * np.exp(-outer[1:]), surplus * np.exp(-outer[:-1])
         mass, surplus, deficit = mass[::sign], surplus[::sign], deficit[::sign]
         error = base.error + 8 * UNIT * end
-        slack = error * (surplus + deficit) + stretched(h, mass, blur)
+        slack = error * (surplus + deficit) + bound_stretch(h, mass, blur)
         first = Fraction(float(losses[0]))
         atoms = round_cells(first, h, mass, surplus, deficit, slack, up=up, error=error, blur=blur)
         low, high = top * math.exp(-end), top  # P's masses at -end and end; Q's are the other way round

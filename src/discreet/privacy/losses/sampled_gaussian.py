@@ -16,7 +16,7 @@ from discreet.privacy.losses.atoms import Atoms
 from discreet.privacy.losses.base import UNIT, Loss
 from discreet.privacy.losses.gaussian import Gaussian, normal_cdf
 from discreet.privacy.losses.law import Law
-from discreet.privacy.losses.rounding import round_cells, stretched
+from discreet.privacy.losses.rounding import bound_stretch, round_cells
 
 
 @dataclass(frozen=True)
@@ -184,7 +184,7 @@ class SampledGaussian(Loss):
             slack = slack * np.exp(-outer[1:])
         p = p + error if up else np.maximum(p - error, 0.0)
         surplus, deficit = (np.maximum(gap, 0.0) for gap in gaps)
-        slack = slack + stretched(h, p, blur)
+        slack = slack + bound_stretch(h, p, blur)
         atoms = round_cells(first * h, h, p, surplus, deficit, slack, up=up, error=32 * UNIT, blur=blur)
         if not up:
             return atoms

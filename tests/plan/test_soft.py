@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.plan.aggregates import Count, Mean, Sum
+from discreet.plan.aggregates import Count, Mean, Quantile, Sum
 from discreet.plan.aggregates.soft import forms_of
 from discreet.plan.cost import Cost
 from discreet.plan.plan import Plan, price
@@ -87,7 +87,9 @@ def noise(plan: Plan, name: str) -> np.ndarray:
         return np.array([forms_of(releases).deviation(1, forms_of(releases).middle)])
     if isinstance(aggregate, Count):
         return np.array([forms_of(releases).deviation(0, 1)])
-    return np.array([float(one.mechanism.epsilon) ** -1 for one in releases if hasattr(one.mechanism, "epsilon")])
+    if isinstance(aggregate, Quantile):
+        return np.array([float(one.mechanism.selection.epsilon) ** -1 for one in releases])  # type: ignore[union-attr]
+    return np.array([one.spread.deviation for one in releases])
 
 
 @pytest.mark.parametrize("share", SHARES.values(), ids=SHARES.keys())

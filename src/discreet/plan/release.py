@@ -6,7 +6,8 @@ once. A need within a share of the cost becomes releases:
 * ``Additive``: Laplace noise under pure budgets, Gaussian noise under all others, where it costs less. A pair that stands for
   two numbers has their shares.
 * ``Largest``: the largest of some counts or sums, by permute-and-flip or the exponential mechanism, for the same reason.
-* ``Ranked``: a quantile is three selections, half of its share for the value, and a quarter for each end of its interval.
+* ``Ranked``: a quantile is three selections, half of its share for the value, and a quarter for each end of its interval; or one,
+  for the whole share, where no interval is asked for.
 * ``OpenKeys``: keys that enough units share.
 
 How noise spreads (``Spread``) is arithmetic on public facts after the release: it decides no privacy, so plain
@@ -206,13 +207,17 @@ class Largest(Need):
 
 @dataclass(frozen=True)
 class Ranked(Need):
-    """The cell of every group's histogram below which a share of the rows lies, and then the ends of its interval."""
+    """The cell of every group's histogram below which a share of the rows lies, and then the ends of its interval, if it is to
+    have one."""
 
     statistic: Histogram
     share: Fraction
+    interval: bool = True
 
     def releases(self, frame: Frame, share: Cost) -> tuple[Release, ...]:
         label = f"quantile({self.statistic.axes[0].of}, {float(self.share):g})"
+        if not self.interval:
+            return (self._release(frame, share, 0, label),)
         sides = ((0, Fraction(1, 2), ""), (-1, Fraction(1, 4), ", lower end"), (1, Fraction(1, 4), ", upper end"))
         return tuple(self._release(frame, share.part(portion), side, label + end) for side, portion, end in sides)
 

@@ -14,6 +14,7 @@ import discreet as dp
 from discreet.auditor import curators
 from discreet.auditor.curators import replay_curator
 from discreet.auditor.neighbours import Maker
+from discreet.engine.sql.people import PersonStatement
 from discreet.schema.table import Schema
 from discreet.schema.units import Unit
 
@@ -41,6 +42,11 @@ GROUPED = (
 WHOLE = (
     "SELECT count(*) AS n, sum(y) AS s, stddev_pop(x) AS v, quantile(y, 0.9) AS q, mode(g) AS o, "
     "sum(CASE WHEN b THEN abs(x) * 2 ELSE NULL END) AS e FROM data WHERE d >= '2020-06-01' OR t LIKE 'O%'"
+)
+WITHIN = (
+    "WITH near AS (SELECT data.*, p.floor AS f, again.floor AS above FROM data JOIN places p USING (g) "
+    "LEFT JOIN places again ON CASE WHEN p.floor > 1 THEN 'a' ELSE 'b' END = again.g) "
+    "SELECT f, count_if(above > 1) AS n, sum(x) AS s FROM (SELECT * FROM near WHERE y < 400) GROUP BY ALL"
 )
 JOINED = (
     "SELECT places.floor AS floor, count(*) AS n, sum(CASE WHEN data.g = 'a' THEN 2 ELSE -1 END) AS s "
@@ -72,7 +78,7 @@ def maker(unit: Unit, budget: Any, **more: Any) -> Callable[[pa.Table, Path], dp
 def ask(curator: dp.Curator, *more: str) -> object:
     """Several payments from one ledger; the answers, and what is left, must not differ."""
     best = curator.choose([-300, 0, 300], score="CASE WHEN x > candidate THEN x ELSE 0 END").release(epsilon=1)
-    return [*curator.batch([GROUPED, WHOLE, JOINED, *more], epsilon=4), best, str(curator.budget.remaining)]
+    return [*curator.batch([GROUPED, WHOLE, JOINED, WITHIN, *more], epsilon=4), best, str(curator.budget.remaining)]
 
 
 @pytest.mark.parametrize(
@@ -100,9 +106,48 @@ def test_no_extreme_pair_refutes_discreet(unit: str, budget: str, monkeypatch: p
 def test_open_keys(unit: str, monkeypatch: pytest.MonkeyPatch) -> None:
     stored(monkeypatch, "declared")
     schema = Schema({"t": dp.text(), "y": COLUMNS["y"]}, UNITS[unit])
-    found = replay_curator(maker(schema.unit, BUDGETS["approximate"]), OPEN, schema, epsilon=1)
+    for question in (OPEN, "SELECT DISTINCT t FROM data"):
+        found = replay_curator(maker(schema.unit, BUDGETS["approximate"]), question, schema, epsilon=1)
+        assert not found.violated, str(found)
+        assert found.releases >= found.pairs
+
+
+PEOPLE = [
+    "SELECT k, count(*) AS c, count(m) AS p, sum(s) AS s, avg(a) AS a, median(m) AS q, mode(n) AS o FROM (SELECT id, "
+    "any_value(g) AS k, count(*) AS n, sum(x) AS s, avg(y) AS a, max(x) AS m FROM data GROUP BY id) u GROUP BY k",
+    "WITH u AS (SELECT id, count(*) AS n, min(d) AS first, bool_or(b) AS b, count(DISTINCT t) AS t FROM data JOIN places ON "
+    "data.g = places.g WHERE y > 0 GROUP BY id HAVING sum(places.floor) > 1) SELECT n, count(*) AS c, sum(t) AS t FROM u "
+    "WHERE b OR first > '2020-02-01' GROUP BY n",
+]
+
+
+@pytest.mark.parametrize("budget", BUDGETS)
+@pytest.mark.parametrize("unit", ["persons", "persons replaced"])
+def test_one_row_a_person(unit: str, budget: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    stored(monkeypatch, "declared" if budget == "pure" else "text")
+    make = maker(UNITS[unit], BUDGETS[budget], public={"places": PLACES})
+    found = replay_curator(make, lambda curator: curator.batch(PEOPLE, epsilon=4), Schema(COLUMNS, UNITS[unit]))
     assert not found.violated, str(found)
-    assert found.releases >= found.pairs
+    assert found.releases >= 9 * found.pairs
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        lambda _, __, total: f"CAST(least({total}, {2**62}) AS BIGINT)",
+        lambda _, __, total: f"CAST(least(greatest({total}, -300), 300) + 300 * count(*) OVER () AS BIGINT)",
+    ],
+    ids=["unbounded", "of others"],
+)
+def test_persons_that_are_not_bounded_are_caught(broken: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without its clamping, or where what is made of one person depends on how many others there are, the same replay objects."""
+    stored(monkeypatch, "declared")
+    monkeypatch.setattr(PersonStatement, "_clamped", broken)
+    question = "SELECT sum(s) AS s FROM (SELECT id, sum(x) AS s FROM data GROUP BY id) u"
+    schema = Schema({"x": COLUMNS["x"]}, UNITS["persons"])
+    found = replay_curator(maker(schema.unit, BUDGETS["pure"]), question, schema, epsilon=1)
+    assert found.witness is not None
+    assert found.witness.replay.differences[0].kind == "moved"
 
 
 def in_arrow(table: pa.Table, _: Path) -> object:

@@ -9,7 +9,7 @@ import pytest
 from support.questions import begin
 
 from discreet.errors import ParameterError
-from discreet.plan.aggregates import count, mean, median, most_common, quantile, stddev, variance
+from discreet.plan.aggregates import count, mean, median, most_common, persons, quantile, stddev, variance
 from discreet.plan.aggregates import sum as total
 from discreet.plan.sql import parse_query
 from discreet.schema.columns import boolean, category, date, integer, text
@@ -47,6 +47,24 @@ def test_the_same_plan_as_sql() -> None:
     assert built.query(SCHEMA) == parse_query(sql, SCHEMA)
 
 
+def test_one_row_a_person_is_the_same_plan_as_sql() -> None:
+    built = (
+        QUESTION.where("age >= 18")
+        .person(n=count(), total=total("age"), mean=mean("age"), sex="any_value(sex)", rate="sum(age) / count(*)")
+        .where("n > 1")
+        .group_by("sex")
+        .agg(m=mean("n"), q=median("total"), r=mean("rate"), p=persons())
+        .order_by("m")
+    )
+    sql = (
+        "SELECT sex, avg(n) AS m, median(total) AS q, avg(rate) AS r, count(DISTINCT id) AS p FROM (SELECT id, count(*) AS n, "
+        "sum(age) AS total, avg(age) AS mean, any_value(sex) AS sex, sum(age) / count(*) AS rate FROM data WHERE age >= 18 "
+        "GROUP BY id) t WHERE n > 1 GROUP BY sex ORDER BY m"
+    )
+    assert built.query(SCHEMA) == parse_query(sql, SCHEMA)
+    assert parse_query(str(built), SCHEMA) == built.query(SCHEMA)
+
+
 REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     "a list of keys": (lambda: QUESTION.group_by(["sex", "flag"]), 'write group_by("sex", "flag")'),  # type: ignore[arg-type]
     "a list of values": (lambda: QUESTION.group_by("city", keys=["x", "y"]), 'write keys={"city": [...]}'),  # type: ignore[arg-type]
@@ -56,6 +74,19 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     "no values": (lambda: QUESTION.group_by("city", keys={"city": []}), "The listed keys of city are"),
     "lists for values": (lambda: QUESTION.group_by("city", keys={"city": [["x"]]}), "The listed keys of city are"),  # type: ignore[list-item]
     "another key's values": (lambda: QUESTION.group_by("sex", keys={"city": ["x"]}), "city, which is not grouped by"),
+    "a person's column without a name": (lambda: QUESTION.person(count()), "write person(n=count()"),
+    "no column of a person": (lambda: QUESTION.person(), "write person(n=count()"),
+    "a person's median": (lambda: QUESTION.person(m=median("age")), '"max(age)"'),
+    "a person's number": (lambda: QUESTION.person(m=5), '"max(age)"'),  # type: ignore[arg-type]
+    "a column that persons have several of": (lambda: QUESTION.person(age="age"), "any_value(age)"),
+    "two expressions": (lambda: QUESTION.person(n="count(*), sum(age)"), "one aggregate"),
+    "persons of persons": (lambda: QUESTION.person(n=count()).person(m=total("n")), "once"),
+    "persons after groups": (lambda: QUESTION.group_by("sex").person(n=count()), "before group_by()"),
+    "a row's column of a person": (lambda: QUESTION.person(n=count()).agg(m=mean("age")), "has n"),
+    "a word of a person that is none": (
+        lambda: QUESTION.person(s="any_value(sex)").group_by("s", keys={"s": ["male"]}),
+        "s has no value 'male'",
+    ),
     "no name": (lambda: QUESTION.agg(count()), "write agg(n=count(), "),
     "a dict": (lambda: QUESTION.agg({"n": count()}), "write agg(n=count(), "),
     "no call": (lambda: QUESTION.agg(n=count), "such as count()"),  # type: ignore[arg-type]

@@ -10,7 +10,7 @@ import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from hashlib import md5, sha256
 from typing import Any
@@ -19,10 +19,11 @@ from engine.reference import reference_clean, reference_id
 
 from discreet.plan.expressions import Column, Expression
 from discreet.plan.expressions.evaluate import evaluate, infer
+from discreet.plan.keys import Keys
 from discreet.plan.plan import Plan
 from discreet.plan.statistics import Axis, Histogram, Measure
 from discreet.schema.columns import Number
-from discreet.schema.units import Person
+from discreet.schema.units import OneRow, Person
 
 __all__ = ["SALT", "Line", "chosen_groups", "group_numbers", "histogram", "lines", "open_keys", "persons", "sums"]
 
@@ -44,7 +45,9 @@ class Line:
 
 
 def lines(plan: Plan, rows: Sequence[Row], public: Mapping[str, Sequence[Row]] | None = None) -> list[Line]:
-    """Clean, look up, filter, and find keys."""
+    """Clean, look up, filter, and find keys; where a question is about persons, make one row of the rows of each first."""
+    if plan.query.people is not None:
+        return _person_lines(plan, rows, public or {})
     found = []
     for raw in rows:
         units = {name: reference_clean(column, raw[name]) for name, column in plan.schema.columns.items()}
@@ -59,7 +62,29 @@ def lines(plan: Plan, rows: Sequence[Row], public: Mapping[str, Sequence[Row]] |
             continue
         if plan.query.where is not None and evaluate(plan.query.where, row) is not True:
             continue
-        found.append(Line(row, units, person, tuple(_snapped(plan, key.of, row) for key in plan.keys.keys)))
+        found.append(Line(row, units, person, tuple(snapped(plan, key.of, row) for key in plan.keys.keys)))
+    return found
+
+
+def _person_lines(plan: Plan, rows: Sequence[Row], public: Mapping[str, Sequence[Row]]) -> list[Line]:
+    from engine.reference_people import made_of
+
+    assert plan.query.people is not None
+    inner = replace(plan, query=plan.query.people.rows, schema=plan.private, declared=None, keys=Keys((), ()))
+    people: dict[str, list[Line]] = {}
+    for line in lines(inner, rows, public):
+        assert line.person is not None
+        people.setdefault(line.person, []).append(line)
+    found = []
+    for person, own in people.items():
+        units = {part.name: made_of(inner, part, own) for part in plan.query.people.parts}
+        row: dict[str, Any] = {}
+        for name, column in plan.schema.columns.items():
+            value = units[name]
+            row[name] = Fraction(value) * column.step if isinstance(column, Number) and value is not None else value
+        kept = _joined(plan, row, public) and (plan.query.where is None or evaluate(plan.query.where, row) is True)
+        if kept:
+            found.append(Line(row, units, person, tuple(snapped(plan, key.of, row) for key in plan.keys.keys)))
     return found
 
 
@@ -71,11 +96,11 @@ def _joined(plan: Plan, row: dict[str, Any], public: Mapping[str, Sequence[Row]]
         if not matches and not join.keep:
             return False
         for name in plan.schema.public[join.table]:
-            row[f"{join.table}.{name}"] = matches[0][name] if matches else None
+            row[f"{join.name}.{name}"] = matches[0][name] if matches else None
     return True
 
 
-def _snapped(plan: Plan, of: Expression, row: Row) -> Any:
+def snapped(plan: Plan, of: Expression, row: Row) -> Any:
     """A number that was calculated lies on its grid, rounding errors aside."""
     value = evaluate(of, row)
     step = infer(of, plan.facts).step
@@ -211,7 +236,7 @@ def histogram(plan: Plan, cells: Histogram, given: Sequence[Line], groups: Mappi
             placed.append((line.person, groups[line.key], cell))
     table = [[0] * cells.count for _ in groups]
     unit = plan.schema.unit
-    if not isinstance(unit, Person):
+    if not isinstance(unit, Person) or isinstance(unit, OneRow):  # one row a person is whole
         for _, i, cell in placed:
             table[i][cell] += 1
         return table
@@ -229,7 +254,7 @@ def histogram(plan: Plan, cells: Histogram, given: Sequence[Line], groups: Mappi
 
 def _place(plan: Plan, cells: Axis, line: Line) -> int | None:
     if cells.values is not None:
-        value = _snapped(plan, cells.of, line.row)
+        value = snapped(plan, cells.of, line.row)
         return {_plain(listed): i for i, listed in enumerate(cells.values)}.get(value)
     number = evaluate(cells.of, line.row)
     if number is None:

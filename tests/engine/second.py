@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from discreet.engine.duckdb.cleaning import clean, clean_id, clean_key
 from discreet.engine.duckdb.dialect import DIALECT
 from discreet.engine.duckdb.session import DuckDBSession
+from discreet.engine.sql.reals import exponential, logarithm
 
 __all__ = ["SECOND", "SecondSession"]
 
@@ -71,7 +72,17 @@ def _hashed() -> str:
     return rest
 
 
+def _let(name: str, value: str, within: str) -> str:
+    """A name for a value: that of a column of a table of one row."""
+    return f"(SELECT {within} FROM (SELECT {value} AS {name}))"
+
+
 _TEMPLATES = {
+    "sqrt": "CASE WHEN {0} BETWEEN 0e0 AND 1e300 THEN sqrt(abs({0})) END",
+    "ln": logarithm(_let),
+    "exp": exponential(_let),
+    "trunc": "CASE WHEN {0} < 0e0 THEN CAST(0 AS DOUBLE) - floor(0e0 - {0}) ELSE floor({0}) END",
+    "sign": "CASE WHEN {0} > 0e0 THEN 1e0 WHEN {0} < 0e0 THEN -1e0 WHEN {0} = 0e0 THEN 0e0 END",
     "neg": "CAST(0 AS DOUBLE) - {0}",
     "ceil": "CAST(0 AS DOUBLE) - floor(CAST(0 AS DOUBLE) - {0})",
     "<>": "NOT {0} = {1}",
@@ -84,6 +95,22 @@ _TEMPLATES = {
     "contains": "strpos({0}, {1}) > 0",
     "year": "CAST(extract(year FROM {0}) AS DOUBLE)",
     "month": "CAST(date_part('month', {0}) AS DOUBLE)",
+    "ends_with": "right({0}, length({1})) = {1}",
+    "strpos": "CAST(instr({0}, {1}) AS DOUBLE)",
+    "regexp_matches": "len(regexp_extract_all({0}, {1})) > 0",
+    "rpad": "left({0} || repeat({2}, CAST({1} AS BIGINT)), CAST({1} AS BIGINT))",
+    "week": "CAST(date_part('week', {0}) AS DOUBLE)",
+    "dow": "CAST(isodow({0}) % 7 AS DOUBLE)",
+    "months": "CAST((year({0}) * 12 + month({0})) - (year({1}) * 12 + month({1})) AS DOUBLE)",
+    "date_trunc week": "{0} - CAST(isodow({0}) - 1 AS INTEGER)",
+    "date_trunc month": "make_date(year({0}), month({0}), 1)",
+    "date_trunc quarter": "make_date(year({0}), (month({0}) - 1) // 3 * 3 + 1, 1)",
+    "date_trunc year": "make_date(year({0}), 1, 1)",
+    "add_days": "CAST({0} + to_days(CAST({1} AS INTEGER)) AS DATE)",
+    "add_months": (
+        "CAST(least(date_trunc('month', {0}) + to_months(CAST({1} AS INTEGER)) + to_days(CAST(day({0}) - 1 AS INTEGER)), "
+        "last_day(CAST(date_trunc('month', {0}) + to_months(CAST({1} AS INTEGER)) AS DATE))) AS DATE)"
+    ),
     "days": "CAST(date_diff('day', {1}, {0}) AS DOUBLE)",
 }
 

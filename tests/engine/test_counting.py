@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import datetime
+import itertools
 import math
 import random
 from pathlib import Path
@@ -247,6 +248,24 @@ def test_public_tables_are_looked_up(unit: Unit, join: str) -> None:
     public = {"regions": REGIONS}
     plan = planned(question, COLUMNS, unit, RHO, public)
     held = hostile(100, seed=6)
+    agree(plan, count(plan, table(plan, held, TYPES), public=public), held, public=public)
+
+
+ZONES: Rows = [{"zone": "east", "land": "A", "next": "west"}, {"zone": "west", "land": "B", "next": "far"}]
+
+
+@pytest.mark.parametrize("joins", [*itertools.product(["JOIN", "LEFT JOIN"], repeat=3)], ids=" ".join)
+@pytest.mark.parametrize("unit", [UNITS["rows"], UNITS["person"]], ids=["rows", "person"])
+def test_public_tables_are_looked_up_through_one_another_and_twice(unit: Unit, joins: tuple[str, str, str]) -> None:
+    first, second, third = joins
+    question = (
+        f"SELECT z.land AS here, other.land AS there, count(*) AS n, sum(r.rate + length(other.zone)) AS s FROM data "
+        f"{first} regions r ON data.drug = r.drug {second} zones z ON r.zone = z.zone {third} zones other ON z.next = other.zone "
+        "WHERE r.rate IS NULL OR r.rate < 100 GROUP BY here, there"
+    )
+    public = {"regions": REGIONS, "zones": ZONES}
+    plan = planned(question, COLUMNS, unit, RHO, public)
+    held = hostile(100, seed=7)
     agree(plan, count(plan, table(plan, held, TYPES), public=public), held, public=public)
 
 

@@ -20,6 +20,7 @@ from discreet.plan.expressions import Call, Column, Expression, Literal, Value, 
 from discreet.plan.expressions.evaluate import OPERATIONS, evaluate, infer
 from discreet.plan.expressions.facts import Facts
 
+ROUNDED = ("/", "//", "round_to", "trunc_to", "power")  # quotients and powers, which doubles do not hold exactly
 TYPES = {name: DIALECT.types[facts.kind] for name, facts in FACTS.items()}
 
 
@@ -100,7 +101,7 @@ def test_expressions_agree_with_the_reference(ask: Callable[..., list[tuple[Valu
             assert type(answer) is type(expected), str(expression)
             assert answer == expected, str(expression)
             assert not (answer == 0 and isinstance(answer, float) and math.copysign(1, answer) < 0), str(expression)
-            assert holds(expected, infer(expression, FACTS), not uses(expression, "/", "//") and "0.1" not in str(expression)), (
+            assert holds(expected, infer(expression, FACTS), not uses(expression, *ROUNDED) and "0.1" not in str(expression)), (
                 str(expression)
             )
 
@@ -123,9 +124,11 @@ def test_texts_one_by_one(ask: Callable[..., list[tuple[Value, ...]]], name: str
     assert [(evaluate(call, row),) for row in table] == ask([call], table)
 
 
-@pytest.mark.parametrize("name", sorted(set(OPERATIONS) - {"case", "and", "or", "bin"}))
+@pytest.mark.parametrize(
+    "name", sorted({one.name for one in OPERATIONS.values() if one.defined is None} - {"case", "and", "or", "bin"})
+)
 def test_every_operation_has_a_template(name: str) -> None:
-    assert name in DIALECT.templates
+    assert any(known.split(" ")[0] == name for known in DIALECT.templates)
 
 
 def test_constants_are_bound_and_never_pasted() -> None:

@@ -7,7 +7,7 @@ numbers. Extreme units attain the bounds, so that a bound too large would fail a
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -92,8 +92,8 @@ ANY_ROW = st.builds(
 )
 
 
-def opened_on(plan: Plan, held: Rows) -> dict[Any, Any]:
-    frame = table(plan, held, TYPES)
+def opened_on(plan: Plan, held: Rows, types: Mapping[str, pa.DataType] = TYPES) -> dict[Any, Any]:
+    frame = table(plan, held, types)
     if plan.keys.size is None:
         found = {(plan.releases[0].statistic, 0): keys(plan, frame)}
         return prepared(plan, found | count_in_turn(plan, frame, [(g,) for g in GROUPS]))
@@ -107,9 +107,9 @@ def pairs(unit: Unit, count_of: int) -> list[tuple[int, int]]:
     return list(itertools.combinations(range(count_of), 2))
 
 
-def attained(plan: Plan, tables: Sequence[Rows], unit: Unit) -> set[str]:
+def attained(plan: Plan, tables: Sequence[Rows], unit: Unit, types: Mapping[str, pa.DataType] = TYPES) -> set[str]:
     """The parts whose bound is attained; fails where one is exceeded."""
-    found = [opened_on(plan, held) for held in tables]
+    found = [opened_on(plan, held, types) for held in tables]
     reached = set()
     for i, j in pairs(unit, len(tables)):
         for part, (moved, allowed) in moves(plan, found[i], found[j]).items():
@@ -272,8 +272,8 @@ def test_no_row_moves_anything_too_far(neighbours: Any, share: Cost) -> None:
     search()
 
 
-def compare(plan: Plan, before: Rows, after: Rows) -> None:
-    found = moves(plan, opened_on(plan, before), opened_on(plan, after))
+def compare(plan: Plan, before: Rows, after: Rows, types: Mapping[str, pa.DataType] = TYPES) -> None:
+    found = moves(plan, opened_on(plan, before, types), opened_on(plan, after, types))
     for part, (moved, allowed) in found.items():
         assert moved <= allowed, part
     target(float(max(moved / allowed for moved, allowed in found.values())))

@@ -55,6 +55,13 @@ MEANT = [
     ("SELECT avg(hospital.data.age) AS a FROM hospital.data", "SELECT avg(age) AS a FROM data"),
     ("SELECT avg(d.age) AS a FROM a.b.data AS d", "SELECT avg(age) AS a FROM data"),
     ("FROM data SELECT count(*) AS n", "SELECT count(*) AS n FROM data"),
+    # public tables
+    (
+        "SELECT a.name AS x, b.name AS y, count(*) AS n FROM data JOIN regions a USING (region) LEFT JOIN regions AS b "
+        "ON a.region - 1 = b.region GROUP BY 1, 2",
+        "SELECT regions.name AS x, b.name AS y, count(*) AS n FROM data JOIN regions ON Region = regions.region "
+        "LEFT JOIN regions AS b ON (regions.region - 1) = b.region GROUP BY regions.name, b.name",
+    ),
     # aggregates by other names
     ("SELECT count_if(smokes) AS n FROM data", "SELECT count(CASE WHEN smokes THEN 1 ELSE NULL END) AS n FROM data"),
     ("SELECT countif(age > 5) AS n FROM data", "SELECT count(CASE WHEN (age > 5) THEN 1 ELSE NULL END) AS n FROM data"),

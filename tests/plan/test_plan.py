@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import datetime
 import random
 from collections.abc import Iterator
 
 import pytest
-from support.random_expressions import CONSTANTS, FACTS, KINDS, draw
+from support.random_expressions import CONSTANTS, FACTS, KINDS, SHAPED, draw
 
 from discreet.engine.duckdb.dialect import DIALECT
 from discreet.engine.sql.expressions import write
@@ -34,7 +35,8 @@ SCHEMA = Schema(DECLARED, rows())
 KNOWN = {name: facts_of_column(column) for name, column in DECLARED.items()}
 # letters that become two or three in another case
 ROWS = [
-    {"w": sign * LONGEST, "v": sign * 7, "c": "ΐ" * 9, "n": 9, "b": True, "d": None} for sign in ("x", "ΐ", "İ", "ß", " ", "👨")
+    {"w": sign * LONGEST, "v": sign * 7, "c": "ΐ" * 9, "n": 9, "b": True, "d": datetime.date(2020, 9, 2)}
+    for sign in ("x", "ΐ", "İ", "ß", " ", "👨")
 ]
 BY_KIND = {"text": "w", "number": "n", "boolean": "b", "date": "d"}
 
@@ -57,6 +59,8 @@ def amplified(name: str, wide: int, deep: int) -> Iterator[Expression]:
                 want = operation.takes[min(i, len(operation.takes) - 1)]
                 if name == "case" and i % 2 == 0 and i < count - 1:
                     arguments.append(Column("b"))
+                elif name in SHAPED and operation.constant is not None and i >= operation.constant:
+                    arguments.append(Literal(SHAPED[name][0][i - operation.constant]))
                 elif operation.constant is not None and i >= operation.constant:
                     inside = kind if want in ("same", "any") else want
                     arguments.append(Literal(i + 1 if inside == "number" else CONSTANTS[inside][0]))

@@ -47,6 +47,13 @@ VALUES: dict[str, list[Value]] = {
         "👨‍👩‍👧",
         "\u3000\u00a0x ",
         "z" * 300,
+        " 12 ",
+        "-7.50",
+        "2024-02-29",
+        "2023-02-29",
+        "0000-01-01",
+        "1e5",
+        "-0",
     ],
     "c": ["a%", "_b", "", "Éa"],
     "b": [None, True, False],
@@ -61,11 +68,32 @@ CONSTANTS: dict[str, list[Value]] = {
     "boolean": [True, False],
     "date": [DAY(2020, 1, 1), DAY(1, 1, 1), DAY(9999, 12, 31)],
 }
-_NUMBERS = "+ - * / // % neg abs floor ceil round least greatest case coalesce nullif "
-_NUMBERS += "length year quarter month day weekday dayofyear days"
-_TEXTS = "case coalesce nullif upper lower trim substring left right concat || bin least"
-_TRUTHS = "= <> < <= > >= and or not is_null in like starts_with contains case coalesce"
-_DATES = "case coalesce nullif least greatest"
+_NUMBERS = "sqrt ln exp log2 log10 power trunc sign round_to trunc_to width_bucket "
+_NUMBERS += "+ - * / // % neg abs floor ceil round least greatest case coalesce nullif "
+_NUMBERS += "length year quarter month week day weekday dow dayofyear isoyear days months strpos try_number try_whole"
+_TEXTS = "case coalesce nullif upper lower trim substring left right concat || bin least "
+_TEXTS += "strftime ltrim rtrim split_part replace lpad rpad regexp_extract as_text"
+_TRUTHS = "= <> < <= > >= and or not is_null in like starts_with ends_with contains regexp_matches case coalesce"
+_DATES = "case coalesce nullif least greatest try_date date_trunc add_days add_months"
+# constants of operations that take these and no others
+SHAPED: dict[str, list[tuple[Value, ...]]] = {
+    "ltrim": [(" ",), ("az",), ("\\%é",)],
+    "rtrim": [(" ",), ("bcB",)],
+    "split_part": [(" ", 1), ("b", 2), ("zz", 3), ("%", 1)],
+    "replace": [("a", "bb"), ("b", ""), ("\u0301", "é"), ("zz", "y")],
+    "lpad": [(4, "0"), (0, "x"), (2, "é")],
+    "rpad": [(4, " "), (1, "-")],
+    "regexp_matches": [("^a",), ("[^\\n]$",), ("z{3,5}",), ("a|b|^$",), ("(?:ab|a)[\\s\\S]",), ("é+",), ("\\\\",)],
+    "regexp_extract": [("(a|ab)",), ("((?:ab|a)b?)",), ("b(c|C)?",), ("([^ ]+)",), ("^([\\s\\S]{0,2})",)],
+    "round_to": [(2,), (0,), (-1,), (1,)],
+    "trunc_to": [(1,), (-2,)],
+    "width_bucket": [(0, 8, 4), (Fraction(-1, 4), 5, 7), (-1000, 1000, 10)],
+    "power": [(2,), (3,), (0,), (-1,), (Fraction(1, 2),), (Fraction(-3, 2),), (20,)],
+    "date_trunc": [("week",), ("month",), ("quarter",), ("year",)],
+    "add_days": [(0,), (1,), (-400,), (36525,)],
+    "add_months": [(1,), (-1,), (12,), (-37,)],
+    "strftime": [("%Y-%m",), ("%B",), ("%a %d %b",), ("%G/%V/%u",), ("%j %y %A%%",), ("x",)],
+}
 MAKES = {"number": _NUMBERS.split(), "text": _TEXTS.split(), "boolean": _TRUTHS.split(), "date": _DATES.split()}
 
 
@@ -92,6 +120,9 @@ def draw(kind: str, depth: int, chance: random.Random) -> Expression:
     if name in ("substring", "left", "right"):
         places = [Literal(chance.choice([1, 2, 400])), Literal(chance.choice([0, 1, 3]))]
         return Call(name, (draw("text", depth - 1, chance), *places[-(operation.least - 1) :]))
+    if name in SHAPED:
+        inside = draw(operation.takes[0], depth - 1, chance)
+        return Call(name, (inside, *map(Literal, chance.choice(SHAPED[name]))))
     whole = kind if name in ("least", "greatest", "coalesce", "nullif") else some
     count = operation.least if operation.most else chance.choice([operation.least, 3])
     wanted = [operation.takes[min(j, len(operation.takes) - 1)] for j in range(count)]

@@ -44,6 +44,7 @@ from discreet.ledger.witness import resolve
 from discreet.plan.aggregates import Asked
 from discreet.plan.cost import Accuracy, Terms
 from discreet.plan.expressions import Value
+from discreet.plan.plan import Plan
 from discreet.plan.preview import Preview, offer, plan_within
 from discreet.plan.query import Query
 from discreet.plan.sql import parse_query
@@ -188,6 +189,10 @@ class Curator:
         """Begin a question about the whole table."""
         return self._question().agg(*unnamed, **outputs)
 
+    def person(self, *unnamed: object, **parts: Asked | str) -> Question:
+        """Begin a question about persons: a table of one row each, with these columns made of their rows."""
+        return self._question().person(*unnamed, **parts)
+
     @called_as('[100, 200], score="..."')
     def choose(self, candidates: Sequence[Value], *, score: str) -> Question:
         """Begin a choice of the candidate with the largest sum of ``score``, an expression over columns and ``candidate``."""
@@ -215,7 +220,7 @@ class Curator:
         request = Plans(*plan_within(Terms(epsilon, rho), queries, reading.schema, self._budget))
         with self._tables.declared_as(reading.schema, reading.sources) as tables:
             outcome = self._ask(request, tables)
-        return self._remark(as_table(request.finish(outcome), asked))
+        return self._remark(as_table(request.finish(outcome), asked), request.plans)
 
     # The budget.
 
@@ -299,7 +304,8 @@ class Curator:
     def _release(self, queries: Sequence[Query], terms: Terms) -> list[Answer]:
         self._check_process()
         request = self._plan(queries, terms)
-        return [self._remark(answer) for answer in request.finish(self._ask(request))]
+        answers = request.finish(self._ask(request))
+        return [self._remark(answer, [plan]) for answer, plan in zip(answers, request.plans, strict=True)]
 
     def _ask(self, request: Request[Result], tables: Tables | None = None) -> Outcome[Result]:
         """The result of a request to the gate: also of those that rooms above this one make."""
@@ -311,18 +317,19 @@ class Curator:
     def _offer(self, queries: Sequence[Query], terms: Terms) -> Preview:
         request, ledger = self._plan(queries, terms), self._view()
         before = "" if ledger is None else describe_repeat(request, ledger, self._tables)
-        return self._remark(offer(request.plans, request.cost, self.budget, before))
+        return self._remark(offer(request.plans, request.cost, self.budget, before), request.plans)
 
-    def _remark(self, shown: Shown) -> Shown:
+    def _remark(self, shown: Shown, plans: Sequence[Plan]) -> Shown:
         """With remarks on what its numbers are about."""
-        return replace(shown, remarks=(*shown.remarks, *self._remarks()))
+        return replace(shown, remarks=(*shown.remarks, *self._remarks(plans)))
 
-    def _remarks(self) -> tuple[str, ...]:
+    def _remarks(self, plans: Sequence[Plan]) -> tuple[str, ...]:
         """That persons are bounded, and that declarations were changed after a look."""
         schema, ledger = self._tables.schema, self._view()
+        bounds = tuple(dict.fromkeys(remark for plan in plans for remark in remark_bounds(plan, schema.unit)))
         if ledger is None:
-            return remark_bounds(schema.unit)
-        return (*remark_bounds(schema.unit), *remark_changes(schema, self._tables.name(ledger.salt), ledger.looks))
+            return bounds
+        return (*bounds, *remark_changes(schema, self._tables.name(ledger.salt), ledger.looks))
 
     def _view(self) -> Ledger | None:
         """The ledger to read from, which need not be one that can be written; None as long as there is none."""

@@ -31,7 +31,8 @@ from discreet.errors import DiscreetError
 from discreet.mechanisms.secret import open_secret
 from discreet.plan.cost import Cost
 from discreet.plan.expressions import Value
-from discreet.plan.plan import price
+from discreet.plan.people import describe_bounds
+from discreet.plan.plan import Plan, price
 from discreet.plan.sql import parse_query
 from discreet.schema.columns import Category, Column, Date, Integer, Kind, Number, Text
 from discreet.schema.table import Schema
@@ -238,8 +239,10 @@ def remark_changes(schema: Schema, table: str | None, looks: Iterable[tuple[str 
     return (f"Declarations changed after the owner looked at the data ({what}): what they say about it is in no epsilon.",)
 
 
-def remark_bounds(unit: Unit) -> tuple[str, ...]:
-    """What an answer says where persons count for a part of their rows only."""
+def remark_bounds(plan: Plan, unit: Unit) -> tuple[str, ...]:
+    """What an answer says where persons count for a part of their rows only, or once each."""
+    if plan.query.people is not None:
+        return (describe_bounds(plan.query.people.parts, plan.schema),)
     if not isinstance(unit, Person):
         return ()
     rows = "1 row" if unit.rows == 1 else f"{unit.rows} rows"

@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 
 from discreet.arrays import Number
 from discreet.calls import called_as
 from discreet.curator.answer import Answer
 from discreet.errors import ParameterError
 from discreet.exact import whole
-from discreet.plan.aggregates import Asked, Best
+from discreet.plan.aggregates import Aggregate, Asked, Best, Count, Distinct
 from discreet.plan.cost import Accuracy, Terms
 from discreet.plan.expressions import Call, Expression, Literal, Value, columns_of, conjuncts
 from discreet.plan.expressions.facts import facts_of_column
 from discreet.plan.expressions.values import check_candidate, check_words, plain_values, words_of
 from discreet.plan.preview import Preview
 from discreet.plan.query import Key, Order, Output, Query
-from discreet.plan.sql import parse_expression
+from discreet.plan.sql import parse_expression, parse_parts
+from discreet.plan.sql.scope import Scope
 from discreet.schema.table import Schema
 
 __all__ = ["Question"]
 
 Release = Callable[[Sequence[Query], Terms], list[Answer]]
+_PARTS = {"count": "count", "sum": "sum", "mean": "avg"}  # of what may be made of one person's rows
 Offer = Callable[[Sequence[Query], Terms], Preview]
 
 
@@ -35,11 +36,27 @@ class Question:
     _release: Release
     _offer: Offer
     _query: Query = field(default_factory=lambda: Query(()))
+    _within: Scope | None = None  # what is in sight, where that is not the private table
+
+    def person(self, *unnamed: object, **parts: Asked | str) -> Question:
+        """A table of one row a person, with these columns: what is made of each person's rows (those that ``where`` chose).
+
+        ``n=count()``, ``total=sum("cost")``, ``mean=mean("cost")``, or as SQL, ``sex="any_value(sex)"``. All that follows is
+        about persons. Every part is clamped by public bounds; nobody is left out for having many rows.
+        """
+        if unnamed or not parts:
+            raise ParameterError("Every column of a person needs a name; write person(n=count(), sex='any_value(sex)').")
+        if self._within is not None or self._query.keys or self._query.outputs:
+            raise ParameterError(
+                "person() makes one row of each person's rows, once, before group_by() and agg(); write it first."
+            )
+        within = parse_parts({name: _written(name, part) for name, part in parts.items()}, self._query, self._schema)
+        return replace(self, _query=Query((), people=within.people), _within=within)
 
     @called_as('"age >= 18"')
     def where(self, condition: str) -> Question:
         """Only rows for which this holds; repeated, all must hold."""
-        parts = (*conjuncts(self._query.where), *conjuncts(parse_expression(condition, self._schema)))
+        parts = (*conjuncts(self._query.where), *conjuncts(self._read(condition)))
         return self._with(where=parts[0] if len(parts) == 1 else Call("and", parts))  # as SQL connects them
 
     def group_by(self, *of: str, keys: Mapping[str, Sequence[Value]] | None = None, **named: str) -> Question:
@@ -50,8 +67,8 @@ class Question:
         new = []
         for name, text in [*((text, text) for text in of), *named.items()]:
             values = listed.pop(name, None)
-            key = parse_expression(text, self._schema)
-            new.append(Key(name, key, None if values is None else _listed(name, key, values, self._schema)))
+            key = self._read(text)
+            new.append(Key(name, key, None if values is None else _listed(name, key, values, self._table)))
         if listed:
             raise ParameterError(
                 f"keys= lists values of {', '.join(listed)}, which is not grouped by; write group_by(name, keys=...)."
@@ -67,18 +84,17 @@ class Question:
         for name, asked in outputs.items():
             if not isinstance(asked, Asked):
                 raise ParameterError(f'{name} must be an aggregate such as count() or mean("debt"), not {type(asked).__name__}.')
-        read = partial(parse_expression, schema=self._schema)
-        new = tuple(Output(name, asked.aggregate(read)) for name, asked in outputs.items())
+        new = tuple(Output(name, self._aggregate(asked)) for name, asked in outputs.items())
         for output in new:
-            output.aggregate.check({name: facts_of_column(column) for name, column in self._schema.columns.items()})
+            output.aggregate.check({name: facts_of_column(column) for name, column in self._table.columns.items()})
         return self._with(outputs=(*self._query.outputs, *new))
 
     @called_as('[100, 200], score="..."')
     def choose(self, candidates: Sequence[Value], *, score: str) -> Question:
         """The candidate with the largest sum of ``score``, an expression over the columns and ``candidate``."""
-        check_candidate(self._schema.columns)
+        check_candidate(self._table.columns)
         listed = plain_values("Candidates", candidates, "choose([200, 500], score=...)")
-        best = Best(listed, parse_expression(score, self._schema, names=("candidate",)))
+        best = Best(listed, self._read(score, names=("candidate",)))
         return self._with(outputs=(*self._query.outputs, Output(best.name, best)))
 
     @called_as('"n > 100"')
@@ -145,7 +161,7 @@ class Question:
     def _result(self, text: str) -> Expression:
         """An expression over the columns of the noisy result, and nothing else."""
         names = (*(key.name for key in self._query.keys), *(output.name for output in self._query.outputs))
-        found = parse_expression(text, self._schema, names=names)
+        found = self._read(text, names=names)
         strange = [name for name in columns_of(found) if name not in names]
         if strange:
             raise ParameterError(
@@ -154,12 +170,36 @@ class Question:
             )
         return found
 
+    def _aggregate(self, asked: Asked) -> Aggregate:
+        found = asked.aggregate(self._read)
+        return Count() if isinstance(found, Distinct) and self._within is not None else found  # a row is a person
+
+    @property
+    def _table(self) -> Schema:
+        """The facts about the table that is asked about."""
+        return self._schema if self._within is None else self._within.schema
+
+    def _read(self, text: str, names: Collection[str] = ()) -> Expression:
+        return parse_expression(text, self._schema, names=names, within=self._within)
+
     def _with(self, **changes: object) -> Question:
         return replace(self, _query=replace(self._query, **changes))  # type: ignore[arg-type]
 
 
 def _quoted(name: object) -> str:
     return f'"{str(name)[:60]}"'
+
+
+def _written(name: str, part: object) -> str:
+    """A part of a person as SQL writes it."""
+    if isinstance(part, str):
+        return part
+    if not isinstance(part, Asked) or part.kind not in _PARTS:
+        raise ParameterError(
+            f'{name} is made of one person\'s rows: write count(), sum("cost") or mean("cost"), or SQL such as "any_value(sex)", '
+            '"max(age)" or "sum(cost) / count(*)".'
+        )
+    return f"{_PARTS[part.kind]}({'*' if part.of is None else part.of})"
 
 
 def _check_names(of: Sequence[object]) -> None:

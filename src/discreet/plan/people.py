@@ -33,7 +33,7 @@ from typing import Literal
 
 from discreet.errors import ParameterError
 from discreet.plan.expressions import Column, Expression
-from discreet.plan.expressions.evaluate import infer, listing
+from discreet.plan.expressions.evaluate import infer
 from discreet.plan.expressions.facts import Facts
 from discreet.plan.statistics import HALVES, Measure, measure_presence, measure_value
 from discreet.schema.columns import Boolean, Category, Date, Integer, Number, Text
@@ -82,8 +82,8 @@ class Part:
         known = None if self.of is None else infer(self.of, facts)
         sure = known is None or not known.nullable
         if self.what in ("count", "distinct"):
-            listed = None if self.what == "count" or self.of is None else listing(self.of, facts)
-            least, largest = int(sure), most if listed is None else max(min(most, len(listed)), 1)
+            different = None if self.what == "count" or known is None else known.size
+            least, largest = int(sure), most if different is None else max(min(most, different), 1)
             least = least if least < largest else 0
             return Integer(least, largest, least)
         assert known is not None
@@ -96,7 +96,7 @@ class Part:
         if known.kind == "date":
             return self._days(known, sure=sure)
         if known.values:
-            words = tuple(str(value) for value in known.values)
+            words = tuple(dict.fromkeys(str(value) for value in known.values))
             return Category(words, words[0] if sure else None)
         return Text("" if sure else None, max(known.length or 0, 1))
 
@@ -108,7 +108,7 @@ class Part:
             listed = facts[self.of.name].values or ()
             numbers = tuple(value for value in listed if isinstance(value, int))
             return Category(numbers, numbers[0] if sure else None)
-        elif self.what != "avg" and step == 1 and high > _EXACT:
+        elif self.what != "avg" and step == 1 and measure.bound > _EXACT:
             return Integer(low, high, low if sure else None)
         high = high if low < high else low + 1
         bounds = low * measure.step, high * measure.step

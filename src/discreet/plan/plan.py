@@ -84,9 +84,18 @@ def facts_of(schema: Schema) -> dict[str, Facts]:
 def price(query: Query, schema: Schema, share: Cost, *, pairs: bool = True) -> Plan:
     """Split a cost over what a question needs, and calibrate every mechanism to its share. ``pairs``: whether means may be
     released so; in older ledgers they were not."""
+    schema = _aliased(schema, query)
     if query.people is not None:
         return replace(_price_query(query, _read_people(query.people, schema), share, pairs=pairs), declared=schema)
     return _price_query(query, schema, share, pairs=pairs)
+
+
+def _aliased(schema: Schema, query: Query) -> Schema:
+    """The facts, also about public tables that a question joins by other names."""
+    for join in (*query.joins, *(query.people.rows.joins if query.people else ())):
+        if join.alias:
+            schema = schema.aliased(join.table, join.alias)
+    return schema
 
 
 def _read_people(people: People, schema: Schema) -> Schema:
@@ -109,6 +118,7 @@ def _price_query(query: Query, schema: Schema, share: Cost, *, pairs: bool) -> P
 def price_marginal(of: Sequence[Expression], query: Query, schema: Schema, share: Cost) -> Plan:
     """Noise on every cell of one histogram over several expressions, of the rows and in the groups of a question that has no
     outputs of its own."""
+    schema = _aliased(schema, query)
     if query.people is not None:
         found = price_marginal(of, replace(query, people=None), _read_people(query.people, schema), share)
         return replace(found, query=query, declared=schema)
@@ -168,7 +178,10 @@ def terms(expression: Expression) -> int:
     """
     if not isinstance(expression, Call):
         return 1
-    times = len(expression.arguments) if expression.name == "bin" else OPERATIONS[expression.name].written
+    operation = OPERATIONS[expression.name]
+    if operation.defined is not None:
+        return terms(operation.defined(*expression.arguments))
+    times = len(expression.arguments) if expression.name == "bin" else operation.written
     return 1 + times * sum(map(terms, expression.arguments))
 
 

@@ -104,10 +104,11 @@ def _line(plan: Plan, output: Output) -> PreviewLine:
 def _typical(plan: Plan) -> Typical:
     """The group that errors are stated for: the declared size, spread evenly over the groups, or else of 1,000 rows."""
     unit, each = plan.schema.unit, "" if plan.keys.size == 1 and not plan.query.keys else " for every group"
+    rows = "rows" if plan.query.people is None else "persons"
     if unit.size is None:
-        return Typical(_TYPICAL, f"for {_TYPICAL:,} rows", each)
+        return Typical(_TYPICAL, f"for {_TYPICAL:,} {rows}", each)
     size = max((unit.size if isinstance(unit, Rows) else unit.size * unit.rows) // (plan.keys.size or 1), 1)
-    return Typical(size, f"for {size:,} rows" if plan.query.keys else "for the whole table", each)
+    return Typical(size, f"for {size:,} {rows}" if plan.query.keys else "for the whole table", each)
 
 
 def plan_within(terms: Terms, queries: Sequence[Query], schema: Schema, budget: Budget) -> tuple[tuple[Plan, ...], Cost]:

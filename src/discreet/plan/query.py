@@ -41,11 +41,26 @@ class Key:
 
 @dataclass(frozen=True)
 class Join:
-    """Every row looks up one row of a public table. ``keep``: rows without a match stay, their public columns missing."""
+    """Every row looks up one row of a public table. ``keep``: rows without a match stay, their public columns missing.
+
+    An expression over private columns, and over those of public tables joined before it, equals a column of the table. ``alias``:
+    what it goes by where the same table was joined before.
+    """
 
     table: str
-    on: tuple[tuple[Expression, str], ...]  # an expression over the private columns = a column of the public table
+    on: tuple[tuple[Expression, str], ...]
     keep: bool = False
+    alias: str = ""
+
+    @property
+    def name(self) -> str:
+        """What its columns are known by."""
+        return self.alias or self.table
+
+    def __str__(self) -> str:
+        on = " AND ".join(f"{mine} = {Column(f'{self.name}.{theirs}')}" for mine, theirs in self.on)
+        called = f" AS {quoted(self.alias)}" if self.alias else ""
+        return f"{'LEFT ' if self.keep else ''}JOIN {quoted(self.table)}{called} ON {on}"
 
 
 @dataclass(frozen=True)
@@ -99,9 +114,7 @@ class Query:
     def source(self) -> str:
         """The rows that it is about, from FROM to WHERE."""
         text = "data" if self.people is None else f"({self.people}) AS persons"
-        for join in self.joins:
-            on = " AND ".join(f"{mine} = {Column(f'{join.table}.{theirs}')}" for mine, theirs in join.on)
-            text += f" {'LEFT ' if join.keep else ''}JOIN {quoted(join.table)} ON {on}"
+        text = " ".join([text, *map(str, self.joins)])
         return text if self.where is None else f"{text} WHERE {self.where}"
 
     def result(self, facts: Mapping[str, Facts]) -> dict[str, Facts]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from discreet.errors import ParameterError
 from discreet.schema.columns import Boolean, Category, Column, Date, Integer, Number, Text
@@ -49,6 +49,10 @@ class Schema:
         public = _match(table, self.public, False)
         column = None if public is None else _match(name, self.public[public], quoted)
         return None if column is None else f"{public}.{column}"
+
+    def aliased(self, table: str, alias: str) -> Schema:
+        """The same, with a public table known by one more name."""
+        return replace(self, public={**self.public, alias: self.public[table]})
 
     def column(self, name: str) -> Column:
         """What is declared of a column that ``find`` found."""

@@ -199,6 +199,25 @@ ASKED = [
         "SELECT stdev(hours) AS s, count_big(*) AS n FROM data",
         lambda rows: (pstdev(values(rows, "hours")), len(rows)),
     ),
+    # public tables behind one another
+    Asked(
+        "hospital",
+        "SELECT b.town, avg(d.cost) AS mean_cost FROM data d JOIN wards w ON d.ward = w.ward "
+        "JOIN buildings b ON w.building = b.building GROUP BY b.town",
+        lambda rows: grouped(rows, lambda r: TOWNS[BUILDINGS[r["ward"]]], lambda g: mean(g, "cost")),
+    ),
+    Asked(
+        "hospital",
+        "SELECT town, count(*) FROM data JOIN wards USING (ward) JOIN buildings USING (building) WHERE floor = 1 GROUP BY town",
+        lambda rows: grouped(where(rows, lambda r: FLOORS[r["ward"]] == 1), lambda r: TOWNS[BUILDINGS[r["ward"]]], len),
+    ),
+    Asked(
+        "hospital",
+        "SELECT here.floor AS floor, count(*) AS n FROM data JOIN wards here ON data.ward = here.ward "
+        "JOIN wards heart ON heart.ward = CASE WHEN data.days >= 0 THEN 'heart' END WHERE here.floor = heart.floor GROUP BY 1 "
+        "HAVING n > 0.5",
+        lambda rows: grouped(where(rows, lambda r: FLOORS[r["ward"]] == FLOORS["heart"]), lambda r: FLOORS[r["ward"]], len),
+    ),
 ]
 
 HOPELESS = [
@@ -235,6 +254,10 @@ HOPELESS = [
     Hopeless("shop", "SELECT count(*) FROM data UNION ALL SELECT count(*) FROM data WHERE returned", "two questions"),
     Hopeless("shop", "SELECT a.country FROM data a JOIN data b ON a.customer = b.customer", "itself"),
     Hopeless("shop", "SELECT count(*) FROM data JOIN countries ON data.items > countries.code", "equality"),
+    Hopeless("hospital", "SELECT count(*) FROM data JOIN wards USING (ward) JOIN wards USING (ward)", "another alias"),
+    Hopeless(
+        "hospital", "SELECT count(*) FROM data JOIN buildings USING (building) JOIN wards USING (ward)", "needs that column"
+    ),
     Hopeless("shop", "SELECT count(*) FROM data CROSS JOIN countries", "USING"),
     Hopeless("shop", "SELECT count(*) FROM data NATURAL JOIN countries", "NATURAL JOIN"),
     Hopeless("shop", "SELECT * FROM data PIVOT (count(*) FOR channel IN ('web', 'app'))", "GROUP BY"),

@@ -10,6 +10,9 @@ from types import MappingProxyType
 
 from discreet.engine.duckdb.cleaning import WHOLE, clean, clean_id, clean_key
 from discreet.engine.sql.dialect import Dialect
+from discreet.engine.sql.reals import exponential, logarithm
+from discreet.plan.expressions.conversions import DAY_FORM, NUMBER_FORM, WHOLE_FORM
+from discreet.plan.expressions.dates import UNITS
 
 __all__ = ["DIALECT"]
 
@@ -17,6 +20,20 @@ _REMAINDER = (
     "CASE WHEN abs({1}) >= 1e-150 THEN CASE WHEN ({0} % {1}) <> 0 AND (({0} % {1}) < 0) <> ({1} < 0) "
     "THEN ({0} % {1}) + {1} ELSE ({0} % {1}) + 0e0 END END"
 )
+
+
+def _let(name: str, value: str, within: str) -> str:
+    """A name for a value: the parameter of a function of one element. Arguments never stand within such a function."""
+    return f"list_transform([{value}], lambda {name}: {within})[1]"
+
+
+def _written_as(form: str, text: str) -> str:
+    """A text where it has this form, and nothing where not."""
+    braces = form.replace("{", "{{").replace("}", "}}")
+    return f"CASE WHEN regexp_full_match({text}, '{braces}') THEN {text} END"
+
+
+_TRIMMED, _WITH_YEAR = "trim({0}, ' ')", "CASE WHEN left({0}, 4) <> '0000' THEN {0} END"
 
 _TEMPLATES = {
     "+": "{0} + {1}",
@@ -30,6 +47,11 @@ _TEMPLATES = {
     "floor": "floor({0})",
     "ceil": "ceil({0}) + 0e0",
     "round": "round({0}) + 0e0",
+    "trunc": "trunc({0}) + 0e0",
+    "sign": "CAST(sign({0}) AS DOUBLE)",
+    "sqrt": "sqrt(CASE WHEN {0} BETWEEN 0e0 AND 1e300 THEN {0} END) + 0e0",
+    "ln": logarithm(_let),
+    "exp": exponential(_let),
     "least": "CASE WHEN {present} THEN least({all}) END",
     "greatest": "CASE WHEN {present} THEN greatest({all}) END",
     "=": "{0} = {1}",
@@ -55,6 +77,20 @@ _TEMPLATES = {
     "||": "{0} || {1}",
     "starts_with": "starts_with({0}, {1})",
     "contains": "contains({0}, {1})",
+    "ends_with": "suffix({0}, {1})",
+    "strpos": "CAST(strpos({0}, {1}) AS DOUBLE)",
+    "ltrim": "ltrim({0}, {1})",
+    "rtrim": "rtrim({0}, {1})",
+    "split_part": "split_part({0}, {1}, CAST({2} AS BIGINT))",
+    "replace": "replace({0}, {1}, {2})",
+    "lpad": "lpad({0}, CAST({1} AS INTEGER), {2})",
+    "rpad": "rpad({0}, CAST({1} AS INTEGER), {2})",
+    "regexp_matches": "regexp_matches({0}, {1})",
+    "regexp_extract": "CASE WHEN regexp_matches({0}, {1}) THEN regexp_extract({0}, {1}, 1) END",
+    "try_number": f"TRY_CAST({_written_as(NUMBER_FORM, _TRIMMED)} AS DOUBLE) + 0e0",
+    "try_whole": f"CAST(TRY_CAST({_written_as(WHOLE_FORM, _TRIMMED)} AS BIGINT) AS DOUBLE)",
+    "try_date": f"TRY_CAST({_written_as(DAY_FORM, _WITH_YEAR)} AS DATE)",
+    "as_text": "CAST(CAST(floor(CASE WHEN {0} BETWEEN -1e16 AND 1e16 THEN {0} END + 0.5e0) AS BIGINT) AS VARCHAR)",
     "year": "CAST(year({0}) AS DOUBLE)",
     "quarter": "CAST(quarter({0}) AS DOUBLE)",
     "month": "CAST(month({0}) AS DOUBLE)",
@@ -62,6 +98,14 @@ _TEMPLATES = {
     "weekday": "CAST(isodow({0}) AS DOUBLE)",
     "dayofyear": "CAST(dayofyear({0}) AS DOUBLE)",
     "days": "CAST({0} - {1} AS DOUBLE)",
+    "week": "CAST(weekofyear({0}) AS DOUBLE)",
+    "dow": "CAST(dayofweek({0}) AS DOUBLE)",
+    "isoyear": "CAST(isoyear({0}) AS DOUBLE)",
+    "months": "CAST(date_diff('month', {1}, {0}) AS DOUBLE)",
+    **{f"date_trunc {unit}": f"CAST(date_trunc('{unit}', {{0}}) AS DATE)" for unit in UNITS},
+    "add_days": "{0} + CAST({1} AS INTEGER)",
+    "add_months": "CAST({0} + to_months(CAST({1} AS INTEGER)) AS DATE)",
+    "strftime": "strftime({0}, {1})",
 }
 
 DIALECT = Dialect(

@@ -13,6 +13,7 @@ from fractions import Fraction
 from discreet.engine.sql.dialect import Dialect
 from discreet.errors import ParameterError
 from discreet.plan.expressions import Call, Column, Expression, Literal, Value
+from discreet.plan.expressions.evaluate import OPERATIONS
 from discreet.plan.expressions.text import labels
 from discreet.schema.columns import Kind
 
@@ -37,8 +38,13 @@ def write(expression: Expression, columns: Mapping[str, str], bind: Bind, dialec
         return columns[expression.name]
     if isinstance(expression, Literal):
         return _constant(expression.value, bind, dialect)
+    defined = OPERATIONS[expression.name].defined
+    if defined is not None:
+        return write(defined(*expression.arguments), columns, bind, dialect)
     if expression.name == "bin":
         text = _bin(expression, columns, bind, dialect)
+    elif expression.name == "date_trunc":
+        text = dialect.templates[_by_constant(expression)].format(write(expression.arguments[0], columns, bind, dialect))
     else:
         text = _call(expression, [write(argument, columns, bind, dialect) for argument in expression.arguments], dialect)
     if len(text) > _LONGEST:
@@ -55,6 +61,13 @@ def _call(call: Call, inside: list[str], dialect: Dialect) -> str:
     doubtful = [text for text, argument in zip(inside, call.arguments, strict=True) if not isinstance(argument, Literal)]
     present = " AND ".join(f"{text} IS NOT NULL" for text in doubtful) or "TRUE"
     return dialect.templates[call.name].format(*inside, all=", ".join(inside), rest=", ".join(inside[1:]), present=present)
+
+
+def _by_constant(call: Call) -> str:
+    """The name of a template that is of an operation and its constant, which is then no argument."""
+    constant = call.arguments[1]
+    assert isinstance(constant, Literal)
+    return f"{call.name} {constant.value}"
 
 
 def _bin(call: Call, columns: Mapping[str, str], bind: Bind, dialect: Dialect) -> str:

@@ -195,7 +195,9 @@ class Statement:
     def _join(self, i: int) -> str:
         join = self.plan.query.joins[i]
         name = self.dialect.quote(join.table)
-        on = " AND ".join(f"{self.value(mine)} = {self.value(Column(f'{join.table}.{theirs}'))}" for mine, theirs in join.on)
+        if join.alias:
+            name = f"{name} AS {self.dialect.quote(join.alias)}"
+        on = " AND ".join(f"{self.value(mine)} = {self.value(Column(f'{join.name}.{theirs}'))}" for mine, theirs in join.on)
         return f" {'LEFT ' if join.keep else ''}JOIN {name} ON {on}"
 
     def listed(self, kind: Kind, values: Sequence[Value]) -> str:

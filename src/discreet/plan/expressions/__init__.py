@@ -93,7 +93,23 @@ class Call:
 
 Expression = Column | Literal | Call
 
-_MARKED = {"in": "({0} IN ({rest}))", "like": "({0} LIKE {1})", "is_null": "({0} IS NULL)", "not": "(NOT {0})", "neg": "(- {0})"}
+_MARKED = {
+    "in": "({0} IN ({rest}))",
+    "like": "({0} LIKE {1})",
+    "is_null": "({0} IS NULL)",
+    "not": "(NOT {0})",
+    "neg": "(- {0})",
+    "round_to": "round({0}, {1})",
+    "trunc_to": "trunc({0}, {1})",
+    "regexp_extract": "regexp_extract({0}, {1}, 1)",
+    "try_number": "TRY_CAST({0} AS DOUBLE)",
+    "try_whole": "TRY_CAST({0} AS BIGINT)",
+    "try_date": "TRY_CAST({0} AS DATE)",
+    "as_text": "CAST({0} AS VARCHAR)",
+    "date_trunc": "date_trunc({1}, {0})",
+    "add_days": "({0} + INTERVAL '{1}' DAY)",
+    "add_months": "({0} + INTERVAL '{1}' MONTH)",
+}
 
 
 def quoted(name: str) -> str:

@@ -25,8 +25,12 @@ from types import MappingProxyType
 from discreet.errors import ParameterError
 from discreet.plan.expressions import Call, Column, Expression, Literal, Value, columns_of, nodes, size
 from discreet.plan.expressions.arithmetic import ARITHMETIC
+from discreet.plan.expressions.automata import PATTERNS
+from discreet.plan.expressions.conversions import CONVERSIONS
+from discreet.plan.expressions.dates import DATES
 from discreet.plan.expressions.facts import LARGE, NOTHING, Facts, Operation
 from discreet.plan.expressions.logic import LOGIC
+from discreet.plan.expressions.reals import REALS
 from discreet.plan.expressions.text import WORDS
 
 __all__ = ["MOST_ROWS", "OPERATIONS", "Operation", "agreed", "evaluate", "infer", "listing", "on_grid"]
@@ -41,8 +45,10 @@ def evaluate(expression: Expression, row: Mapping[str, Value]) -> Value:
         return _plain(row[expression.name])
     if isinstance(expression, Literal):
         return _plain(expression.value)
-    values = [evaluate(argument, row) for argument in expression.arguments]
     operation = _operation(expression)
+    if operation.defined is not None:
+        return evaluate(operation.defined(*expression.arguments), row)
+    values = [evaluate(argument, row) for argument in expression.arguments]
     if operation.strict and any(value is None for value in values):
         return None
     return operation.meaning(*values)
@@ -143,4 +149,5 @@ def on_grid(value: Value, step: Fraction | None) -> Value:
     return int(exact) if exact.denominator == 1 else exact
 
 
-OPERATIONS: Mapping[str, Operation] = MappingProxyType({one.name: one for one in (*ARITHMETIC, *LOGIC, *WORDS)})
+_ALL = (*ARITHMETIC, *REALS, *LOGIC, *WORDS, *PATTERNS, *CONVERSIONS, *DATES)
+OPERATIONS: Mapping[str, Operation] = MappingProxyType({one.name: one for one in _ALL})

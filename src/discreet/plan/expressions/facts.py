@@ -15,7 +15,7 @@ from fractions import Fraction
 from typing import Literal
 
 from discreet.errors import ParameterError
-from discreet.plan.expressions import Value
+from discreet.plan.expressions import Expression, Value
 from discreet.schema.columns import Boolean, Category, Column, Date, Integer, Kind, Number
 
 __all__ = [
@@ -124,7 +124,8 @@ class Operation:
 
     ``takes``: the type of every argument, the last for all further ones; "same" is any type, but one for all. A ``strict``
     operation is missing where an argument is, and its meaning sees no missing value. ``constant``: arguments from
-    this one on are literals. ``written``: how often an engine may have to write an argument.
+    this one on are literals. ``written``: how often an engine may have to write an argument. ``defined``: the expression of
+    other operations that this one stands for; then it has no meaning and no template of its own.
     """
 
     name: str
@@ -136,6 +137,7 @@ class Operation:
     strict: bool = True
     constant: int | None = None
     written: int = 1
+    defined: Callable[..., Expression] | None = None
 
     def facts(self, arguments: Sequence[Facts]) -> Facts:
         """What holds of the result, or a refusal where the arguments have wrong types or a wrong number."""
@@ -165,6 +167,11 @@ class Operation:
 
     def _wanted(self, i: int) -> str:
         return self.takes[min(i, len(self.takes) - 1)]
+
+
+def undefined(*_: Value) -> Value:
+    """The meaning of an operation that is defined by others: nobody asks for it."""
+    raise AssertionError
 
 
 def number_facts(lower: Fraction | None, upper: Fraction | None, step: Fraction | None, nullable: bool = False) -> Facts:

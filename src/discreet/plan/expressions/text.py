@@ -1,23 +1,23 @@
-"""Operations on texts and dates, and bins of numbers.
+"""Operations on texts, and bins of numbers.
 
 Characters are counted as Unicode code points. ``lower`` and ``upper`` agree on every engine for ASCII letters; elsewhere they are
-the engine's, and nothing that depends on them is listed in advance. Weekdays are 1 (Monday) to 7.
+the engine's, and nothing that depends on them is listed in advance.
 """
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import pairwise
 
 from discreet.errors import ParameterError
-from discreet.plan.expressions import Literal
+from discreet.plan.expressions import Literal, Value
 from discreet.plan.expressions.facts import TRUTH, Facts, Operation, Takes, number_facts
 
 __all__ = ["WORDS", "labels"]
 
 _MOST = 10**6  # characters that a literal position may name
+_MOST_PADDED = 1000
 
 
 def _made(length: int) -> Facts:
@@ -54,29 +54,63 @@ def _right(text: str, length: float) -> str:
     return text[max(0, len(text) - int(length)) :]
 
 
+def _constants(arguments: Sequence[Facts]) -> list[Value]:
+    return [fact.values[0] if fact.values else None for fact in arguments]
+
+
+def _position(text: str, part: str) -> float:
+    return float(text.find(part) + 1)
+
+
+def _position_facts(arguments: Sequence[Facts]) -> Facts:
+    text, part = arguments
+    shortest = max(1, min((len(str(value)) for value in part.values or ("",)), default=1))  # an empty part is at the beginning
+    return number_facts(Fraction(0), Fraction(max(1, (text.length or 0) - shortest + 1)), Fraction(1))
+
+
+def _split(text: str, separator: str, index: float) -> str:
+    parts = text.split(separator)
+    return parts[int(index) - 1] if index <= len(parts) else ""
+
+
+def _split_facts(arguments: Sequence[Facts]) -> Facts:
+    separator, index = _constants(arguments[1:])
+    if not separator or type(index) is not int or not 1 <= index <= _MOST:
+        raise ParameterError("split_part takes a separator and the number of a part, from 1; write split_part(x, '-', 1).")
+    return _made(arguments[0].length or 0)
+
+
+def _replace_facts(arguments: Sequence[Facts]) -> Facts:
+    old, new = map(str, _constants(arguments[1:]))
+    if not old:
+        raise ParameterError("replace takes a text that is not empty; write replace(x, '-', '').")
+    length = arguments[0].length or 0
+    return _made(length + length // len(old) * max(0, len(new) - len(old)))
+
+
+def _pad(left: bool) -> Callable[[str, float, str], str]:
+    def pad(text: str, length: float, sign: str) -> str:
+        more = sign * (int(length) - len(text))
+        return (more + text if left else text + more)[: int(length)]
+
+    return pad
+
+
+def _pad_facts(arguments: Sequence[Facts]) -> Facts:
+    length, sign = _constants(arguments[1:])
+    if type(length) is not int or not 0 <= length <= _MOST_PADDED or len(str(sign)) != 1:
+        raise ParameterError(
+            f"A text is padded to 0 to {_MOST_PADDED} characters, with one that is repeated; write lpad(x, 5, '0')."
+        )
+    return _made(length)
+
+
 def _length(arguments: Sequence[Facts]) -> Facts:
     return number_facts(Fraction(0), Fraction(arguments[0].length or 0), Fraction(1))
 
 
 def _concat_skipping(*texts: str | None) -> str:
     return "".join(text for text in texts if text is not None)
-
-
-def _part(lower: int, upper: int) -> Callable[[Sequence[Facts]], Facts]:
-    return lambda _: number_facts(Fraction(lower), Fraction(upper), Fraction(1))
-
-
-def _year(arguments: Sequence[Facts]) -> Facts:
-    (day,) = arguments
-    first, last = (None if x is None else Fraction(datetime.date.fromordinal(int(x)).year) for x in (day.lower, day.upper))
-    return number_facts(first, last, Fraction(1))
-
-
-def _days(arguments: Sequence[Facts]) -> Facts:
-    a, b = arguments
-    lower = None if a.lower is None or b.upper is None else a.lower - b.upper
-    upper = None if a.upper is None or b.lower is None else a.upper - b.lower
-    return number_facts(lower, upper, Fraction(1))
 
 
 def labels(edges: Sequence[float | Fraction]) -> tuple[str, ...]:
@@ -108,7 +142,7 @@ def _bin_facts(arguments: Sequence[Facts]) -> Facts:
     return Facts("text", not inside, values=names, length=max(map(len, names)))
 
 
-_DAY: Takes = ("date",)
+_PADDED: Takes = ("text", "number", "text")
 
 WORDS = (
     Operation("lower", 1, 1, ("text",), str.lower, _changed(2)),
@@ -122,12 +156,13 @@ WORDS = (
     Operation("||", 2, 2, ("text",), lambda a, b: a + b, _joined),
     Operation("starts_with", 2, 2, ("text",), str.startswith, lambda _: TRUTH),
     Operation("contains", 2, 2, ("text",), lambda text, part: part in text, lambda _: TRUTH),
-    Operation("year", 1, 1, _DAY, lambda day: float(day.year), _year),
-    Operation("quarter", 1, 1, _DAY, lambda day: float((day.month + 2) // 3), _part(1, 4)),
-    Operation("month", 1, 1, _DAY, lambda day: float(day.month), _part(1, 12)),
-    Operation("day", 1, 1, _DAY, lambda day: float(day.day), _part(1, 31)),
-    Operation("weekday", 1, 1, _DAY, lambda day: float(day.isoweekday()), _part(1, 7)),
-    Operation("dayofyear", 1, 1, _DAY, lambda day: float(day.timetuple().tm_yday), _part(1, 366)),
-    Operation("days", 2, 2, _DAY, lambda a, b: float((a - b).days), _days),
+    Operation("ends_with", 2, 2, ("text",), str.endswith, lambda _: TRUTH),
+    Operation("strpos", 2, 2, ("text",), _position, _position_facts),
+    Operation("ltrim", 2, 2, ("text",), str.lstrip, _changed(1), constant=1),
+    Operation("rtrim", 2, 2, ("text",), str.rstrip, _changed(1), constant=1),
+    Operation("split_part", 3, 3, ("text", "text", "number"), _split, _split_facts, constant=1),
+    Operation("replace", 3, 3, ("text",), str.replace, _replace_facts, constant=1),
+    Operation("lpad", 3, 3, _PADDED, _pad(left=True), _pad_facts, constant=1),
+    Operation("rpad", 3, 3, _PADDED, _pad(left=False), _pad_facts, constant=1),
     Operation("bin", 3, None, ("number",), _bin, _bin_facts, constant=1),
 )

@@ -12,14 +12,19 @@ SELECT smokes, count(*) AS count FROM data WHERE (age >= 18) GROUP BY smokes
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from discreet.errors import ParameterError
 from discreet.plan.expressions import Expression
 from discreet.plan.query import Query
 from discreet.schema.table import Schema
 
-__all__ = ["parse_expression", "parse_query"]
+if TYPE_CHECKING:
+    from discreet.plan.sql.scope import Scope
+
+__all__ = ["parse_expression", "parse_parts", "parse_query"]
 
 _DEEP = "This question is nested too deeply; ask a simpler one."
 
@@ -35,8 +40,9 @@ def parse_query(text: str, schema: Schema) -> Query:
         raise ParameterError(_DEEP) from None
 
 
-def parse_expression(text: str, schema: Schema, *, names: Collection[str] = ()) -> Expression:
-    """A scalar expression over the private columns, and over ``names``, of which nothing is known yet."""
+def parse_expression(text: str, schema: Schema, *, names: Collection[str] = (), within: Scope | None = None) -> Expression:
+    """A scalar expression over the private columns, and over ``names``, of which nothing is known yet. ``within``: over what is
+    in sight there instead."""
     from discreet.plan.expressions.evaluate import infer
     from discreet.plan.sql.scalars import scalar
     from discreet.plan.sql.scope import private
@@ -49,10 +55,29 @@ def parse_expression(text: str, schema: Schema, *, names: Collection[str] = ()) 
         only(tree, "expressions")
         if len(tree.expressions) != 1:
             raise ParameterError("This should be one expression; write age >= 18.")
-        scope = private(schema, free=names)
+        scope = private(schema, free=names) if within is None else replace(within, free=names)
         found = scalar(tree.expressions[0], scope)
         if scope.knows(found):
             infer(found, scope.facts)
     except RecursionError:
         raise ParameterError(_DEEP) from None
     return found
+
+
+def parse_parts(parts: Mapping[str, str], rows: Query, schema: Schema) -> Scope:
+    """What is in sight in a table of one row a person: these aggregates, by name, of those rows of each that ``rows`` chooses."""
+    from discreet.plan.sql.people import Making
+    from discreet.plan.sql.scope import private
+    from discreet.plan.sql.syntax import only, select
+
+    made = Making(private(schema))
+    for name, text in parts.items():
+        try:
+            tree = select(f"SELECT {text}")
+            only(tree, "expressions")
+            if len(tree.expressions) != 1:
+                raise ParameterError(f"{name} should be one aggregate of a person's rows; write count(*), or any_value(sex).")
+            made.select(name, tree.expressions[0])
+        except RecursionError:
+            raise ParameterError(_DEEP) from None
+    return made.scope("persons", rows)

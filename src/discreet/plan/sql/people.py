@@ -143,6 +143,9 @@ class Making:
     parts: list[Part] = field(default_factory=list)
     facts: dict[str, Facts] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        self._scope = Scope(self.rows.schema, {}, self.facts, special=self._special, named=self.named)
+
     def select(self, name: str | None, node: exp.Expression) -> None:
         """One more column."""
         if isinstance(node, exp.Star):
@@ -150,7 +153,7 @@ class Making:
         if is_aggregate(node):
             found: Expression = self._part(node, name)
         else:
-            found = scalar(node, self._scope())
+            found = scalar(node, self._scope)
             infer(found, self.facts)
         self.name(name or (found.name if isinstance(found, Column) else name_from(str(found))), found)
 
@@ -170,7 +173,7 @@ class Making:
             return None
         assert isinstance(node, exp.Having)
         only(node, "this")
-        found = scalar(node.this, self._scope())
+        found = scalar(node.this, self._scope)
         if infer(found, self.facts).kind != "boolean":
             raise ParameterError("HAVING takes a condition on what is made of a person's rows; write HAVING count(*) > 2.")
         return found
@@ -185,29 +188,20 @@ class Making:
         found = private(person_table(people.parts, self.rows.schema, self.rows.facts), alias)
         return replace(found, tables={}, derived={alias.lower(): dict(self.named)}, people=people)
 
-    def _named(self, name: str, quoted: bool) -> Expression | None:
-        known = match(name, self.named, quoted)
-        return None if known is None or self.named[known] == PERSON else self.named[known]
-
-    def _scope(self) -> Scope:
-        """Expressions over a person's parts, which are made as they are met."""
-
-        def special(node: object) -> Expression | None:
-            if is_aggregate(node):
-                return self._part(node, None)
-            if not isinstance(node, exp.Column) or not isinstance(node.this, exp.Identifier):
-                return None
-            found = self._named(*name_of(node.this)) if node.args.get("table") is None else None
-            if found is not None:
-                return found
-            if _is_id(node, self.rows):
-                raise ParameterError(
-                    f"{name_of(node.this)[0]} tells persons apart, and nothing is computed from it; leave it out."
-                )
-            meant = scalar(node, self.rows)
-            raise ParameterError(f"A person may have several rows; write any_value({meant}), or max({meant}), for {meant}.")
-
-        return Scope(self.rows.schema, {}, self.facts, special=special)
+    def _special(self, node: object) -> Expression | None:
+        """Parts are made as they are met; what was selected before is known by its name."""
+        if is_aggregate(node):
+            return self._part(node, None)
+        if not isinstance(node, exp.Column) or not isinstance(node.this, exp.Identifier):
+            return None
+        name, quoted = name_of(node.this)
+        known = match(name, self.named, quoted) if node.args.get("table") is None else None
+        if _is_id(node, self.rows) or (known is not None and self.named[known] == PERSON):
+            raise ParameterError(f"{name} tells persons apart, and nothing is computed from it; leave it out.")
+        if known is not None:
+            return None
+        meant = scalar(node, self.rows)
+        raise ParameterError(f"A person may have several rows; write any_value({meant}), or max({meant}), for {meant}.")
 
     def _part(self, node: object, name: str | None) -> Column:
         what, of = _read_part(node, self.rows)

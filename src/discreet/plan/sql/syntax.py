@@ -7,11 +7,13 @@ This file imports sqlglot and is itself imported late.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from sqlglot import Dialect, Token, TokenType, exp
+from sqlglot import Token, TokenType, exp
+from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.errors import ParseError, SqlglotError
+from sqlglot.parsers.duckdb import DuckDBParser
 
 from discreet.errors import ParameterError
 
@@ -48,14 +50,9 @@ _WHY = {
     "Star": "* would show the rows of single persons; write count(*), or name aggregates such as avg(x) with GROUP BY",
     "Rand": _CHANCE,
     "Uuid": _CHANCE,
-    "Escape": "LIKE has no ESCAPE here; write contains(x, 'text') or starts_with(x, 'text')",
-    "RegexpLike": "Regular expressions are not answered; write LIKE, contains or starts_with",
-    "SimilarTo": "Regular expressions are not answered; write LIKE, contains or starts_with",
+    "RegexpReplace": "regexp_replace(...) is not answered; write replace(x, 'a', 'b'), or regexp_extract(x, '[0-9]+')",
     "Glob": "GLOB is not answered; write LIKE, contains or starts_with",
-    "Interval": "Intervals are not answered; count days, days(a, b) > 30",
-    "NullSafeEQ": "Write = or IS NULL instead of IS NOT DISTINCT FROM",
-    "NullSafeNEQ": "Write <> or IS NULL instead of IS DISTINCT FROM",
-    "Pow": "Powers are not answered; write x * x",
+    "Interval": "An INTERVAL is added to a date or subtracted from it; write d + INTERVAL 30 DAY, or days(a, b) > 30",
     "IgnoreNulls": "Missing values are skipped anyway; leave IGNORE NULLS out",
     "CurrentDate": "What day it is belongs to no question; write DATE '2026-01-31'",
     "CurrentTimestamp": _CLOCK,
@@ -84,7 +81,6 @@ _WHY = {
     "Lambda": "Functions of one's own are not answered; write the expression itself",
     "Columns": "COLUMNS stands for many columns; name one aggregate for each",
     "Lateral": "LATERAL would multiply rows; compute in SELECT, or with CASE",
-    "TimestampTrunc": "Dates are not cut; write year(d) and month(d) as two keys",
     "Lock": "Nothing is locked or changed here; leave the lock out",
     "Into": "Nothing is stored here; leave INTO out",
 }
@@ -102,6 +98,37 @@ _NAMES = {  # functions whose place in the question the parser does not keep
 _BRACKETS = {TokenType.L_PAREN: 1, TokenType.CASE: 1, TokenType.R_PAREN: -1, TokenType.END: -1}
 
 
+# Functions that systems spell alike and mean differently: they are read here, as they were written.
+_LEFT: tuple[str, ...] = ("date_trunc", "datetrunc", "datediff", "date_diff", "timestampdiff", "date_add", "dateadd", "date_sub")
+_LEFT += ("timestampadd", "add_months", "last_day", "eomonth", "strftime", "to_char", "date_format", "format_date", "format")
+_LEFT += ("monthname", "dayname", "datename", "date_part", "datepart", "dayofweek", "epoch", "log", "log2", "log10", "decode")
+_LEFT += ("to_number", "to_date", "date", "str_to_date", "parse_date")
+
+
+def _as_written(name: str) -> Callable[[Sequence[exp.Expression]], exp.Expression]:
+    return lambda arguments: exp.Anonymous(this=name, expressions=arguments)
+
+
+class _Analyst(DuckDB):
+    """The dialect of questions: DuckDB's, with names in backticks too."""
+
+    class Tokenizer(DuckDB.Tokenizer):
+        """Names in double quotes or backticks."""
+
+        IDENTIFIERS = ['"', "`"]  # noqa: RUF012  (as sqlglot has it)
+
+    class Parser(DuckDBParser):
+        """Functions of many dialects."""
+
+        FUNCTIONS = {  # noqa: RUF012
+            **DuckDBParser.FUNCTIONS,
+            **{name.upper(): _as_written(name) for name in _LEFT},
+        }
+
+
+_DIALECT = _Analyst()
+
+
 def select(text: object) -> exp.Select:
     """The tree of one SELECT statement."""
     if not isinstance(text, str):
@@ -110,10 +137,10 @@ def select(text: object) -> exp.Select:
         raise ParameterError(f"A question may have {LONGEST} characters, not {len(text)}; ask several.")
     try:
         with _quiet():
-            tokens = list(Dialect.get_or_raise("duckdb").tokenize(text))
+            tokens = list(_DIALECT.tokenize(text))
             _check(tokens)
             tokens, top = _without_top(tokens)
-            trees = Dialect.get_or_raise("duckdb").parser().parse(tokens, text)
+            trees = _DIALECT.parser().parse(tokens, text)
     except ParseError as error:
         raise ParameterError(_sentence(error, text)) from None
     except SqlglotError:

@@ -1,8 +1,14 @@
-"""Tables by name, and JOIN: public tables that every row looks itself up in."""
+"""Tables by name, and JOIN: public tables that every row looks itself up in.
+
+One public table may be joined several times, by aliases, and one through another (data to wards to buildings). Each row still
+looks up at most one row of each, and so still counts once: a JOIN finds, for a row and what it found before, the public rows
+whose columns equal given values, and the curator refuses a table in which these columns do not tell all rows apart.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 from sqlglot import exp
 
@@ -25,9 +31,7 @@ def read_joins(
     """What is in sight after all JOINs; those of a query within come first. ``views``: names that are no public table's."""
     joins = list(before)
     for node in nodes:
-        join, scope = _join(node, scope, views)
-        if any(other.table == join.table for other in joins):
-            raise ParameterError(f"{join.table} is joined twice; join every public table once.")
+        join, scope = _join(node, scope, views, joins)
         joins.append(join)
     return scope, tuple(joins)
 
@@ -49,13 +53,13 @@ def read_table(node: object) -> tuple[str, bool, str]:
     return name, quoted, name_of(alias.this)[0]
 
 
-def _join(node: exp.Expression, scope: Scope, views: Collection[str]) -> tuple[Join, Scope]:
+def _join(node: exp.Expression, scope: Scope, views: Collection[str], before: Sequence[Join]) -> tuple[Join, Scope]:
     only(node, "this", "side", "kind", "on", "using", "method")
     side, kind, method = (str(node.args.get(part) or "").upper() for part in ("side", "kind", "method"))
     if method or (side, kind) not in (("", ""), ("", "INNER"), ("LEFT", ""), ("LEFT", "OUTER")):
         raise refusal(node, f"{method or side or kind} JOIN is not answered; {_HOW}")
     name, quoted, alias = read_table(node.this)
-    public = scope.schema.public
+    public = [known for known in scope.schema.public if known not in {join.alias for join in before}]
     if name.lower() in views:
         raise refusal(node, f"{name} is a query, and a JOIN takes a public table; join that, and put conditions into WHERE")
     if name.lower() == "data":
@@ -66,23 +70,37 @@ def _join(node: exp.Expression, scope: Scope, views: Collection[str]) -> tuple[J
         raise ParameterError(f"There is no public table {name[:60]}; {known}.")
     if alias.lower() in {*scope.tables, *scope.derived}:
         raise ParameterError(f"Two tables go by the name {alias}; give one another alias.")
-    mine, keep = scope, side == "LEFT"
-    scope = scope.joined(alias, table, keep)
-    pairs = [_using(one, mine, table) for one in node.args.get("using") or []]
+    mine, keep, again = scope, side == "LEFT", ""
+    if table in {join.table for join in before}:
+        again = _check_alias(table, alias, scope)
+        scope = replace(scope, schema=scope.schema.aliased(table, again))
+    called = again or table
+    scope = scope.joined(alias, called, keep)
+    pairs = [_using(one, mine, scope, called) for one in node.args.get("using") or []]
     if node.args.get("on"):
-        pairs += [_pair(one, scope, table) for one in _equalities(node.args["on"])]
+        pairs += [_pair(one, scope, called) for one in _equalities(node.args["on"])]
     if not pairs:
         raise refusal(node, f"A JOIN needs a condition; {_HOW}")
     for expression, column in pairs:
-        theirs = scope.facts[f"{table}.{column}"].kind
+        theirs = scope.facts[f"{called}.{column}"].kind
         if infer(expression, scope.facts).kind != theirs:
-            raise ParameterError(f"{expression} and {table}.{column} are of different types; join columns of one type.")
-    return Join(table, tuple(pairs), keep), scope
+            raise ParameterError(f"{expression} and {called}.{column} are of different types; join columns of one type.")
+    return Join(table, tuple(pairs), keep, again), scope
 
 
-def _using(node: object, scope: Scope, table: str) -> tuple[Expression, str]:
+def _check_alias(table: str, alias: str, scope: Scope) -> str:
+    """The name that a public table goes by when it is joined again: no other table has it."""
+    taken = {"data", *(name.lower() for name in scope.schema.public)}
+    if not alias.isidentifier() or alias.lower() in taken:
+        raise ParameterError(
+            f"{table} is joined twice; the second time give it an alias that no other table has: JOIN {table} AS other ON ..."
+        )
+    return alias
+
+
+def _using(node: object, before: Scope, scope: Scope, table: str) -> tuple[Expression, str]:
     name, quoted = name_of(node.this if isinstance(node, exp.Column) else node)
-    mine = scope.find(name, None, quoted)
+    mine = before.find(name, None, quoted)
     theirs = scope.schema.find(name, table=table, quoted=quoted)
     if mine is None or mine == PERSON or theirs is None:
         raise ParameterError(f"USING ({name}) needs that column in data and in {table}; {_HOW}.")
@@ -113,7 +131,7 @@ def _pair(node: exp.Expression, scope: Scope, table: str) -> tuple[Expression, s
     for mine, theirs in (sides, sides[::-1]):
         names = list(columns_of(mine))
         public = isinstance(theirs, Column) and theirs.name.startswith(f"{table}.")
-        if public and names and not any("." in name for name in names):
+        if public and names and not any(name.startswith(f"{table}.") for name in names):
             assert isinstance(theirs, Column)
             return mine, theirs.name.split(".", 1)[1]
-    raise refusal(node, f"A JOIN compares an expression over private columns with one column of {table}; {_HOW}")
+    raise refusal(node, f"A JOIN compares private columns, or those of tables joined before it, with a column of {table}; {_HOW}")

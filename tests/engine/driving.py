@@ -18,7 +18,7 @@ from discreet.engine.base import Engine, groups_of
 from discreet.engine.duckdb.session import DuckDBSession
 from discreet.engine.sources.public import PublicTable
 from discreet.engine.sql.engine import SqlEngine
-from discreet.mechanisms.secret import opened
+from discreet.mechanisms.secret import open_secret
 from discreet.plan.cost import Cost
 from discreet.plan.plan import Plan, price
 from discreet.plan.query import Query
@@ -80,7 +80,7 @@ def count_in_turn(plan: Plan, source: object, chosen: Any = None) -> dict[Any, A
 
 def _counted(engine: Engine, plan: Plan, chosen: Any) -> dict[Any, Any]:
     found = engine.count(plan, groups_of(plan, chosen), reference.SALT)
-    held = {key: opened(secret) for key, secret in found.items()}
+    held = {key: open_secret(secret) for key, secret in found.items()}
     return {
         (statistic, bits): [row.tolist() for row in held] if statistic.tabular else [int(x) for x in held]
         for (statistic, bits), held in held.items()
@@ -96,7 +96,7 @@ def keys(plan: Plan, source: object) -> dict[tuple[Any, ...], int]:
     """Open keys, opened."""
 
     def counted(engine: Engine) -> dict[tuple[Any, ...], int]:
-        found = opened(engine.keys(plan, reference.SALT))
+        found = open_secret(engine.keys(plan, reference.SALT))
         assert all(len(str(value).encode()) <= 65 for key in found for value in key)
         return dict(zip(engine.spell(plan, list(found)), found.values(), strict=True))
 

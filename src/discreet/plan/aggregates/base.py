@@ -76,10 +76,12 @@ class Typical:
 
 @dataclass(frozen=True)
 class Expected:
-    """How far off an answer will be: the half-width of its 95 % interval (None where there is no such number), and in words."""
+    """How far off an answer will be: the half-width of its 95 % interval (None where there is no such number), and in words;
+    ``ranks``: by how many rows a choice may miss."""
 
     error: float | None
     meaning: str
+    ranks: int | None = None
 
 
 class Aggregate(ABC):

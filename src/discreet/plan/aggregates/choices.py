@@ -98,7 +98,8 @@ class Quantile(OfNumbers):
         return Estimate(at(middle), None, at(np.minimum(low, middle) - rounded), at(np.maximum(high, middle) + rounded))
 
     def expected(self, releases: Sequence[Release], typical: Typical) -> Expected:
-        return Expected(None, f"within {_rows_short(releases[0]):,} rows of the quantile")
+        ranks = _rows_short(releases[0])
+        return Expected(None, f"within {ranks:,} rows of the quantile", ranks)
 
     def __str__(self) -> str:
         return f"quantile{self._only}({self.of}, {Literal(self.share)})"
@@ -136,7 +137,8 @@ class Mode(OfExpression):
         return _chosen(released[0], _histogram(released[0].release).axes[0].values or ())
 
     def expected(self, releases: Sequence[Release], typical: Typical) -> Expected:
-        return Expected(None, f"a value with at most {_rows_short(releases[0]):,} rows fewer than the commonest")
+        ranks = _rows_short(releases[0])
+        return Expected(None, f"a value with at most {ranks:,} rows fewer than the commonest", ranks)
 
     def __str__(self) -> str:
         return f"mode({self.of})"

@@ -105,7 +105,8 @@ def test_a_preview_says_what_a_delta_is_worth(tmp_path: Path) -> None:
     text = "SELECT count(*) AS n FROM data"
     (said,) = [remark for remark in asked.preview(text, epsilon=0.5).remarks if "delta" in remark]
     assert said == (
-        "Without a delta the same epsilon would give n ± 6; in a budget of this epsilon a delta pays from 12 such questions on."
+        "Without a delta the same epsilon would give n ± 6; "
+        "in a budget of this epsilon a delta pays from about 12 such questions on."
     )
     rho = float(dp.Budget(epsilon=3, delta=1e-6).most_rho or 0)
     with_delta = [dp.Gaussian(sensitivity=1.0, rho=rho / many).error(0.95) for many in (12, 6)]

@@ -194,7 +194,7 @@ def _without_delta(plans: Sequence[Plan], cost: Cost, account: Account, fewest: 
     gain = float(rho / most * (budget.epsilon / cost.amount) ** 2)
     many = max(1, math.ceil(max(((one.error or 0) / (other.error or 1)) ** 2 for one, other in pairs) * gain))
     errors = ", ".join(f"{other.output} ± {other.error:,.4g}" for _, other in pairs)
-    when = "for a single one" if many == 1 else f"from {many:,} such questions on"
+    when = "for a single one" if many == 1 else f"from about {many:,} such questions on"
     yield f"Without a delta the same epsilon would give {errors}; in a budget of this epsilon a delta pays {when}."
 
 

@@ -89,6 +89,67 @@ BOUNDED = """
 """
 
 
+def pair(millions: int) -> dict[str, str]:
+    """Two tables about the same persons: one row each in the first, and in the second as many as they happen to have."""
+    import duckdb
+
+    FOLDER.mkdir(exist_ok=True)
+    rows = millions * 1_000_000
+    made = {
+        "people": f"range AS person, CAST(hash(range) % {GROUPS} AS INTEGER) AS grp FROM range({rows})",
+        "visits": f"CAST({rows} * power(random(), 2) AS BIGINT) AS person, 100 * random() AS value FROM range({rows})",
+    }
+    files = {name: FOLDER / f"{name}-{millions}m.parquet" for name in made}
+    for name, file in files.items():
+        if not file.exists():
+            part = file.with_suffix(".part")
+            duckdb.execute(f"COPY (SELECT {made[name]}) TO '{part}' (FORMAT parquet)")
+            part.rename(file)
+    return {name: str(file) for name, file in files.items()}
+
+
+def plain_pair(millions: int) -> Callable[[int], object]:
+    import duckdb
+
+    database, text = duckdb.connect(), JOINED.format(**pair(millions))
+    return lambda _: database.execute(text).fetchall()
+
+
+def our_pair(millions: int) -> Callable[[int], object]:
+    import discreet as dp
+
+    folder = tempfile.mkdtemp()
+    os.environ["XDG_STATE_HOME"] = folder
+    curator = dp.Curator(
+        pair(millions),
+        unit=dp.person("person", rows=MOST_ROWS, groups=MOST_GROUPS),
+        columns={
+            "people": {"grp": dp.integer(0, GROUPS - 1, missing=0)},
+            "visits": {"value": dp.number(0, 100, step=0.01, missing=0)},
+        },
+        budget=dp.Budget(epsilon=1000, delta=DELTA),
+        ledger=f"{folder}/bench.ledger",
+    )
+    text = "SELECT grp, count(*) AS n{i}, sum(value) AS s FROM people JOIN visits USING (person) GROUP BY grp"
+    return lambda i: curator.sql(text.format(i=i + 1), epsilon=EPSILON)
+
+
+# Of each person at most 15 rows a table, before the join, and bounded again after it.
+JOINED = """
+    WITH mine AS (SELECT person, grp FROM '{people}' WHERE person IS NOT NULL
+        QUALIFY row_number() OVER (PARTITION BY person ORDER BY hash(person, grp, 'salt')) <= 15),
+    theirs AS (SELECT person, value FROM '{visits}' WHERE person IS NOT NULL
+        QUALIFY row_number() OVER (PARTITION BY person ORDER BY hash(person, value, 'salt')) <= 15),
+    cells AS (
+        SELECT person, grp, least(count(*), 5) AS c,
+            sum(CASE WHEN value < 0 THEN 0 WHEN value > 100 THEN 10000 ELSE CAST(floor(value * 100 + 0.5) AS BIGINT) END) AS s
+        FROM mine JOIN theirs USING (person) GROUP BY person, grp),
+    norms AS (SELECT person, sqrt(75.0 / sum(c * c)) AS f FROM cells GROUP BY person)
+    SELECT grp, sum(CAST(trunc(c * least(f, 1) * 65536) AS BIGINT)), sum(CAST(trunc(s * least(f, 1)) AS BIGINT))
+    FROM cells JOIN norms USING (person) GROUP BY grp
+"""
+
+
 def opendp_query(file: str | None, *, persons: bool) -> Callable[[int], object]:
     import opendp.prelude as odp
     import polars as pl
@@ -137,9 +198,12 @@ CASES: dict[str, tuple[Callable[[], Callable[[int], object]], int]] = {
     "persons: OpenDP": (lambda: opendp_query(data(10), persons=True), 1),
     "medians: plain DuckDB": (lambda: plain("SELECT grp, quantile_cont(value, 0.5) FROM '{file}' GROUP BY grp", data(10)), 5),
     "medians: discreet": (lambda: ours(MEDIANS, data(10), persons=False), 5),
+    "joined: hand-written SQL": (lambda: plain_pair(5), 3),
+    "joined: discreet": (lambda: our_pair(5), 3),
     "3 rows: discreet": (lambda: ours(SUMS, tiny(), persons=False), 10),
     "3 rows: OpenDP": (lambda: opendp_query(None, persons=False), 2),
 }
+JOINED_BY_HAND = "joined: hand-written SQL"
 LARGE = {
     f"{what}, {millions}M rows, 1 GB": (
         lambda millions=millions, persons=persons: ours(SUMS, data(millions), persons=persons, memory="1GB"),
@@ -178,6 +242,7 @@ def main() -> None:
     targets = [
         ("rows: against plain SQL", ratio("rows: discreet", "rows: plain DuckDB"), 1.3),
         ("persons: against hand-written SQL", ratio("persons: discreet", "persons: hand-written SQL"), 1.2),
+        ("joined: two private tables of 5M rows against hand-written SQL", ratio("joined: discreet", JOINED_BY_HAND), 1.3),
         ("persons: against OpenDP", ratio("persons: discreet", "persons: OpenDP"), 1 / 6),
         ("persons: memory against OpenDP", ratio("persons: discreet", "persons: OpenDP", "peak"), 1 / 3),
         ("medians: against quantile_cont", ratio("medians: discreet", "medians: plain DuckDB"), 3.0),

@@ -89,6 +89,7 @@ PUBLIC = {
     "plots",
     "pure",
     "quantile",
+    "ratio",
     "renyi",
     "rows",
     "sensitivity",

@@ -41,7 +41,7 @@ GROUPED = (
 )
 WHOLE = (
     "SELECT count(*) AS n, sum(y) AS s, stddev_pop(x) AS v, quantile(y, 0.9) AS q, mode(g) AS o, "
-    "sum(CASE WHEN b THEN abs(x) * 2 ELSE NULL END) AS e FROM data WHERE d >= '2020-06-01' OR t LIKE 'O%'"
+    "sum(CASE WHEN b THEN abs(x) * 2 ELSE NULL END) AS e, count(DISTINCT g) AS k FROM data WHERE d >= '2020-06-01' OR t LIKE 'O%'"
 )
 WITHIN = (
     "WITH near AS (SELECT data.*, p.floor AS f, again.floor AS above FROM data JOIN places p USING (g) "
@@ -51,6 +51,12 @@ WITHIN = (
 JOINED = (
     "SELECT places.floor AS floor, count(*) AS n, sum(CASE WHEN data.g = 'a' THEN 2 ELSE -1 END) AS s "
     "FROM data JOIN places ON data.g = places.g GROUP BY floor"
+)
+FUNCTIONS = (
+    "SELECT date_trunc('quarter', d) AS q, count(*) AS n, sum(ln(y + 1)) AS l, avg(round(x / 7, 1)) AS r, "
+    "sum(power(x, 2)) AS p, sum(least(greatest(TRY_CAST(regexp_extract(t, '[0-9]+') AS DOUBLE), 0), 9)) AS t, "
+    "median(width_bucket(x, -300, 300, 6)) AS b "
+    "FROM data WHERE d + INTERVAL 1 MONTH > '2020-02-15' AND t !~ '^x+$' GROUP BY q"
 )
 PERSONS = "SELECT g, count(DISTINCT id) AS p FROM data GROUP BY g"
 OPEN = "SELECT t, count(*) AS n, median(y) AS q FROM data GROUP BY t"
@@ -100,6 +106,15 @@ def test_no_extreme_pair_refutes_discreet(unit: str, budget: str, monkeypatch: p
     found = replay_curator(make, lambda curator: ask(curator, *more), Schema(COLUMNS, UNITS[unit]))
     assert not found.violated, str(found)
     assert found.releases >= (18 + len(more)) * found.pairs
+
+
+@pytest.mark.parametrize("unit", ["rows replaced", "persons"])
+def test_functions_of_rows(unit: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    stored(monkeypatch, "declared")
+    schema = Schema({name: COLUMNS[name] for name in ("x", "y", "t", "d")}, UNITS[unit])
+    found = replay_curator(maker(schema.unit, BUDGETS["pure"]), FUNCTIONS, schema, epsilon=4)
+    assert not found.violated, str(found)
+    assert found.releases >= 6 * found.pairs
 
 
 @pytest.mark.parametrize("unit", ["rows", "persons"])

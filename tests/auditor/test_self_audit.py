@@ -194,6 +194,9 @@ QUESTIONS = {
     "a public join": sql("SELECT weights.w, count(*) AS n{}, sum(x) AS s FROM data JOIN weights USING (g) GROUP BY weights.w"),
     "moments, median and mode": sql("SELECT avg(x) AS m{}, var_pop(x) AS v, median(x) AS q, mode(g) AS o FROM data"),
     "distinct persons": sql("SELECT count(DISTINCT id) AS p{} FROM data WHERE x >= 10"),
+    "one row a person": sql(
+        "SELECT g, count(*) AS c{}, avg(s) AS s FROM (SELECT id, any_value(g) AS g, sum(x) AS s FROM data GROUP BY id) GROUP BY g"
+    ),
     "a choice": chosen,
 }
 

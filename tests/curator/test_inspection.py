@@ -195,7 +195,7 @@ def test_nobody_looks_where_that_cannot_be_noted(opened: Open, monkeypatch: pyte
         raise LedgerRefused("The disk is full.")
 
     monkeypatch.setattr(Ledger, "note_look", full)
-    monkeypatch.setattr("discreet.curator.curator.look", lambda *_: pytest.fail("somebody looked"))
+    monkeypatch.setattr("discreet.curator.curator.look_at_all", lambda *_: pytest.fail("somebody looked"))
     with pytest.raises(LedgerRefused):
         opened().check()
 

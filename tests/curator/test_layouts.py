@@ -15,6 +15,7 @@ import pytest
 
 import discreet as dp
 from discreet.curator import tables
+from discreet.curator.held import Held
 from discreet.engine.sql.engine import SqlEngine
 from discreet.errors import EngineError, LedgerRefused
 
@@ -78,8 +79,8 @@ def test_a_file_whose_times_were_set_back_is_looked_at_anew(
     one = curator(file, tmp_path, version=version)
     assert round(one.sql(COUNT, epsilon=FAR).value) == 1
     looked: list[object] = []
-    real = type(one._tables)._open
-    monkeypatch.setattr(type(one._tables), "_open", lambda self, source: looked.append(source) or real(self, source))
+    real = Held._open
+    monkeypatch.setattr(Held, "_open", lambda self, source: looked.append(source) or real(self, source))
     one.sql(COUNT + " WHERE age > 3", epsilon=FAR)
     assert not looked  # as long as nothing shows that it changed
     file.write_text(WRONG)

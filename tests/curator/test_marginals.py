@@ -14,7 +14,7 @@ from discreet.engine import open_engine, open_source
 from discreet.engine.base import groups_of
 from discreet.errors import ParameterError
 from discreet.mechanisms import Gaussian
-from discreet.mechanisms.secret import opened
+from discreet.mechanisms.secret import open_secret
 from discreet.plan.cost import Cost
 from discreet.plan.plan import Plan, price_marginal
 from discreet.plan.query import Query
@@ -79,7 +79,7 @@ def test_a_row_is_in_one_cell_also_of_values_that_are_one_double() -> None:
     axes = [parse_expression(text, schema) for text in ("c", "d")]
     plan = price_marginal(axes, Query(()), schema, Cost("epsilon", Fraction(1)))
     engine = open_engine(open_source(pa.table(held), columns=["c", "d"]), schema, {})
-    (counts,) = (opened(cells) for cells in engine.count(plan, groups_of(plan), "salt").values())
+    (counts,) = (open_secret(cells) for cells in engine.count(plan, groups_of(plan), "salt").values())
     assert sum(counts.ravel().tolist()) == 5
     assert plan.releases[0].statistic.count == 4
 

@@ -98,7 +98,7 @@ def keys(plan: Plan, source: object) -> dict[tuple[Any, ...], int]:
     def counted(engine: Engine) -> dict[tuple[Any, ...], int]:
         found = open_secret(engine.keys(plan, reference.SALT))
         assert all(len(str(value).encode()) <= 65 for key in found for value in key)
-        return dict(zip(engine.spell(plan, list(found)), found.values(), strict=True))
+        return dict(zip(engine.spell(plan, list(found), reference.SALT), found.values(), strict=True))
 
     return _alike(plan, source, None, counted)
 
@@ -113,13 +113,16 @@ def _alike(plan: Plan, source: object, public: Mapping[str, Rows] | None, count:
 
 @contextmanager
 def _engines(plan: Plan, source: object, public: Mapping[str, Rows] | None) -> Iterator[list[Engine]]:
-    """DuckDB's, and a second one that speaks another dialect to the same database."""
-    held = open_source(source, columns=_names(plan))
+    """DuckDB's, and a second one that speaks another dialect to the same database. Several tables are given by their names."""
+    if isinstance(source, dict):
+        held: Any = {name: open_source(one) for name, one in source.items()}
+    else:
+        held = open_source(source, columns=_names(plan))
     first = open_engine(held, plan.private, _public(public))
     assert isinstance(first, SqlEngine)
     assert isinstance(first._session, DuckDBSession)
     try:
-        yield [first, SqlEngine(SecondSession(first._session), SECOND, first._raw, held.layout)]
+        yield [first, SqlEngine(SecondSession(first._session), SECOND, first._raw, first.layout)]
     finally:
         first.close()
 

@@ -77,7 +77,7 @@ def _person_lines(plan: Plan, rows: Sequence[Row], public: Mapping[str, Sequence
         people.setdefault(line.person, []).append(line)
     found = []
     for person, own in people.items():
-        units = {part.name: made_of(inner, part, own) for part in plan.query.people.parts}
+        units = {trait.name: made_of(inner, trait, own) for trait in plan.query.people.traits}
         row: dict[str, Any] = {}
         for name, column in plan.schema.columns.items():
             value = units[name]

@@ -10,7 +10,7 @@ from typing import Any
 from engine.reference_counting import Line, added, snapped
 
 from discreet.plan.expressions.evaluate import evaluate, infer
-from discreet.plan.people import Part
+from discreet.plan.people import Trait
 from discreet.plan.plan import Plan
 from discreet.schema.columns import Integer, Number
 from discreet.schema.units import Person
@@ -18,27 +18,27 @@ from discreet.schema.units import Person
 __all__ = ["made_of"]
 
 
-def made_of(plan: Plan, part: Part, own: Sequence[Line]) -> Any:
-    """A part of the person with these rows: a whole number of units, a text, a day, a truth value, or None. ``plan``: of rows."""
-    if part.of is None:
-        return _clamped(plan, part, len(own))
-    present = [line for line in own if evaluate(part.of, line.row) is not None]
-    if part.what == "count":
-        return _clamped(plan, part, len(present))
-    if part.what == "distinct":
-        return _clamped(plan, part, len({snapped(plan, part.of, line.row) for line in present}))
+def made_of(plan: Plan, trait: Trait, own: Sequence[Line]) -> Any:
+    """A trait of whoever has these rows: a whole number of units, a text, a day, a truth value, or None. ``plan``: of rows."""
+    if trait.of is None:
+        return _clamped(plan, trait, len(own))
+    present = [line for line in own if evaluate(trait.of, line.row) is not None]
+    if trait.what == "count":
+        return _clamped(plan, trait, len(present))
+    if trait.what == "distinct":
+        return _clamped(plan, trait, len({snapped(plan, trait.of, line.row) for line in present}))
     if not present:
         return None
-    pick = max if part.what in ("max", "bool_or") else min
-    if infer(part.of, plan.facts).kind != "number":
-        return pick((evaluate(part.of, line.row) for line in present), key=_bytes)  # type: ignore[type-var]
-    measure = part.measure(plan.facts, _most(plan))
+    pick = max if trait.what in ("max", "bool_or") else min
+    if infer(trait.of, plan.facts).kind != "number":
+        return pick((evaluate(trait.of, line.row) for line in present), key=_bytes)  # type: ignore[type-var]
+    measure = trait.measure(plan.facts, _most(plan))
     assert measure is not None
     units = [added(plan, measure, line) for line in present]
-    if part.what == "sum":
-        return _clamped(plan, part, sum(units))
-    if part.what == "avg":
-        scale = part.scale(measure)
+    if trait.what == "sum":
+        return _clamped(plan, trait, sum(units))
+    if trait.what == "avg":
+        scale = trait.scale(measure)
         return math.floor(float(sum(units)) / float(len(units)) * float(scale) + 0.5)
     return pick(units)
 
@@ -52,14 +52,14 @@ def _most(plan: Plan) -> int:
     return plan.schema.unit.rows * plan.schema.unit.groups
 
 
-def _clamped(plan: Plan, part: Part, number: int) -> int:
+def _clamped(plan: Plan, trait: Trait, number: int) -> int:
     """Bounds are written anew here: those of rows times R."""
     most = _most(plan)
-    column = part.column(plan.facts, most)
+    column = trait.column(plan.facts, most)
     assert isinstance(column, Integer | Number)
-    if part.what == "sum":
-        assert part.of is not None
-        known = infer(part.of, plan.facts)
+    if trait.what == "sum":
+        assert trait.of is not None
+        known = infer(trait.of, plan.facts)
         assert known.lower is not None
         assert known.upper is not None
         low, high = min(known.lower, most * known.lower), max(known.upper, most * known.upper)

@@ -47,6 +47,7 @@ class SecondSession:
 
     def __init__(self, inner: DuckDBSession) -> None:
         self._inner = inner
+        self.several = {name: (ticked(f"discreet raw {name}"), ticked(f"discreet nothing {name}")) for name in inner.several}
 
     def fetch(self, sql: str, parameters: Mapping[str, object]) -> dict[str, list[object]]:
         return self._inner.fetch(_plain(sql), parameters)

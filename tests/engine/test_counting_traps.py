@@ -16,7 +16,7 @@ from discreet.engine import open_engine, open_source
 from discreet.engine.base import groups_of
 from discreet.engine.duckdb import session
 from discreet.errors import ParameterError
-from discreet.mechanisms.secret import opened
+from discreet.mechanisms.secret import open_secret
 from discreet.plan.aggregates import Count, Sum
 from discreet.plan.expressions import Call, Literal
 from discreet.plan.expressions import Column as Name
@@ -127,11 +127,11 @@ def test_what_an_analyst_writes_fills_no_memory(unit: Unit, monkeypatch: pytest.
     frame = pa.table({"t": [f"{i:020}" for i in range(size)], "id": [str(i) for i in range(size)]})
     engine = open_engine(open_source(frame), plan.schema, {}, memory="25MB")
     try:
-        found = opened(engine.keys(plan, "salt"))
+        found = open_secret(engine.keys(plan, "salt"))
         assert len(found) == size
-        chosen = engine.spell(plan, list(found)[:3])
+        chosen = engine.spell(plan, list(found)[:3], "salt")
         assert all(len(key) == 200 * 20 for (key,) in chosen)
         (counts,) = engine.count(plan, groups_of(plan, chosen), "salt").values()
-        assert min(opened(counts)) == max(opened(counts)) > 0  # type: ignore[type-var]
+        assert min(open_secret(counts)) == max(open_secret(counts)) > 0  # type: ignore[type-var]
     finally:
         engine.close()

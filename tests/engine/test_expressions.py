@@ -11,7 +11,7 @@ from fractions import Fraction
 import duckdb
 import pytest
 from engine.second import SECOND
-from support.random_expressions import CONSTANTS, DECLARED, FACTS, KINDS, VALUES, draw, rows
+from support.random_expressions import CONSTANTS, DECLARED, FACTS, KINDS, MAKES, SHAPED, VALUES, draw, rows
 
 from discreet.engine.duckdb.dialect import DIALECT
 from discreet.engine.sql.expressions import write
@@ -122,6 +122,51 @@ def test_texts_one_by_one(ask: Callable[..., list[tuple[Value, ...]]], name: str
     table = [dict(rows(1, random.Random(1))[0], w=value) for value in VALUES["w"]]
     call = Call(name, (Column("w"), *places))
     assert [(evaluate(call, row),) for row in table] == ask([call], table)
+
+
+WORDS = [
+    "",
+    "a",
+    "aXbXc",
+    "X",
+    "00120",
+    " a b ",
+    "2024-02-30",
+    "1999-12-31",
+    "-0.0",
+    "007",
+    "1.",
+    ".5",
+    "+1",
+    "1e3",
+    "٣",
+    "a\u0000b",
+]
+WORDS += ["\n", "ab\nab", "z" * 12, "1" * 15, "1" * 16, "0.1", "9" * 15 + "." + "9" * 15, "2024-2-9", "0001-01-01", "9999-12-31"]
+DAYS = [datetime.date.fromordinal(737000 + i) for i in range(1900)]  # from 2018 to 2024, leap years and weeks 53
+DAYS += [datetime.date(year, month, day) for year in (1, 4, 1582, 1900, 2000, 9998) for month, day in ((1, 1), (2, 28), (12, 31))]
+NUMBERS = [0.0, -0.5, 0.5, 1.5, 2.5, -2.5, 0.125, 1.005, 999.995, -1000.0, 8.0, 5.0, 1e-9, 123456.789]
+
+
+@pytest.mark.parametrize("name", sorted({*SHAPED, *(name for names in MAKES.values() for name in names)} - {"case", "and", "or"}))
+def test_operations_value_by_value(ask: Callable[..., list[tuple[Value, ...]]], name: str) -> None:
+    """Every operation of one value and constants, on every awkward value of its type."""
+    operation = OPERATIONS[name]
+    if name not in SHAPED and (operation.least != 1 or operation.takes[0] not in ("text", "date", "number")):
+        return
+    column = {"text": "w", "date": "d", "number": "n"}[operation.takes[0]]
+    some: list[Value] = {"w": [*VALUES["w"], *WORDS], "d": [*DAYS], "n": [*VALUES["n"], *NUMBERS]}[column]
+    table = [dict(rows(1, random.Random(1))[0], **{column: value}) for value in some]
+    if name in ("add_days", "add_months"):
+        table = [row for row in table if row["d"] is not None and 50 < row["d"].year < 9000]  # type: ignore[union-attr]
+    if name in ("lower", "upper"):
+        table = [row for row in table if row["w"] is None or str(row["w"]).isascii()]
+    calls = [Call(name, (Column(column), *map(Literal, constants))) for constants in SHAPED.get(name, [()])]
+    for row, answers in zip(table, ask(calls, table), strict=True):
+        for call, answer in zip(calls, answers, strict=True):
+            expected = evaluate(call, row)
+            assert type(answer) is type(expected), (str(call), row[column])
+            assert answer == expected, (str(call), row[column])
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,12 @@ from engine.test_sensitivity import all_parts, attained, compare
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from discreet.engine.base import groups_of
+from discreet.engine.duckdb.dialect import DIALECT
+from discreet.engine.sql.counting import Counting
+from discreet.engine.sql.statement import Raw
 from discreet.plan.cost import Cost
+from discreet.plan.statistics import Sums
 from discreet.schema.columns import Column, boolean, category, date, integer, number, text
 from discreet.schema.units import Person, person
 
@@ -128,6 +133,31 @@ def test_what_is_made_of_a_person_depends_on_nobody_else_and_on_no_order() -> No
         counted = count(plan, table(plan, held, TYPES))
         found.add(tuple(next(iter(counted.values()))))
     assert found == {(7, 0, 0, 0, 0, 0, 0, 0, 5000 * 300)}
+
+
+def test_the_statement_stays_the_same() -> None:
+    """Asked again, it is counted by the same text: this is its stage between the cleaned rows and the lines of a question."""
+    question = (
+        "SELECT g, sum(s) AS s FROM (SELECT id, any_value(g) AS g, sum(x) AS s, avg(y) AS a FROM data WHERE x > 1 GROUP BY id "
+        "HAVING count(*) > 1) u GROUP BY g"
+    )
+    plan = planned(question, COLUMNS, person("id", rows=3, groups=2))
+    raw = Raw("raw", {name: (name, "BIGINT" if name == "x" else "VARCHAR") for name in (*COLUMNS, "id")})
+    measures = [(measure, one.bits) for one in plan.releases if isinstance(one.statistic, Sums) for measure in one.statistic.of]
+    stages = Counting(plan, raw, DIALECT, "salt").sums(measures, groups_of(plan, None)).text.split(",\n")
+    assert [stage.split(" AS ")[0] for stage in stages] == [
+        'WITH "cleaned rows"',
+        '"person rows"',
+        '"cleaned persons"',
+        "lines",
+        "keys",
+        "cells",
+    ]
+    assert stages[2] == (
+        '"cleaned persons" AS (SELECT CAST(CASE WHEN sum(v0) < 0 THEN 0 WHEN sum(v0) > 1800 THEN 1800 ELSE sum(v0) END '
+        "AS BIGINT) AS c1, min(v1) AS r0, CAST(CASE WHEN count(*) < 1 THEN 1 WHEN count(*) > 6 THEN 6 ELSE count(*) END "
+        'AS BIGINT) AS c3, person AS person FROM "person rows" GROUP BY person)'
+    )
 
 
 # How far one person moves them.

@@ -101,7 +101,7 @@ def test_the_auditor_cannot_tell_lives_apart_at_their_price(tmp_path: Path, monk
 
 def test_the_work_is_the_same_for_all_values(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls, keyed = itertools.count(), memoised._hash_keyed
-    monkeypatch.setattr(memoised, "_keyed", lambda secret, message: (next(calls), keyed(secret, message))[1])
+    monkeypatch.setattr(memoised, "_hash_keyed", lambda secret, message: (next(calls), keyed(secret, message))[1])
     begun, work = 0, set()
     for number, history in enumerate(product(MOODS, repeat=3)):
         client = Client(tmp_path / f"{number}.json", epsilon=2)

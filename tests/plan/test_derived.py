@@ -58,6 +58,42 @@ SAME = [
         "SELECT city AS x, count(*) FROM data WHERE city IN ('b', 'a') GROUP BY x",
     ),
 ]
+SAME += [  # around a grouped query
+    (
+        "SELECT drug_use, n FROM (SELECT drug_use, count(*) AS n FROM data GROUP BY drug_use) WHERE n > 3 ORDER BY n LIMIT 1",
+        "SELECT drug_use, count(*) AS n FROM data GROUP BY drug_use HAVING n > 3 ORDER BY n LIMIT 1",
+    ),
+    (
+        "WITH c AS (SELECT drug_use AS d, count(*) AS n FROM data WHERE age > 3 GROUP BY 1) SELECT * FROM c WHERE d <> 'no'",
+        "SELECT drug_use AS d, count(*) AS n FROM data WHERE age > 3 GROUP BY 1 HAVING d <> 'no'",
+    ),
+    (
+        "SELECT n, d FROM (SELECT drug_use AS d, count(*) AS n FROM data GROUP BY 1) AS t",
+        "SELECT count(*) AS n, drug_use AS d FROM data GROUP BY drug_use",
+    ),
+    (
+        "SELECT k AS x FROM (SELECT age // 10 AS k, count(*) AS n FROM data WHERE k > 2 GROUP BY ALL HAVING n > 5)",
+        "SELECT age // 10 AS x FROM data WHERE age // 10 > 2 GROUP BY x HAVING count(*) > 5",
+    ),
+    (
+        "SELECT t.b / 2 AS h FROM (SELECT drug_use, sum(age) AS s FROM data GROUP BY 1) t(a, b) WHERE t.a = 'yes'",
+        "SELECT drug_use, sum(age) / 2 AS h FROM data GROUP BY drug_use HAVING drug_use = 'yes'",
+    ),
+    (
+        "WITH c AS (SELECT smokes, sum(debt) AS s, count(*) AS n FROM data GROUP BY ALL), "
+        "r AS (SELECT smokes, s / n AS per FROM c) SELECT smokes, per FROM r WHERE per > 5 ORDER BY per",
+        "SELECT smokes, sum(debt) / count(*) AS per FROM data GROUP BY smokes HAVING per > 5 ORDER BY per",
+    ),
+    (
+        "SELECT * FROM (SELECT smokes, avg(debt) AS debt FROM data GROUP BY smokes HAVING sum(debt) > 7) WHERE debt > 5",
+        "SELECT smokes, avg(debt) AS debt FROM data GROUP BY smokes HAVING sum(debt) > 7 AND avg(debt) > 5",
+    ),
+    (
+        "SELECT * FROM (SELECT smokes, count(*) AS n FROM data GROUP BY smokes ORDER BY n LIMIT 2 OFFSET 1)",
+        "SELECT smokes, count(*) AS n FROM data GROUP BY smokes ORDER BY n LIMIT 2 OFFSET 1",
+    ),
+    ("SELECT total FROM (SELECT sum(debt) AS total FROM data)", "SELECT sum(debt) AS total FROM data"),
+]
 
 
 @pytest.mark.parametrize(("asked", "same"), SAME, ids=[asked[:70] for asked, _ in SAME])
@@ -91,6 +127,20 @@ REFUSED = [
     ("WITH a AS (SELECT * FROM data) SELECT count(*) FROM data JOIN a USING (age)", "a JOIN takes a public table"),
     ("WITH a AS (SELECT * FROM data) DELETE FROM data", "SELECT"),
     ("SELECT count(*) FROM regions", "FROM data"),
+    # around a grouped query
+    ("SELECT avg(n) FROM (SELECT drug_use, count(*) AS n FROM data GROUP BY 1)", "selects, filters and computes"),
+    ("SELECT m FROM (SELECT drug_use, count(*) AS n FROM data GROUP BY 1)", "the query within has drug_use, n"),
+    ("SELECT x.n FROM (SELECT drug_use, count(*) AS n FROM data GROUP BY 1) t", "no column n"),
+    ("SELECT n FROM (SELECT drug_use, count(*) AS n FROM data GROUP BY 9)", "selects, filters and computes"),
+    ("SELECT * FROM (SELECT drug_use, count(*) AS n FROM data GROUP BY 1 LIMIT 1) WHERE n > 3", "selects, filters and computes"),
+    # a name that would mean something else in HAVING
+    ("SELECT * FROM (SELECT upper(city) AS city, count(*) AS n FROM data GROUP BY 1) WHERE city = 'A'", "selects, filters"),
+    (
+        "SELECT age FROM (SELECT age AS debt, debt AS age, count(*) AS n FROM data GROUP BY ALL) WHERE debt > 3",
+        "selects, filters",
+    ),
+    ("SELECT n FROM (SELECT patient_id, count(*) AS n FROM data GROUP BY patient_id)", "single persons"),
+    ("SELECT rank() OVER (ORDER BY n) FROM (SELECT drug_use, count(*) AS n FROM data GROUP BY 1)", "Window"),
 ]
 
 
@@ -108,6 +158,13 @@ def test_names_of_names_are_bounded_before_they_are_written_out() -> None:
         steps += [f"a{i} AS (SELECT {chain.replace('x0', f'x{i - 1}')} AS x{i} FROM a{i - 1})" for i in range(1, 61)]
         with within(3_000_000), pytest.raises(ParameterError, match=r"terms|deeply"):
             parse_query(f"WITH {', '.join(steps)} SELECT sum(x60) FROM a60", SCHEMA)
+
+
+def test_names_of_noisy_results_are_bounded_before_they_are_written_out() -> None:
+    steps = ["a0 AS (SELECT smokes, count(*) AS x0 FROM data GROUP BY smokes)"]
+    steps += [f"a{i} AS (SELECT smokes, x{i - 1} + x{i - 1} AS x{i} FROM a{i - 1})" for i in range(1, 40)]
+    with within(3_000_000), pytest.raises(ParameterError, match=r"terms|deeply"):
+        parse_query(f"WITH {', '.join(steps)} SELECT x39 FROM a39", SCHEMA)
 
 
 def test_towers_of_names_are_bounded() -> None:

@@ -181,7 +181,7 @@ def test_long_texts_of_all_persons_at_once_are_refused() -> None:
 def test_what_is_clamped_is_said() -> None:
     plan = made("count(*) AS n, sum(cost) AS c, max(days) AS d")
     assert plan.query.people is not None
-    assert describe_bounds(plan.query.people.parts, plan.schema) == (
+    assert describe_bounds(plan.query.people.traits, plan.schema) == (
         "Every person counts once, with one row made of all their rows; clamped are count(*) from 1 to 12, "
         "sum(cost) from -60 to 1,200."
     )

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import discreet as dp
 from discreet.privacy import Privacy
 from discreet.privacy.accountant.cutting import cut_list
-from discreet.privacy.accountant.smoothing import _log1p, _Nodes
+from discreet.privacy.accountant.smoothing import _Nodes, log1p
 from discreet.privacy.losses import BoundedRange, Box, DiscreteGaussian, DiscreteLaplace, Laplace
 from discreet.privacy.losses.sampled import SampledLattice
 
@@ -80,7 +80,7 @@ def test_thousands_of_different_samples_lose_a_unit_each() -> None:
     nodes = _Nodes(at, 1e-30, x, np.zeros(4), 1e12)
     for part in parts:
         nodes.multiply(part, 2)
-    logs = [2 * _log1p(part.increment(x, at)).real for part in parts]
+    logs = [2 * log1p(part.increment(x, at)).real for part in parts]
     truth = np.exp([math.fsum(column) for column in np.transpose(logs)])
     assert np.all(np.abs(np.abs(nodes.law) - truth) <= nodes.errors())
 

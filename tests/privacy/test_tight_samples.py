@@ -26,7 +26,7 @@ from support.patience import within
 
 import discreet as dp
 from discreet.privacy import Privacy
-from discreet.privacy.accountant import composition, enumeration, methods
+from discreet.privacy.accountant import composition, enumeration, jumps, methods
 from discreet.privacy.accountant.cut_gaussian import cut_gaussian
 from discreet.privacy.accountant.enumeration import list_outcomes
 from discreet.privacy.accountant.turning import turned_sums
@@ -89,6 +89,8 @@ def counted() -> Iterator[list[int]]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(methods, "open_smoothed", open_smoothed)
+        patch.setattr(jumps, "open_smoothed", open_smoothed)
+        jumps.take_apart.cache_clear()
         patch.setattr(methods, "convolve", convolve)
         composition.epsilon_bounds.cache_clear()
         composition.delta_bounds.cache_clear()
@@ -274,7 +276,7 @@ def test_smoothing_encloses_a_product_of_polynomials() -> None:
     parts = sum((dp.pure(epsilon) for epsilon in epsilons), Privacy()).parts
     for log_delta in (-14.0, -60.0):
         aim = methods.Aim(log_delta=log_delta)
-        bounds = [methods._smoothed_road(parts, aim, 0.0, top=top) for top in (False, True)]
+        bounds = [methods._bound_smoothed(parts, aim, 0.0, top=top) for top in (False, True)]
         for x in (F(1, 2), F(1)):
             low, high = (bound(float(x)) for bound in bounds if bound)
             with ctx.workprec(400):

@@ -6,10 +6,12 @@ import ast
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from discreet.auditor.neighbours import Pair, extreme_pairs
 from discreet.display import clean
 from discreet.errors import ParameterError
+from discreet.schema.columns import Column
 from discreet.schema.table import Schema
 
 _LONGEST = 300
@@ -68,7 +70,9 @@ def read_schema(file: str | os.PathLike[str]) -> Schema:
     from discreet.curator.configuration import read
 
     facts = read(file)
-    return Schema(facts["columns"], facts["unit"])
+    if isinstance(facts["source"], dict):
+        raise ParameterError("This file has several tables, and an audit of a function makes up one; give the file of one table.")
+    return Schema(cast(dict[str, Column], facts["columns"]), facts["unit"])
 
 
 def _code(a: object, b: object, origin: str, place: int) -> str:

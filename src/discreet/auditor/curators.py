@@ -8,10 +8,10 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
-from discreet.auditor.neighbours import Pair, extreme_pairs, neighbours
+from discreet.auditor.neighbours import Pair, extreme_pairs, neighbours, split
 from discreet.auditor.replay.compare import Difference, Replay, follow
 from discreet.auditor.replay.shrink import shrink_pair
 from discreet.auditor.replay.trace import Committed, Released, Reserved, Trace, watch
@@ -22,7 +22,7 @@ from discreet.schema.table import Schema
 if TYPE_CHECKING:
     import pyarrow
 
-Make = Callable[["pyarrow.Table", Path], Curator]
+Make = Callable[[Any, Path], Curator]
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,8 @@ def replay_curator(
 ) -> Search:
     """Ask a new curator on every table of every pair, and compare; the first violation is shrunk and reported.
 
-    ``make(table, ledger)`` opens a curator on a made-up table, with a ledger at that path, by the facts of ``schema``.
+    ``make(table, ledger)`` opens a curator on a made-up table, with a ledger at that path, by the facts of ``schema``; where that
+    has several tables, on a dictionary of them.
     ``question`` is SQL, asked at ``cost`` (such as epsilon=1), or a function that asks. After the extreme pairs come ``examples``
     random ones, for which ``hypothesis`` is needed.
 
@@ -72,7 +73,8 @@ def replay_curator(
     with tempfile.TemporaryDirectory() as folder:
         state = str(Path(folder, "state"))
         with patch.dict(os.environ, XDG_STATE_HOME=state, LOCALAPPDATA=state):
-            trial = _Trial(Path(folder), make, question, cost)
+            several = (lambda table, ledger: make(split(table, schema), ledger)) if schema.tables else make
+            trial = _Trial(Path(folder), several, question, cost)
             found = next((pair for pair in extreme_pairs(schema) if trial.violated(pair)), None)
             if found is None and examples:
                 found = _search_random(schema, trial, examples)

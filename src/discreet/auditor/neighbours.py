@@ -103,7 +103,8 @@ class Maker:
         unit = schema.unit
         self.person = unit if isinstance(unit, Person) else None
         self.replaces = unit.neighbours == "replace"
-        self.columns = {name: c for name, c in schema.columns.items() if self.person is None or name != self.person.id}
+        ids = () if self.person is None else (self.person.id, *(f"{table}.{self.person.id}" for table in schema.tables))
+        self.columns = {name: column for name, column in schema.columns.items() if name not in ids}
         self._storage = storage
         types = tuple((name, find_type(column, storage)) for name, column in self.columns.items())
         id_type = "int64" if storage == "doubles" else "string"
@@ -178,6 +179,24 @@ class Maker:
             for c in self.columns.values()
         ]
         return list(itertools.islice(itertools.product(*cells), _MOST_GROUPS))
+
+
+def split(table: pyarrow.Table, schema: Schema) -> dict[str, pyarrow.Table]:
+    """Several private tables of one that was made up for all their columns: neighbours if the two made-up ones are.
+
+    Every row is in each table with its own cells and the same person, unless all its cells there are missing: so some persons
+    are on one side only.
+    """
+    import pyarrow
+
+    assert isinstance(schema.unit, Person)
+    found = {}
+    for name in schema.tables:
+        columns = {full.split(".", 1)[1]: table[full] for full in table.column_names if full.startswith(f"{name}.")}
+        made = pyarrow.table({**columns, schema.unit.id: table[schema.unit.id]})
+        kept = [any(cell is not None for key, cell in row.items() if key != schema.unit.id) for row in made.to_pylist()]
+        found[name] = made.filter(pyarrow.array(kept, pyarrow.bool_()))
+    return found
 
 
 def _table(columns: tuple[tuple[str, str], ...], rows: tuple[Row, ...]) -> pyarrow.Table:

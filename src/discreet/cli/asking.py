@@ -57,7 +57,8 @@ def list_read(configuration: Path, questions: list[str], curator: Curator) -> li
     from discreet.curator.configuration import read
 
     facts, ledger = read(configuration), str(curator.ledger)
-    tables = [facts["source"], f"{facts['source']}.wal", *facts["public"].values()]  # a database has its log beside it
+    sources = facts["source"].values() if isinstance(facts["source"], dict) else [facts["source"]]
+    tables = [*sources, *(f"{source}.wal" for source in sources), *facts["public"].values()]  # a database has its log beside it
     ledgers = [ledger, f"{ledger}-wal", f"{ledger}-shm", f"{ledger}-journal"]
     return [str(configuration), *tables, *ledgers, *(text[1:] for text in questions if text.startswith("@"))]
 

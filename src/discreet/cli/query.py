@@ -153,7 +153,7 @@ def budget(
     typer.echo(f"Ledger: {place}{'' if people is None else f', the budget of {people}'}\n")
     typer.echo(str(account))
     if history:
-        typer.echo("\n" + (_history(entries) if entries else "No question was paid for yet."))
+        typer.echo(f"\n{entries}")
 
 
 def check(configuration: Configuration, epsilon: Epsilon = None, rho: Rho = None) -> None:
@@ -232,13 +232,6 @@ def _watch(curator: Curator, done: threading.Event) -> None:
             share = curator.progress()
             if share is not None:
                 bar.update(task, total=1.0, completed=share)
-
-
-def _history(entries: Sequence[Entry]) -> str:
-    from discreet.display import text_table
-
-    rows = [[str(one.number), one.time[:19].replace("T", " "), one.state, one.asked, one.question] for one in entries]
-    return text_table(["", "time (UTC)", "state", "cost", "question"], rows, "><<<<")
 
 
 def _account_json(account: Account, entries: Sequence[Entry] | None, whose: dict[str, str | None]) -> str:

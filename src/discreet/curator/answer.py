@@ -21,6 +21,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from discreet.curator import exports, rendering
+from discreet.curator.series import Series
 from discreet.errors import ParameterError
 from discreet.plan.expressions import Value
 from discreet.plan.expressions.evaluate import evaluate
@@ -171,10 +172,18 @@ class Answer:
         """Bars with 95 % intervals, a panel for every output or the one that is named; needs matplotlib."""
         return rendering.plot(self, output, ax, title)
 
+    def __float__(self) -> float:
+        """The only number of an answer with one row and one output; NaN where nothing is known of it."""
+        value = self.value
+        if not isinstance(value, (int, float)) and value is not None:
+            raise ParameterError(f"The answer is a {type(value).__name__} and no number; write answer.value.")
+        return math.nan if value is None else float(value)
+
     def __getitem__(self, name: str) -> tuple[Value, ...]:
-        """The values of a key or an output."""
+        """The values of a key; those of an output with their intervals, which arithmetic on them carries along."""
         if name in self.outputs:
-            return self.outputs[name].values
+            column = self.outputs[name]
+            return Series(column.values, column.lower, column.upper, frozenset({name}))
         if name not in self.keys:
             raise KeyError(f"There is no column {name!r}; there are {', '.join((*self.keys, *self.outputs))}.")
         return self.keys[name]

@@ -15,6 +15,18 @@ Numbers mean the decimals that were written: 0.01 is a hundredth. Paths are rela
     [columns]
     age = { type = "integer", lower = 0, upper = 120 }
 
+Several tables about the same persons have a part each instead of ``source`` and ``[columns]``, under the name that questions use:
+
+    [tables.patients]
+    source = "patients.parquet"
+    at_most = 1   # rows of one person that a join reads; unless told, as many as a person may count for
+    [tables.patients.columns]
+    age = { type = "integer", lower = 0, upper = 120 }
+    [tables.visits]
+    source = "visits.csv"
+    [tables.visits.columns]
+    cost = { type = "number", lower = 0, upper = 5000, step = 0.01 }
+
 ``write_skeleton`` begins one from the names of columns alone: nothing is read off the data, neither a type nor a bound, because
 whatever a table's rows decide is not public.
 """
@@ -29,7 +41,7 @@ import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
-from typing import TypedDict, TypeVar
+from typing import NotRequired, TypedDict, TypeVar
 
 from discreet.calls import called_as
 from discreet.curator.curator import Curator
@@ -42,7 +54,7 @@ from discreet.schema.units import Unit, person, rows
 
 __all__ = ["Configuration", "open", "read", "skeleton", "write_skeleton"]
 
-_TOP = ("version", "source", "table", "ledger", "people", "data_version", "unit", "budget", "columns", "public")
+_TOP = ("version", "source", "table", "ledger", "people", "data_version", "unit", "budget", "columns", "tables", "public")
 _TEXTS = ("table", "ledger", "people", "data_version")
 _HUGE = 400  # digits before or after the point
 
@@ -63,15 +75,16 @@ _T = TypeVar("_T")
 class Configuration(TypedDict):
     """The arguments of a curator."""
 
-    source: str
-    table: str | None
+    source: str | dict[str, str]
+    table: str | dict[str, str] | None
     ledger: str | None
     people: str | None
     version: str | None
     unit: Unit
     budget: Budget
-    columns: dict[str, Column]
+    columns: dict[str, Column] | dict[str, dict[str, Column]]
     public: dict[str, str]
+    at_most: NotRequired[dict[str, int]]  # of several tables
 
 
 def read(path: str | os.PathLike[str]) -> Configuration:
@@ -85,21 +98,46 @@ def read(path: str | os.PathLike[str]) -> Configuration:
         if facts.get("version") != 1 or isinstance(facts["version"], bool):
             raise ParameterError("its first line must say which version of these rules it follows; write version = 1.")
         table, ledger, people, data = (_text(facts, name) if name in facts else None for name in _TEXTS)
-        return Configuration(
-            source=_resolve(file, _text(facts, "source")),
+        made = Configuration(
+            source="" if "tables" in facts else _resolve(file, _text(facts, "source")),
             table=table,
             ledger=None if ledger is None else _resolve(file, ledger),
             people=people,
             version=data,
             unit=_unit(_section(facts, "unit")),
             budget=_budget(_section(facts, "budget")),
-            columns={name: _column(name, given) for name, given in _section(facts, "columns").items()},
+            columns={} if "tables" in facts else _columns(_section(facts, "columns"), "[columns]"),
             public={name: _public(file, name, given) for name, given in _section(facts, "public").items()}
             if "public" in facts
             else {},
         )
+        return made if "tables" not in facts else _several(file, facts, made)
     except ParameterError as mistake:
         raise ParameterError(f"{file.name}: {mistake}") from None
+
+
+def _several(file: Path, facts: _Table, made: Configuration) -> Configuration:
+    """The same for several tables, each with a part of its own."""
+    for key in ("source", "table", "columns"):
+        if key in facts:
+            raise ParameterError(f"{key} is said table by table where there are [tables]; write it into [tables.patients].")
+    parts = _section(facts, "tables")
+    for name, given in parts.items():
+        if not isinstance(given, dict):
+            raise ParameterError(f"[tables] {shown(name)} is no table of keys; {_SECTIONS['tables']}")
+        _check_keys(given, ("source", "table", "at_most", "columns"), f"[tables.{shown(name)}]")
+    tables = {name: given for name, given in parts.items() if isinstance(given, dict)}
+    made["source"] = {name: _resolve(file, _text(given, "source")) for name, given in tables.items()}
+    made["table"] = {name: _text(given, "table") for name, given in tables.items() if "table" in given} or None
+    made["columns"] = {
+        name: _columns(_section(given, "columns"), f"[tables.{shown(name)}.columns]") for name, given in tables.items()
+    }
+    made["at_most"] = {name: given["at_most"] for name, given in tables.items() if "at_most" in given}
+    return made
+
+
+def _columns(given: _Table, where: str) -> dict[str, Column]:
+    return {name: _column(name, one, where) for name, one in given.items()}
 
 
 def _parse(file: Path) -> _Table:
@@ -139,6 +177,7 @@ _SECTIONS = {
     "unit": 'say who is protected: person = "patient_id", rows = 8, groups = 3; or rows = true where every row is somebody.',
     "budget": "say what all questions together may cost: epsilon = 3 and delta = 1e-6.",
     "columns": 'declare what questions may use: age = { type = "integer", lower = 0, upper = 120 }.',
+    "tables": 'give every table a part: [tables.visits] with source = "visits.csv", and [tables.visits.columns].',
     "public": 'name public tables: [public.regions] with source = "regions.csv".',
 }
 
@@ -163,8 +202,8 @@ def _budget(given: _Table) -> Budget:
     return _locate("[budget]", lambda: Budget(**given))
 
 
-def _column(name: str, given: object) -> Column:
-    where = f"[columns] {shown(name)}"
+def _column(name: str, given: object, section: str) -> Column:
+    where = f"{section} {shown(name)}"
     if not isinstance(given, dict) or "type" not in given:
         raise ParameterError(f'{where} has no type; write {shown(name)} = {{ type = "integer", lower = 0, upper = 120 }}.')
     kind = given["type"]

@@ -32,16 +32,25 @@ from discreet.arrays import Number
 from discreet.calls import called_as
 from discreet.curator.answer import Answer
 from discreet.curator.gate import Outcome, Request, ask, describe_repeat
-from discreet.curator.inspection import Look, Reading, as_table, ask_shares, declarations, look, remark_bounds, remark_changes
+from discreet.curator.inspection import (
+    Look,
+    Reading,
+    as_table,
+    ask_shares,
+    look_at_all,
+    looked_at,
+    remark_bounds,
+    remark_changes,
+)
 from discreet.curator.plans import Plans
 from discreet.curator.question import Question
+from discreet.curator.rendering import History
 from discreet.curator.tables import Tables
 from discreet.errors import DiscreetError, ParameterError
-from discreet.ledger.chain import Entry
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.people import check, check_name
 from discreet.ledger.witness import resolve
-from discreet.plan.aggregates import Asked
+from discreet.plan.aggregates import Askable
 from discreet.plan.cost import Accuracy, Terms
 from discreet.plan.expressions import Value
 from discreet.plan.plan import Plan
@@ -68,7 +77,7 @@ Result = TypeVar("Result")
 
 @called_as('"hospital.parquet", unit=rows(), columns={"age": integer(0, 120)}, budget=Budget(epsilon=3, delta=1e-6)')
 class Curator:
-    """Answers questions about one table until its budget is spent. Safe to share between threads.
+    """Answers questions about one table, or several about the same persons, until the budget is spent. Threads may share it.
 
     ``source`` is a path (.csv, .tsv, .parquet, .duckdb, patterns of them) or a frame (Arrow, pandas, polars). ``unit`` says who
     is protected, ``rows()`` or ``person("id", rows=, groups=)``; ``columns`` what is publicly known of each column; ``budget``
@@ -77,6 +86,10 @@ class Curator:
     ``public`` are tables by name that anybody may know, for joins; ``table`` names the one of a DuckDB database; ``memory``
     bounds the engine, such as "2GB". That a table changed ends free repeats and so is public, unless its owner declares a
     ``version`` that says so instead. Each answer states its guarantee; neighbours are those of the unit.
+
+    Several tables about the same persons are given by name, ``{"patients": ..., "visits": ...}``, as ``source`` and in
+    ``columns``. They are joined by the person's id, each with at most ``at_most`` rows of a person, ``{"patients": 1}``; unless
+    told, as many as a person may count for.
 
     Every question takes its cost as ``epsilon=`` or ``rho=``, whichever the budget has, or ``accuracy=``, the half-width of a
     95 % interval to buy, or the ranks by which a quantile may miss (one for all outputs, or a mapping by output); means, shares
@@ -89,14 +102,15 @@ class Curator:
         source: object,
         *,
         unit: Unit,
-        columns: Mapping[str, Column],
+        columns: Mapping[str, Column] | Mapping[str, Mapping[str, Column]],
         budget: Budget,
         ledger: str | os.PathLike[str] | None = None,
         people: str | None = None,
         public: Mapping[str, object] | None = None,
-        table: str | None = None,
+        table: str | Mapping[str, str] | None = None,
         version: str | None = None,
         memory: str | None = None,
+        at_most: Mapping[str, int] | None = None,
     ) -> None:
         if not isinstance(budget, Budget):
             raise ParameterError("What may all questions cost together? Write budget=Budget(epsilon=3, delta=1e-6).")
@@ -105,7 +119,7 @@ class Curator:
         if memory is not None and not (isinstance(memory, str) and _SIZE.fullmatch(memory.strip())):
             raise ParameterError('The memory of the engine is a size with its unit; write memory="2GB", or leave it out.')
         self._people = "" if people is None else check_name(people)
-        self._tables = Tables(source, columns, unit, public or {}, table=table, memory=memory, version=version)
+        self._tables = Tables(source, columns, unit, public or {}, table=table, memory=memory, version=version, at_most=at_most)
         self._budget = budget
         self._place = resolve(self._tables.ledger_path(self._people) if ledger is None else ledger)
         self._process = os.getpid()
@@ -115,7 +129,8 @@ class Curator:
         self._seen: Ledger | None = None
         self._files = frozenset[str]()  # those that pay from it
         if self._view() is None:
-            check(self._place, self._people, self._tables.facts())
+            for facts in self._tables.facts():
+                check(self._place, self._people, facts)
         if budget.delta is not None and unit.size is not None and budget.delta * unit.size >= 1:
             warnings.warn(
                 f"delta {float(budget.delta):g} is not below 1 / {unit.size:,}: revealing somebody outright could satisfy it; "
@@ -181,6 +196,11 @@ class Curator:
         """What ``batch`` would cost and how far off it would be."""
         return self._offer(self._queries(questions), Terms(epsilon, rho, delta, accuracy, at_least))
 
+    @called_as('"visits"')
+    def table(self, name: str) -> Question:
+        """Begin a question about one of several private tables; ``join`` adds others."""
+        return self._question().table(name)
+
     @called_as('"age >= 18"')
     def where(self, condition: str) -> Question:
         """Begin a question about the rows for which this holds."""
@@ -190,13 +210,13 @@ class Curator:
         """Begin a question with a group for every combination of these."""
         return self._question().group_by(*of, keys=keys, **named)
 
-    def agg(self, *unnamed: object, **outputs: Asked) -> Question:
+    def agg(self, *unnamed: object, **outputs: Askable) -> Question:
         """Begin a question about the whole table."""
         return self._question().agg(*unnamed, **outputs)
 
-    def person(self, *unnamed: object, **parts: Asked | str) -> Question:
+    def person(self, *unnamed: object, **traits: Askable | str) -> Question:
         """Begin a question about persons: a table of one row each, with these columns made of their rows."""
-        return self._question().person(*unnamed, **parts)
+        return self._question().person(*unnamed, **traits)
 
     @called_as('[100, 200], score="..."')
     def choose(self, candidates: Sequence[Value], *, score: str) -> Question:
@@ -215,10 +235,11 @@ class Curator:
         """
         self._check_process()
         if epsilon is None and rho is None:
-            self._tables.source()
+            self._tables.sources()
             ledger = self._ledger()
-            ledger.note_look(declarations(self._tables.schema), self._tables.name(ledger.salt))
-            return look(self._tables)
+            for table, declared in looked_at(self._tables, ledger.salt):
+                ledger.note_look(declared, table)
+            return look_at_all(self._tables.alone())
         reading = Reading.of(self._tables.schema)
         texts, asked = ask_shares(reading)
         queries = [parse_query(text, reading.schema) for text in texts]
@@ -247,11 +268,11 @@ class Curator:
         return (self._people if ledger is None else ledger.people or self._people) or None
 
     @called_as("")
-    def history(self) -> tuple[Entry, ...]:
-        """All questions that were paid for."""
+    def history(self) -> History:
+        """All questions that were paid for: a tuple of entries, which is printed as a table."""
         ledger = self._view()
         entries = () if ledger is None else ledger.history()
-        return tuple(replace(entry, data="") for entry in entries)  # a fingerprint is never shown
+        return History(replace(entry, data="") for entry in entries)  # a fingerprint is never shown
 
     # The table.
 
@@ -309,19 +330,19 @@ class Curator:
     def _release(self, queries: Sequence[Query], terms: Terms) -> list[Answer]:
         self._check_process()
         request = self._plan(queries, terms)
-        answers = request.finish(self._ask(request))
+        answers = request.finish(self._ask(request, self._tables.reading(request.tables)))
         return [self._remark(answer, [plan]) for answer, plan in zip(answers, request.plans, strict=True)]
 
     def _ask(self, request: Request[Result], tables: Tables | None = None) -> Outcome[Result]:
         """The result of a request to the gate: also of those that rooms above this one make."""
         self._check_process()
-        self._tables.source()  # what is missing is missed before a ledger is made
+        (tables or self._tables).sources()  # what is missing is missed before a ledger is made
         with self._asking[int(request.digest, 16) % _STRIPES]:  # of two threads with the same one, the second gets the first's
             return ask(request, self._ledger(), tables or self._tables)
 
     def _offer(self, queries: Sequence[Query], terms: Terms) -> Preview:
         request, ledger = self._plan(queries, terms), self._view()
-        before = "" if ledger is None else describe_repeat(request, ledger, self._tables)
+        before = "" if ledger is None else describe_repeat(request, ledger, self._tables.reading(request.tables))
         return self._remark(offer(request.plans, request.cost, self.budget, before, terms.fewest), request.plans)
 
     def _remark(self, shown: Shown, plans: Sequence[Plan]) -> Shown:
@@ -334,7 +355,9 @@ class Curator:
         bounds = tuple(dict.fromkeys(remark for plan in plans for remark in remark_bounds(plan, schema.unit)))
         if ledger is None:
             return bounds
-        return (*bounds, *remark_changes(schema, self._tables.name(ledger.salt), ledger.looks))
+        looked = looked_at(self._tables, ledger.salt)
+        changes = (remark for table, now in looked for remark in remark_changes(now, table, ledger.looks))
+        return (*bounds, *dict.fromkeys(changes))
 
     def _view(self) -> Ledger | None:
         """The ledger to read from, which need not be one that can be written; None as long as there is none."""
@@ -345,11 +368,17 @@ class Curator:
 
     def _ledger(self) -> Ledger:
         """The ledger; the first question makes it."""
-        table, unit = self._tables.facts(), self._tables.schema.unit.protected
+        tables, unit = self._tables.facts(), self._tables.schema.unit.protected
+        files = frozenset(file for table in tables for file in table.files)
         with self._opening:
             if self._opened is None:
-                self._opened = Ledger.open(self._place, self._budget, unit, self._people, table, self._tables.name)
-            elif table.files != self._files:  # of a pattern
-                self._opened.pay_for(self._people, table)
-            self._files = table.files
+                for table in tables[1:]:  # before the ledger is made for the first
+                    check(self._place, self._people, table)
+                self._opened = Ledger.open(self._place, self._budget, unit, self._people, tables[0], self._tables.first_name)
+                for table in tables[1:]:
+                    self._opened.pay_for(self._people, table)
+            elif files != self._files:  # of a pattern
+                for table in tables:
+                    self._opened.pay_for(self._people, table)
+            self._files = files
             return self._opened

@@ -33,6 +33,7 @@ from discreet.plan.cost import Cost
 from discreet.plan.expressions import Value
 from discreet.plan.people import describe_bounds
 from discreet.plan.plan import Plan, price
+from discreet.plan.private import describe_cut
 from discreet.plan.sql import parse_query
 from discreet.schema.columns import Category, Column, Date, Integer, Kind, Number, Text
 from discreet.schema.table import Schema
@@ -69,10 +70,10 @@ class Reading:
             while new.lower() in {known.lower() for known in columns}:
                 new += "_"
             columns[new], sources[new] = column, name
-            return _quoted(new)
+            return _named(new, schema)
 
         for name, column in list(columns.items()):
-            value, text = _quoted(name), also(name, "as text", Text(length=_LETTERS + _longest(column)))
+            value, text = _named(name, schema), also(name, "as text", Text(length=_LETTERS + _longest(column)))
             empty = f"({text} IS NULL OR trim({text}) = '')"
             states[name, "missing"] = empty if isinstance(column, Text) else f"{value} IS NULL AND {empty}"
             if not isinstance(column, Text):
@@ -82,12 +83,20 @@ class Reading:
                 states[name, "clamped"] = f"{value} <> {also(name, 'in wider bounds', wider)}"
             for how, other in _otherwise(column):
                 states[name, how] = f"{value} IS NULL AND {also(name, 'otherwise', other)} IS NOT NULL"
-        return cls(Schema(columns, schema.unit), sources, states)
+        return cls(Schema(columns, schema.unit, tables=schema.tables), sources, states)
 
 
 def ask_shares(reading: Reading) -> tuple[list[str], list[tuple[str, str]]]:
-    """Questions for the share of rows in every state, one unless there are very many, and what all outputs mean, in order."""
+    """Questions for the share of rows in every state, one a table unless there are very many, and what all outputs mean, in
+    order."""
     asked = [(name, state) for name, state in reading.states if "=" not in state]
+    if not reading.schema.tables:
+        return _share_questions(reading, asked, "data"), asked
+    parts = [(table, [one for one in asked if one[0].startswith(f"{table}.")]) for table in reading.schema.tables]
+    return [text for table, mine in parts if mine for text in _share_questions(reading, mine, table)], asked
+
+
+def _share_questions(reading: Reading, asked: Sequence[tuple[str, str]], table: str) -> list[str]:
     outputs = [f"avg(CASE WHEN {reading.states[one]} THEN 1 ELSE 0 END) AS s{i}" for i, one in enumerate(asked)]
     letters = {reading.sources[name]: made.length for name, made in reading.schema.columns.items() if isinstance(made, Text)}
     weights = [len(text) + 2 * letters[name] for text, (name, _) in zip(outputs, asked, strict=True)]
@@ -95,7 +104,7 @@ def ask_shares(reading: Reading) -> tuple[list[str], list[tuple[str, str]]]:
     questions: dict[int, list[str]] = {}
     for text, begin in zip(outputs, accumulate(weights, initial=0), strict=False):
         questions.setdefault(int(begin / each), []).append(text)
-    return [f"SELECT {', '.join(some)} FROM data" for some in questions.values()], asked
+    return [f"SELECT {', '.join(some)} FROM {table}" for some in questions.values()]
 
 
 def as_table(answers: Sequence[Answer], asked: Sequence[tuple[str, str]]) -> Answer:
@@ -176,6 +185,16 @@ def look(tables: Tables) -> Look:
     return Look(head, states, tuple(remarks))
 
 
+def look_at_all(several: Iterable[tuple[str, Tables]]) -> Look:
+    """One look after the other, at tables by their names."""
+    looks = [(name, look(tables)) for name, tables in several]
+    if [name for name, _ in looks] == [""]:
+        return looks[0][1]
+    states = tuple((f"{name}.{line[0]}", *line[1:]) for name, one in looks for line in one.states)
+    remarks = tuple(f"{name}: {remark}" for name, one in looks for remark in one.remarks)
+    return Look("\n".join(f"{name}: {one.head}" for name, one in looks), states, remarks)
+
+
 def _persons(engine: Engine, schema: Schema, rows: int) -> tuple[str, list[str]]:
     """How many rows and persons there are, and how many rows are beyond what a person may count for."""
     unit = schema.unit
@@ -226,12 +245,25 @@ def declarations(schema: Schema) -> dict[str, str]:
     return {name: hashlib.sha256(fact.encode(errors="surrogatepass")).hexdigest()[:16] for name, fact in facts.items()}
 
 
-def remark_changes(schema: Schema, table: str | None, looks: Iterable[tuple[str | None, Mapping[str, str]]]) -> tuple[str, ...]:
+def looked_at(tables: Tables, salt: bytes) -> list[tuple[str | None, dict[str, str]]]:
+    """What a look notes: the name of every table, and what is declared of it. Several frames, which have no names, are told apart
+    by those of their columns."""
+    found = []
+    for name, one in tables.alone():
+        of, declared = one.name(salt), declarations(one.schema)
+        prefix = f"{name}." if name and of is None else ""
+        found.append((of, {f"{prefix}{column}" if column else "": fact for column, fact in declared.items()}))
+    return found
+
+
+def remark_changes(
+    now: Mapping[str, str], table: str | None, looks: Iterable[tuple[str | None, Mapping[str, str]]]
+) -> tuple[str, ...]:
     """What an answer says where a declaration is not the one under which somebody looked at the same table.
 
     Frames have no name, so those that pay from one ledger count as one table.
     """
-    now, before = declarations(schema), [declared for looked_at, declared in looks if looked_at == table]
+    before = [declared for looked_at, declared in looks if looked_at == table]
     other = [name for name in now if any(name in look and look[name] != now[name] for look in before)]
     if not other:
         return ()
@@ -240,14 +272,15 @@ def remark_changes(schema: Schema, table: str | None, looks: Iterable[tuple[str 
 
 
 def remark_bounds(plan: Plan, unit: Unit) -> tuple[str, ...]:
-    """What an answer says where persons count for a part of their rows only, or once each."""
+    """What an answer says where persons count for a part of their rows only, or once each; and how many rows are joined."""
     if plan.query.people is not None:
-        return (describe_bounds(plan.query.people.parts, plan.schema),)
+        return (describe_bounds(plan.query.people.traits, plan.schema), *describe_cut(plan.query.people.rows.tables))
     if not isinstance(unit, Person):
         return ()
     rows = "1 row" if unit.rows == 1 else f"{unit.rows} rows"
     groups = "1 group's" if unit.groups == 1 else f"{unit.groups} groups'"
-    return (f"Persons are bounded: each counts for at most {rows} in a group and {groups} worth in all.",)
+    bounded = f"Persons are bounded: each counts for at most {rows} in a group and {groups} worth in all."
+    return (bounded, *describe_cut(plan.query.tables))
 
 
 def _counts(engine: Engine, schema: Schema, unit: Unit, conditions: Mapping[str, str]) -> dict[str, float]:
@@ -347,6 +380,11 @@ def _plain(value: object) -> str:
 def _listed(values: Sequence[object]) -> str:
     shown = ", ".join(f"'{label(str(value))}'" for value in values[:_MOST_NAMED])
     return shown + (f" and {len(values) - _MOST_NAMED:,} more" if len(values) > _MOST_NAMED else "")
+
+
+def _named(name: str, schema: Schema) -> str:
+    """A column in SQL; of one of several tables, with the table's name before it."""
+    return ".".join(map(_quoted, name.split(".", 1))) if schema.tables else _quoted(name)
 
 
 def _quoted(name: str) -> str:

@@ -61,6 +61,12 @@ class Plans:
     def question(self) -> str:
         return "; ".join(str(plan.query.released) for plan in self.plans)
 
+    @property
+    def tables(self) -> frozenset[str]:
+        """The private tables that are read, where there are several."""
+        asked = [plan.query.people.rows if plan.query.people else plan.query for plan in self.plans]
+        return frozenset(one.table for rows in asked for one in rows.tables)
+
     @cached_property
     def digest(self) -> str:
         return digest_of(self.plans)
@@ -119,7 +125,7 @@ def _released(plan: Plan, engine: Engine | None, reserved: Reservation) -> Answe
         choice = plan.releases[0].mechanism
         assert isinstance(choice, Threshold)
         reserved.spend(plan.releases[0].privacy)
-        chosen = _ordered(engine.spell(plan, choice.select(engine.keys(plan, reserved.salt))))
+        chosen = _ordered(engine.spell(plan, choice.select(engine.keys(plan, reserved.salt)), reserved.salt))
     groups = groups_of(plan, chosen)
     counts: Found = {}
     if engine is not None and groups.size:
@@ -183,10 +189,13 @@ def digest_of(plans: Sequence[Plan]) -> str:
 
 def facts_of(plan: Plan) -> dict[str, object]:
     """What makes a question the same as another one."""
-    schema = plan.private
+    schema, rows = plan.private, plan.query.people.rows if plan.query.people else plan.query
+    several = len([one for one in rows.tables if one.joined]) > 1
+    read = tuple(f"{one.table}." for one in rows.tables) if schema.tables else ("",)
     return {
         "query": str(plan.query.released),
-        "columns": {name: _declared(column) for name, column in schema.columns.items()},
+        **({"tables": [[one.table, one.how, one.most] for one in rows.tables]} if several else {}),
+        "columns": {name: _declared(column) for name, column in schema.columns.items() if name.startswith(read)},
         "unit": _declared(schema.unit),
         "public": sorted(schema.public),
         "delta": str(plan.share.named) if plan.keys.size is None else None,

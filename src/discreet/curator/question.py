@@ -10,21 +10,21 @@ from discreet.calls import called_as
 from discreet.curator.answer import Answer
 from discreet.errors import ParameterError
 from discreet.exact import whole
-from discreet.plan.aggregates import Aggregate, Asked, Best, Count, Distinct
+from discreet.plan.aggregates import NAMED, Aggregate, Askable, Asked, Best, Combined, Computed, Count, Distinct, named
 from discreet.plan.cost import Accuracy, Terms
-from discreet.plan.expressions import Call, Expression, Literal, Value, columns_of, conjuncts
+from discreet.plan.expressions import Call, Expression, Literal, Value, Written, columns_of, conjuncts
 from discreet.plan.expressions.facts import facts_of_column
 from discreet.plan.expressions.values import check_candidate, check_words, plain_values, words_of
 from discreet.plan.preview import Preview
 from discreet.plan.query import Key, Order, Output, Query
-from discreet.plan.sql import parse_expression, parse_parts
-from discreet.plan.sql.scope import Scope
+from discreet.plan.sql import parse_expression, parse_link, parse_traits
+from discreet.plan.sql.scope import Scope, private
 from discreet.schema.table import Schema
 
 __all__ = ["Question"]
 
 Release = Callable[[Sequence[Query], Terms], list[Answer]]
-_PARTS = {"count": "count", "sum": "sum", "mean": "avg"}  # of what may be made of one person's rows
+_TRAITS = {"count": "count", "sum": "sum", "mean": "avg"}  # of what may be made of one person's rows
 Offer = Callable[[Sequence[Query], Terms], Preview]
 
 
@@ -38,20 +38,39 @@ class Question:
     _query: Query = field(default_factory=lambda: Query(()))
     _within: Scope | None = None  # what is in sight, where that is not the private table
 
-    def person(self, *unnamed: object, **parts: Asked | str) -> Question:
+    def person(self, *unnamed: object, **traits: Askable | str) -> Question:
         """A table of one row a person, with these columns: what is made of each person's rows (those that ``where`` chose).
 
-        ``n=count()``, ``total=sum("cost")``, ``mean=mean("cost")``, or as SQL, ``sex="any_value(sex)"``. All that follows is
-        about persons. Every part is clamped by public bounds; nobody is left out for having many rows.
+        ``n=count()``, ``total=sum("cost")``, ``rate=sum("cost") / count()``, or as SQL, ``sex="any_value(sex)"``. All that
+        follows is about persons. Every trait is clamped by public bounds; nobody is left out for having many rows.
         """
-        if unnamed or not parts:
+        if unnamed or not traits:
             raise ParameterError("Every column of a person needs a name; write person(n=count(), sex='any_value(sex)').")
-        if self._within is not None or self._query.keys or self._query.outputs:
+        if self._query.people is not None or self._query.keys or self._query.outputs:
             raise ParameterError(
                 "person() makes one row of each person's rows, once, before group_by() and agg(); write it first."
             )
-        within = parse_parts({name: _written(name, part) for name, part in parts.items()}, self._query, self._schema)
+        written = {name: _written(name, trait) for name, trait in traits.items()}
+        within = parse_traits(written, self._query, self._source() or private(self._schema))
         return replace(self, _query=Query((), people=within.people), _within=within)
+
+    @called_as('"visits"')
+    def table(self, name: str) -> Question:
+        """About one of several private tables."""
+        if self._within is not None:
+            raise ParameterError('A question begins with one table; write table("patients").join("visits").')
+        return self._linked(name, left=False)
+
+    @called_as('"visits"')
+    def join(self, name: str, *, left: bool = False) -> Question:
+        """With the rows that the same person has in another private table; ``left``: rows without any stay."""
+        if self._within is None or self._query.people is not None or self._query.keys or self._query.outputs:
+            raise ParameterError('Tables are joined before all else is said; write table("patients").join("visits").where(...).')
+        return self._linked(name, left=left)
+
+    def _linked(self, name: str, *, left: bool) -> Question:
+        within = parse_link(name, self._schema, self._within, left=left)
+        return replace(self._with(tables=within.private), _within=within)
 
     @called_as('"age >= 18"')
     def where(self, condition: str) -> Question:
@@ -75,18 +94,13 @@ class Question:
             )
         return self._with(keys=(*self._query.keys, *new))
 
-    def agg(self, *unnamed: object, **outputs: Asked) -> Question:
-        """What to ask for, by the name of the answer's column."""
-        if unnamed:
-            raise ParameterError(
-                'Every aggregate needs a name, that of the answer\'s column; write agg(n=count(), debt=mean("debt")).'
-            )
-        for name, asked in outputs.items():
-            if not isinstance(asked, Asked):
-                raise ParameterError(f'{name} must be an aggregate such as count() or mean("debt"), not {type(asked).__name__}.')
-        new = tuple(Output(name, self._aggregate(asked)) for name, asked in outputs.items())
+    def agg(self, *unnamed: object, **outputs: Askable) -> Question:
+        """What to ask for, by the name of the answer's column; ``agg({"debt": ["sum", "mean"]})`` makes debt_sum, debt_mean."""
+        facts = {name: facts_of_column(column) for name, column in self._table.columns.items()}
+        asked = named(unnamed, outputs, NAMED)
+        new = tuple(Output(name, self._aggregate(one).with_numbers(facts)) for name, one in asked.items())
         for output in new:
-            output.aggregate.check({name: facts_of_column(column) for name, column in self._table.columns.items()})
+            output.aggregate.check(facts)
         return self._with(outputs=(*self._query.outputs, *new))
 
     @called_as('[100, 200], score="..."')
@@ -156,6 +170,7 @@ class Question:
     __repr__ = __str__
 
     def _finished(self) -> Query:
+        self._source()
         if not self._query.outputs:
             raise ParameterError("Nothing is asked for yet; write agg(n=count()).")
         return self._query
@@ -172,9 +187,12 @@ class Question:
             )
         return found
 
-    def _aggregate(self, asked: Asked) -> Aggregate:
+    def _aggregate(self, asked: Askable) -> Aggregate:
         found = asked.aggregate(self._read)
-        return Count() if isinstance(found, Distinct) and self._within is not None else found  # a row is a person
+        if self._query.people is None:
+            return found
+        parts = tuple(Count() if isinstance(part, Distinct) else part for part in found.parts)  # a row is a person
+        return Combined(found.formula, parts) if isinstance(found, Combined) else parts[0]
 
     @property
     def _table(self) -> Schema:
@@ -182,7 +200,13 @@ class Question:
         return self._schema if self._within is None else self._within.schema
 
     def _read(self, text: str, names: Collection[str] = ()) -> Expression:
-        return parse_expression(text, self._schema, names=names, within=self._within)
+        return parse_expression(text, self._schema, names=names, within=self._source())
+
+    def _source(self) -> Scope | None:
+        """What is in sight, where that is not the one private table."""
+        if self._within is None and self._schema.tables:
+            raise ParameterError(f'There are several private tables; say which: table("{next(iter(self._schema.tables))}").')
+        return self._within
 
     def _with(self, **changes: object) -> Question:
         return replace(self, _query=replace(self._query, **changes))  # type: ignore[arg-type]
@@ -192,16 +216,20 @@ def _quoted(name: object) -> str:
     return f'"{str(name)[:60]}"'
 
 
-def _written(name: str, part: object) -> str:
-    """A part of a person as SQL writes it."""
-    if isinstance(part, str):
-        return part
-    if not isinstance(part, Asked) or part.kind not in _PARTS:
+def _written(name: str, trait: object) -> str:
+    """A trait of a person as SQL writes it."""
+    if isinstance(trait, str):
+        return trait
+    if isinstance(trait, Computed):
+        inside = (one if isinstance(one, Literal) else Written(_written(name, one)) for one in trait.of)
+        return str(Call(trait.operation, tuple(inside)))
+    if not isinstance(trait, Asked) or trait.kind not in _TRAITS:
         raise ParameterError(
             f'{name} is made of one person\'s rows: write count(), sum("cost") or mean("cost"), or SQL such as "any_value(sex)", '
             '"max(age)" or "sum(cost) / count(*)".'
         )
-    return f"{_PARTS[part.kind]}({'*' if part.of is None else part.of})"
+    chosen = "" if trait.where is None else f" FILTER (WHERE {trait.where})"
+    return f"{_TRAITS[trait.kind]}({'*' if trait.of is None else trait.of}){chosen}"
 
 
 def _check_names(of: Sequence[object]) -> None:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.canvas import BLUE, GREEN, GREY, ORANGE, RED, finish, new_axes, stacked_axes
 from discreet.display import clean, decimals, figure, html_table, label, text_table
 from discreet.errors import ParameterError
+from discreet.ledger.chain import Entry
 from discreet.plan.expressions import Value
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     from discreet.curator.answer import Answer, Column
 
-__all__ = ["cells", "choose_rows", "left_of", "notes", "plot", "render_html", "render_text"]
+__all__ = ["History", "cells", "choose_rows", "left_of", "notes", "plot", "render_html", "render_text"]
 
 _MOST, _FIRST, _LAST = 30, 20, 5  # rows of a table; of a longer one, so many at its ends
 _PARTS = 6
@@ -118,6 +119,24 @@ def _up(half: float, places: int | None) -> float:
         return half
     scale = 10.0**places
     return math.ceil(half * scale * (1 - 1e-9)) / scale
+
+
+class History(tuple[Entry, ...]):
+    """Questions that were paid for, one entry each; printed as a table."""
+
+    __slots__ = ()
+
+    def _table(self) -> tuple[list[str], list[list[str]]]:
+        rows = [[str(one.number), one.time[:19].replace("T", " "), one.state, one.asked, one.question] for one in self]
+        return ["", "time (UTC)", "state", "cost", "question"], rows
+
+    def __str__(self) -> str:
+        return text_table(*self._table(), "><<<<") if self else "No question was paid for yet."
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return html_table(*self._table()) if self else "<p>No question was paid for yet.</p>"
 
 
 def render_text(answer: Answer) -> str:

@@ -1,33 +1,33 @@
-"""The tables that a curator holds: the private one and the public ones, opened when a question needs them."""
+"""The tables that a curator holds: the private ones and the public ones, opened when a question needs them."""
 
 from __future__ import annotations
 
 import contextlib
 import json
 import os
-import re
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from copy import copy
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
-from discreet.engine import open_engine, open_public, open_source
+from discreet.curator.held import Held
+from discreet.engine import check_ids, open_engine, open_public
 from discreet.engine.base import Engine, NoFile, Source, hashed
 from discreet.errors import ParameterError
 from discreet.ledger import witness
-from discreet.ledger.people import Table, find_beside, is_begun, is_pattern, pays
+from discreet.ledger.people import Table
 from discreet.plan.query import Join
 from discreet.schema.columns import Column
 from discreet.schema.table import Schema
-from discreet.schema.units import Person, Rows, Unit
-
-__all__ = ["Identities", "Tables"]
+from discreet.schema.units import Person, Unit
 
 
 class Tables:
-    """The private table and the public ones: their public facts at once, their rows when a question needs them.
+    """The private table, or several, and the public ones: their public facts at once, their rows when a question needs them.
 
     A file that is not there is missed by questions, and not by previews.
 
@@ -41,83 +41,92 @@ class Tables:
     def __init__(
         self,
         source: object,
-        columns: Mapping[str, Column],
+        columns: Mapping[str, Any],
         unit: Unit,
         public: Mapping[str, object],
         *,
-        table: str | None,
+        table: str | Mapping[str, str] | None,
         memory: str | None,
         version: str | None,
+        at_most: Mapping[str, int] | None = None,
     ) -> None:
         if version is not None and (not isinstance(version, str) or not version):
             raise ParameterError('A version of the table is a text that you change with the table; write version="2026-11".')
-        Schema(columns, unit)  # what is wrong with the facts is said before any file is opened
+        named = check_tables(source, columns, table, at_most)
+        facts = partial(Schema.of_tables, columns, unit, at_most=at_most) if named else partial(Schema, columns, unit)
+        facts()  # what is wrong with the facts is said before any file is opened
         self._public = {name: open_public(given) for name, given in public.items()}
-        self.schema = Schema(dict(columns), unit, {name: held.columns for name, held in self._public.items()})
-        self._declared = tuple(columns)
-        source = _resolve(source)  # now, whatever the working folder is when questions come
-        self._path, self._table, self._memory = source if isinstance(source, str | os.PathLike) else None, table, memory
-        self._version, self._known, self._hashed = version, dict[bytes, Identities](), dict[bytes, str]()
-        self._opening, self._looking = threading.Lock(), threading.Lock()
+        self.schema = facts(public={name: held.columns for name, held in self._public.items()})
+        several = named or {"": (source, columns, table if isinstance(table, str) else None)}
+        self._held = {name: Held(given, declared, unit, of) for name, (given, declared, of) in several.items()}
+        self._memory, self._version = memory, version
+        self._known, self._hashed = dict[bytes, Identities](), dict[bytes, str]()
+        self._opening = threading.Lock()
         self._engine: Engine | None = None
         self._columns: Mapping[str, str] = {}  # of the table, where a declared name means another
         self._counted = ""  # the fingerprint of what it was opened on
         self._unique: dict[tuple[str, tuple[str, ...]], bool] = {}  # whether a join looks up one row
-        self._source = None if self._path is not None else self._open(source)
+        self._parts: dict[frozenset[str], Tables] = {}  # those that some questions read
         with suppress(NoFile):
-            self.source()
+            self.sources()
+
+    def reading(self, tables: Iterable[str]) -> Tables:
+        """Only those of several private tables that a question reads: others may change, or be gone."""
+        names = frozenset(tables)
+        if not names or names == {*self._held} or not self.schema.tables:
+            return self
+        with self._opening:
+            if names not in self._parts:
+                self._parts[names] = self._copy({name: held for name, held in self._held.items() if name in names})
+            return self._parts[names]
+
+    def alone(self) -> Iterator[tuple[str, Tables]]:
+        """Every private table by itself, under the name "data" that a single one has."""
+        if not self.schema.tables:
+            yield "", self
+            return
+        for name, held in self._held.items():
+            columns = {one.split(".", 1)[1]: column for one, column in self.schema.columns.items() if one.startswith(f"{name}.")}
+            if columns:
+                other = self._copy({"": held})
+                other.schema = Schema(columns, self.schema.unit, self.schema.public)
+                yield name, other
+
+    def _copy(self, held: Mapping[str, Held]) -> Tables:
+        other = copy(self)
+        other._held, other._hashed, other._parts = dict(held), {}, {}
+        other._engine, other._opening = None, threading.Lock()
+        return other
 
     def ledger_path(self, people: str) -> Path:
-        """Where the ledger goes: one for the people that are named, or for all tables of a folder with the same person column.
+        """Where the ledger goes: as for the first of these tables that is a file."""
+        return next((held for held in self._held.values() if held.path is not None), self._first).ledger_path(people)
 
-        Under ``rows()`` every file has its own. So has a file whose ledger was begun before ledgers were shared, or by a look
-        under another unit; where it is the only one for these people, the other files of the folder share it. A ledger of which
-        there is no more than such a look gives way to the one from which the folder pays.
-        """
-        if self._path is None:
-            raise ParameterError('A frame has no place beside which a ledger could lie; write ledger="hospital.ledger".')
-        folder, path, unit = self._folder(), Path(self._path), self.schema.unit
-        if people:
-            return folder / f"{_slug(people)}.ledger"
-        pattern = is_pattern(path) and not os.path.exists(path)
-        own = folder / "discreet.ledger" if pattern else Path(os.path.realpath(path)).with_suffix(".ledger")
-        if isinstance(unit, Rows) or pays(own):
-            return own
-        shared = folder / f"people-by-{_slug(unit.id.lower())}.ledger"
-        found = shared if is_begun(shared) else find_beside(self.facts())
-        return found or (own if is_begun(own) else shared)
+    @property
+    def _first(self) -> Held:
+        return next(iter(self._held.values()))
 
-    def facts(self) -> Table:
-        """What is publicly known of the table, by which its people are known again."""
-        unit, columns = self.schema.unit, frozenset(name.lower() for name in self._declared)
-        person = unit.id.lower() if isinstance(unit, Person) else None
-        if self._path is None:
-            return Table(person, columns)
-        source = self._path if is_pattern(Path(self._path)) else os.path.realpath(self._path)
-        return Table(person, columns, os.path.normcase(source), os.path.normcase(self._folder()))
+    def first_name(self, salt: bytes) -> str | None:
+        """The name of the first table alone, by which a ledger knows looks at it."""
+        return self._first.name(salt)
 
-    def _folder(self) -> Path:
-        """The folder of a file; for a pattern the one that all its files are in, however many there are today."""
-        assert self._path is not None
-        path = Path(self._path)
-        if os.path.exists(path) or not is_pattern(path):
-            return Path(os.path.realpath(path)).parent
-        while is_pattern(path):
-            path = path.parent
-        return Path(os.path.realpath(path))
+    def facts(self) -> list[Table]:
+        """What is publicly known of every table, by which its people are known again."""
+        return [held.facts() for held in self._held.values()]
 
     def name(self, salt: bytes) -> str | None:
-        """A keyed hash of the table's path, which stays when what it holds changes; a frame has no name."""
-        source = self.facts().source
-        if source is None:
-            return None
-        return hashed(salt, (part.encode(errors="surrogateescape") for part in ("table", source, self._table or "")))
+        """A keyed hash of the table's path, which stays when what it holds changes; a frame has no name, nor have several tables
+        of which one is a frame."""
+        names = {name: held.name(salt) for name, held in self._held.items()}
+        if [*names] == [""] or None in names.values():
+            return None if None in names.values() else names[""]
+        return hashed(salt, (f"{name} {of}".encode() for name, of in sorted(names.items())))
 
     def declared_fingerprint(self, salt: bytes) -> str | None:
         """The fingerprint, where it takes no look at a table: the owner declares a version, or it is a frame that was hashed."""
         if self._version is None:
-            return self._hashed.get(salt) if self._path is None else None
-        of = self.name(salt) or self.facts().to_json()  # a version says which state, and not of which table
+            return self._hashed.get(salt) if all(held.path is None for held in self._held.values()) else None
+        of = self.name(salt) or "\n".join(table.to_json() for table in self.facts())  # a version says which state, not of what
         parts = (part.encode(errors="surrogatepass") for part in ("version", of, self._version))
         return self._with_public(salt, hashed(salt, parts))
 
@@ -126,33 +135,35 @@ class Tables:
         found = self.declared_fingerprint(salt)
         if found is None:
             known = self._known.setdefault(salt, Identities(salt))
-            found = self._hashed[salt] = self._with_public(salt, self.source().fingerprint(salt, known))
+            held = {name: source.fingerprint(salt, known) for name, source in self.sources().items()}
+            all_held = held[""] if [*held] == [""] else "\n".join(f"{of} {name}" for name, of in sorted(held.items()))
+            found = self._hashed[salt] = self._with_public(salt, all_held)
         return found
 
     def _with_public(self, salt: bytes, private: str) -> str:
         public = [f"{held.fingerprint(salt)} {name}" for name, held in sorted(self._public.items())]
         return sha256("\n".join([private, *public]).encode(errors="surrogatepass")).hexdigest()
 
-    def source(self) -> Source:
-        """The private table as it lies there now, looked at anew where its files are others or changed; refused without any."""
-        if self._path is None:
-            assert self._source is not None
-            return self._source
-        with self._looking:
-            if self._source is None or not self._source.is_current():
-                self._source = self._open(self._path)
-            return self._source
+    def sources(self) -> dict[str, Source]:
+        """The private tables as they lie there now, by their names; refused where one is missing, or its ids are of other types
+        than those of the others."""
+        found = {name: held.source() for name, held in self._held.items()}
+        if len(found) > 1:
+            assert isinstance(self.schema.unit, Person)
+            check_ids(found, self.schema.unit)
+        return found
 
     def layout(self) -> object:
-        """How the private table is read, as it lies there now."""
-        return self.source().layout
+        """How the private tables are read, as they lie there now."""
+        return _layout(self.sources())
 
     def engine(self, fingerprint: str) -> Engine:
         """What counts in the private table, opened anew where it holds something else than it did: no old file is read on."""
         with self._opening:
-            source = self.source()
-            if self._engine is None or self._counted != fingerprint or self._engine.layout != source.layout:
+            sources = self.sources()
+            if self._engine is None or self._counted != fingerprint or self._engine.layout != _layout(sources):
                 public = {name: self._public[name] for name in self.schema.public}
+                source = sources[""] if [*sources] == [""] else sources
                 self._engine = open_engine(source, self.schema, public, memory=self._memory, columns=self._columns)
                 self._counted = fingerprint
             return self._engine
@@ -160,8 +171,8 @@ class Tables:
     @contextmanager
     def declared_as(self, schema: Schema, columns: Mapping[str, str]) -> Iterator[Tables]:
         """The same tables under other declarations, with an engine of their own; ``columns`` are those they mean."""
-        other = copy(self)
-        other.schema, other._columns, other._engine, other._opening = schema, columns, None, threading.Lock()
+        other = self._copy(self._held)
+        other.schema, other._columns = schema, columns
         try:
             yield other
         finally:
@@ -180,43 +191,43 @@ class Tables:
 
     def progress(self) -> float | None:
         """How far the scan under way is, from 0 to 1; None when that is not known."""
-        engine = self._engine
-        return None if engine is None else engine.progress()
+        found = [one._engine.progress() for one in (self, *self._parts.values()) if one._engine is not None]
+        return min((share for share in found if share is not None), default=None)
 
     def close(self) -> None:
-        """Let go of the table."""
+        """Let go of the tables."""
+        for part in self._parts.values():
+            part.close()
         with self._opening:
             if self._engine is not None:
                 self._engine.close()
             self._engine = None
 
-    def _open(self, source: object) -> Source:
-        unit = self.schema.unit
-        wanted = [*self._declared, *([unit.id] if isinstance(unit, Person) else [])]
-        found = open_source(source, table=self._table, columns=wanted)
-        if unit.neighbours == "replace" and isinstance(unit, Rows) and found.drops_lines:
+
+def _layout(sources: Mapping[str, Source]) -> object:
+    return sources[""].layout if [*sources] == [""] else {name: source.layout for name, source in sources.items()}
+
+
+def check_tables(
+    source: object, columns: object, table: object, at_most: object
+) -> dict[str, tuple[object, Mapping[str, Column], str | None]]:
+    """Several private tables by name, with what is declared of each and its table in a database; none where there is one."""
+    if not isinstance(source, Mapping):
+        if at_most is not None:
+            raise ParameterError("at_most= is about joins of several private tables, and there is one; leave it out.")
+        return {}
+    if not source or not isinstance(columns, Mapping) or {*source} != {*columns}:
+        raise ParameterError(
+            "Several private tables are given by name, and columns by the same names; write "
+            'Curator({"patients": ..., "visits": ...}, columns={"patients": {...}, "visits": {...}}, ...).'
+        )
+    for given, what in ((table, "table"), (at_most, "at_most")):
+        if given is not None and not (isinstance(given, Mapping) and {*given} <= {*source}):
             raise ParameterError(
-                "A line of CSV that cannot be read is left out, so the number of rows is not public; under "
-                'neighbours="replace" give the table as Parquet, or a frame.'
+                f"{what}= says something of tables by their names; write {what}={{{next(iter(source))!r}: ...}}."
             )
-        return found
-
-
-def _resolve(source: object) -> object:
-    """A path that no longer depends on the working folder; anything else as it is."""
-    path = os.fspath(source) if isinstance(source, str | os.PathLike) else None
-    if not isinstance(path, str) or not path:
-        return source
-    try:
-        os.fsencode(path)
-    except UnicodeEncodeError:
-        raise ParameterError("No file can have this name; give the path of one that is there, or will be.") from None
-    return os.path.abspath(path)
-
-
-def _slug(text: str) -> str:
-    """A text as a part of a file's name."""
-    return re.sub(r"[^\w-]+", "-", text).strip("-")[:80].lower() or "people"
+    named = table if isinstance(table, Mapping) else {}
+    return {name: (source[name], columns[name], named.get(name)) for name in source}
 
 
 _MOST = 10_000

@@ -10,12 +10,15 @@ from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from discreet.errors import ParameterError
+
 if TYPE_CHECKING:
     from discreet.engine.base import Engine, Source
     from discreet.engine.sources.public import PublicTable
     from discreet.schema.table import Schema
+    from discreet.schema.units import Person
 
-__all__ = ["open_engine", "open_public", "open_source"]
+__all__ = ["check_ids", "open_engine", "open_public", "open_source"]
 
 # Which engine reads what is given as a table: the first that says so.
 _ENGINES: Mapping[str, Callable[[object], bool]] = {
@@ -35,17 +38,31 @@ def open_public(given: object) -> PublicTable:
     return import_module(f"{__name__}.sources.public").open_public(given)  # type: ignore[no-any-return]
 
 
+def check_ids(sources: Mapping[str, Source], unit: Person) -> None:
+    """Refuse tables that no one engine reads, or whose ids of persons are not of one type."""
+    engine = next(iter(sources.values())).engine
+    if any(source.engine != engine for source in sources.values()):
+        raise ParameterError("These tables are read by different engines, and joins need one; bring them to one place.")
+    dialect = import_module(f"{__name__}.{engine}.dialect").DIALECT
+    import_module(f"{__name__}.sql.engine").check_ids(sources, unit, dialect)
+
+
 def open_engine(
-    source: Source,
+    source: Source | Mapping[str, Source],
     schema: Schema,
     public: Mapping[str, PublicTable],
     *,
     memory: str | None = None,
     columns: Mapping[str, str] | None = None,
 ) -> Engine:
-    """What counts in a private table; ``columns`` says which of its columns a declared name means, where not that of the name."""
+    """What counts in a private table, or in several by their names; ``columns`` says which column a declared name means, where
+    not that of the name."""
     sql = import_module(f"{__name__}.sql.engine")
-    raw = sql.raw_columns(source, schema, columns or {})  # refused before anything is opened
-    session = import_module(f"{__name__}.{source.engine}.session").open_session(source, public, memory=memory)
-    dialect = import_module(f"{__name__}.{source.engine}.dialect").DIALECT
-    return sql.SqlEngine(session, dialect, raw, source.layout)  # type: ignore[no-any-return]
+    if isinstance(source, Mapping):
+        raw = sql.raw_tables(source, schema, columns or {})  # refused before anything is opened
+        layout: object = {name: one.layout for name, one in source.items()}
+        (engine,) = {one.engine for one in source.values()}
+    else:
+        raw, layout, engine = sql.raw_columns(source, schema, columns or {}), source.layout, source.engine
+    session = import_module(f"{__name__}.{engine}.session").open_session(source, public, memory=memory)
+    return sql.SqlEngine(session, import_module(f"{__name__}.{engine}.dialect").DIALECT, raw, layout)  # type: ignore[no-any-return]

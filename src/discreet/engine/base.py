@@ -74,7 +74,7 @@ class Source(Protocol):
 
 
 class Session(Protocol):
-    """A connection that runs SQL, made by us, over one private table and the public ones by their names.
+    """A connection that runs SQL, made by us, over one private table, or several, and the public ones by their names.
 
     Threads may share it. Whatever a signal raises while it waits stops the work. What an engine says when it fails may quote a
     cell: its words are dropped, and an ``EngineError`` says the kind of failure only.
@@ -87,6 +87,10 @@ class Session(Protocol):
     @property
     def nothing(self) -> str:
         """The same columns without rows."""
+
+    @property
+    def several(self) -> Mapping[str, tuple[str, str]]:
+        """Where there are several private tables: each in SQL, and the same columns without rows."""
 
     def fetch(self, sql: str, parameters: Mapping[str, object]) -> dict[str, list[object]]:
         """Few rows, as Python's own values by column; whole numbers of any width arrive to the last bit."""
@@ -113,8 +117,8 @@ class Engine(Protocol):
     def keys(self, plan: Plan, salt: str) -> Secret[Mapping[tuple[Value, ...], int]]:
         """How many units share every key that there is, or whatever tells keys apart: for a private choice among them."""
 
-    def spell(self, plan: Plan, keys: Sequence[tuple[Value, ...]]) -> list[tuple[Value, ...]]:
-        """The keys that were chosen, as rows have them."""
+    def spell(self, plan: Plan, keys: Sequence[tuple[Value, ...]], salt: str) -> list[tuple[Value, ...]]:
+        """The keys that were chosen under the same salt, as rows have them."""
 
     def count(self, plan: Plan, groups: Groups, salt: str) -> Found:
         """Every statistic of a plan, over these groups. ``salt`` decides which of a person's groups count where not all can."""

@@ -1,17 +1,17 @@
 """One row a person: what is made of one person's own rows, as the columns of a table in which a row is a person.
 
 ``SELECT avg(n) FROM (SELECT pid, count(*) AS n FROM data GROUP BY pid) AS t`` asks about persons. The query within, grouped by
-the protected person and by nothing else, is a table whose columns are the ``Part``s of a person: counts, sums, means, extremes
+the protected person and by nothing else, is a table whose columns are the ``Trait``s of a person: counts, sums, means, extremes
 of that person's rows. The question around it is then an ordinary one, of a table with these columns, in which every person has
 one row or none: its unit is ``Person(id, rows=1, groups=1)``, with the neighbours that were declared.
 
 **Theorem.** Let two private tables be neighbours: all rows of one person P were added, removed, or exchanged for others. Then
 their tables of one row a person differ in the row of P alone: it comes, goes, or is another one. *Proof.* A row without an id
 is in neither. WHERE and a look into a public table are functions of one row and of public facts, so the rows that are left of
-anybody but P are the same. GROUP BY the id puts rows into one group exactly if they have the same id, so a part of another
-person Q is a function of Q's rows and of public facts: every part is exact, whatever the order of rows (sums and counts of
+anybody but P are the same. GROUP BY the id puts rows into one group exactly if they have the same id, so a trait of another
+person Q is a function of Q's rows and of public facts: every trait is exact, whatever the order of rows (sums and counts of
 whole numbers; the least and the greatest by a total order), and none is an engine's own choice. HAVING is a condition on the
-parts of one person. So the row of Q is the same in both tables, or in neither. P has one row at most, before and after. ∎ What
+traits of one person. So the row of Q is the same in both tables, or in neither. P has one row at most, before and after. ∎ What
 is declared for the neighbours of a table with ``rows=1, groups=1`` therefore holds for every question around it.
 
 **Bounds** are public. R = rows x groups of the declared unit is how many rows a person is thought to have; it decides no more
@@ -19,7 +19,7 @@ than where numbers are clamped. count(*) is clamped to [1, R] (a person without 
 missing or is filtered to [0, R], a sum of values in [l, h] to [min(l, R l), max(h, R h)]. A mean lies in [l, h] by itself; it
 is the exact sum over the exact count, of all rows however many, as doubles, rounded to a thousandth of a step (the same on
 every engine as long as the sum is below 2^53 units). A person with more rows than R is clamped and never left out; ``least``
-and ``greatest`` around a part tighten further. ``any_value`` is the least value of a person, of numbers, days, truth values,
+and ``greatest`` around a trait tighten further. ``any_value`` is the least value of a person, of numbers, days, truth values,
 and texts by their UTF-8 bytes; what is missing is skipped. An engine's own would depend on where others' rows lie.
 """
 
@@ -49,7 +49,7 @@ _EXACT = 2**53
 
 
 @dataclass(frozen=True)
-class Part:
+class Trait:
     """A named number, text, day or truth value that is made of one person's rows. ``of`` is None for the rows themselves."""
 
     name: str
@@ -137,21 +137,23 @@ def most_rows(schema: Schema) -> int:
     return schema.unit.rows * schema.unit.groups
 
 
-def person_table(parts: Sequence[Part], schema: Schema, facts: Mapping[str, Facts]) -> Schema:
+def person_table(traits: Sequence[Trait], schema: Schema, facts: Mapping[str, Facts]) -> Schema:
     """The public facts about a table of one row a person; ``schema`` and ``facts``: those about the private table."""
     if not isinstance(schema.unit, Person):
         raise ParameterError(
             "Here every row is somebody (unit=rows()), and nothing says which rows are one person's; ask about the rows, or "
             'declare unit=person("patient_id", rows=8, groups=3).'
         )
-    _check_texts(parts, facts)
-    columns = {part.name: part.column(facts, most_rows(schema)) for part in parts}
+    _check_texts(traits, facts)
+    columns = {trait.name: trait.column(facts, most_rows(schema)) for trait in traits}
     unit = schema.unit
     return Schema(columns, OneRow(unit.id, 1, 1, unit.neighbours, unit.size), schema.public)
 
 
-def _check_texts(parts: Sequence[Part], facts: Mapping[str, Facts]) -> None:
-    kept = [infer(part.of, facts).length or 0 for part in parts if part.of is not None and part.what not in ("count", "distinct")]
+def _check_texts(traits: Sequence[Trait], facts: Mapping[str, Facts]) -> None:
+    kept = [
+        infer(trait.of, facts).length or 0 for trait in traits if trait.of is not None and trait.what not in ("count", "distinct")
+    ]
     if sum(kept) > MOST_TEXT:
         raise ParameterError(
             f"The texts of one person may have {sum(kept):,} characters together, and at most {MOST_TEXT:,} are kept; "
@@ -159,13 +161,13 @@ def _check_texts(parts: Sequence[Part], facts: Mapping[str, Facts]) -> None:
         )
 
 
-def describe_bounds(parts: Sequence[Part], schema: Schema) -> str:
+def describe_bounds(traits: Sequence[Trait], schema: Schema) -> str:
     """That a person counts once, and where what is made of their rows is clamped; ``schema``: of one row a person."""
     clamped = []
-    for part in parts:
-        column = schema.columns[part.name]
-        if part.what in ("count", "distinct", "sum") and isinstance(column, Integer | Number):
-            clamped.append(f"{part} from {_shown(column.lower)} to {_shown(column.upper)}")
+    for trait in traits:
+        column = schema.columns[trait.name]
+        if trait.what in ("count", "distinct", "sum") and isinstance(column, Integer | Number):
+            clamped.append(f"{trait} from {_shown(column.lower)} to {_shown(column.upper)}")
     if not clamped:
         return "Every person counts once, with one row made of all their rows."
     return f"Every person counts once, with one row made of all their rows; clamped are {', '.join(clamped)}."

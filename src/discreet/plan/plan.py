@@ -26,6 +26,7 @@ from discreet.plan.expressions.evaluate import OPERATIONS, infer
 from discreet.plan.expressions.facts import Facts, facts_of_column
 from discreet.plan.keys import Keys, keys_of
 from discreet.plan.people import person_table
+from discreet.plan.private import Private, check_private
 from discreet.plan.query import People, Query
 from discreet.plan.release import Additive, Need, OpenKeys, Release
 from discreet.plan.statistics import MOST_WORK, Frame, Histogram, list_axis
@@ -65,7 +66,7 @@ class Plan:
     @cached_property
     def facts(self) -> Mapping[str, Facts]:
         """What is declared, by the names that questions use."""
-        return facts_of(self.schema)
+        return facts_of(self.schema, self.query.tables)
 
     @property
     def norm(self) -> int:
@@ -73,12 +74,13 @@ class Plan:
         return 1 if self.share.epsilon is not None else 2
 
 
-def facts_of(schema: Schema) -> dict[str, Facts]:
-    """What is declared, by the names that questions use."""
+def facts_of(schema: Schema, tables: Sequence[Private] = ()) -> dict[str, Facts]:
+    """What is declared, by the names that questions use; what rows need not have a partner for may be missing."""
     facts = {name: facts_of_column(column) for name, column in schema.columns.items()}
     for table, columns in schema.public.items():
         facts |= {f"{table}.{name}": facts_of_column(column) for name, column in columns.items()}
-    return facts
+    left = tuple(f"{one.table}." for one in tables if one.how == "left")
+    return {name: replace(fact, nullable=True) if name.startswith(left) else fact for name, fact in facts.items()}
 
 
 def price(query: Query, schema: Schema, share: Cost, *, pairs: bool = True) -> Plan:
@@ -99,14 +101,14 @@ def _aliased(schema: Schema, query: Query) -> Schema:
 
 
 def _read_people(people: People, schema: Schema) -> Schema:
-    """The facts about the table of one row a person that a question is about, when its own rows and parts are checked."""
-    facts = facts_of(schema)
-    check(people.rows, schema, facts, [part.of for part in people.parts if part.of is not None])
-    return person_table(people.parts, schema, facts)
+    """The facts about the table of one row a person that a question is about, when its own rows and traits are checked."""
+    facts = facts_of(schema, people.rows.tables)
+    check(people.rows, schema, facts, [trait.of for trait in people.traits if trait.of is not None])
+    return person_table(people.traits, schema, facts)
 
 
 def _price_query(query: Query, schema: Schema, share: Cost, *, pairs: bool) -> Plan:
-    facts = facts_of(schema)
+    facts = facts_of(schema, query.tables)
     check(query, schema, facts)
     keys = keys_of(query, facts)
     context = Context(facts, keys.size or 2**10, tuple(part for output in query.outputs for part in output.aggregate.parts))
@@ -122,7 +124,7 @@ def price_marginal(of: Sequence[Expression], query: Query, schema: Schema, share
     if query.people is not None:
         found = price_marginal(of, replace(query, people=None), _read_people(query.people, schema), share)
         return replace(found, query=query, declared=schema)
-    facts = facts_of(schema)
+    facts = facts_of(schema, query.tables)
     check(query, schema, facts, of)
     axes = [list_axis(one, infer(one, facts)) for one in of]
     listed = tuple(axis for axis in axes if axis is not None)
@@ -147,13 +149,18 @@ def _price(query: Query, schema: Schema, keys: Keys, needs: Mapping[str, tuple[N
 
 
 def _frame(query: Query, schema: Schema, keys: Keys) -> Frame:
-    whole_table = query.where is None and not query.keys and all(join.keep for join in query.joins)
+    whole_table = query.where is None and not query.keys and all(join.keep for join in query.joins) and len(query.tables) < 2
     return Frame(schema.unit, keys.size, whole_table)
 
 
 def check(query: Query, schema: Schema, facts: Mapping[str, Facts], beside: Sequence[Expression] = ()) -> None:
     """Refuse what is not of the type, or has not the columns, that its place in the question needs. ``beside``: what else is
     counted of rows."""
+    check_private(query.tables)
+    for one in query.tables:
+        _condition(
+            one.where, facts, f"Rows of {one.table} are chosen by a condition that is true or false; write for example age >= 18."
+        )
     _condition(query.where, facts, "Rows are chosen by a condition that is true or false; write for example age >= 18.")
     for key in query.keys:
         if not any(True for _ in columns_of(key.of)):
@@ -189,6 +196,7 @@ def _written(query: Query, beside: Sequence[Expression]) -> Iterator[tuple[Expre
     """The expressions of a question over rows, and how often each is written."""
     if query.where is not None:
         yield query.where, 1
+    yield from ((one.where, 1) for one in query.tables if one.where is not None)
     for key in query.keys:
         yield key.of, 1
         yield from ((Literal(value), 1) for value in key.values or ())

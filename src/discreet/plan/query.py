@@ -16,7 +16,8 @@ from discreet.plan.aggregates.base import Aggregate
 from discreet.plan.expressions import Column, Expression, Literal, Value, Written, quoted, rename
 from discreet.plan.expressions.evaluate import infer
 from discreet.plan.expressions.facts import Facts
-from discreet.plan.people import Part
+from discreet.plan.people import Trait
+from discreet.plan.private import Private
 
 __all__ = ["Join", "Key", "Order", "Output", "Query"]
 
@@ -77,15 +78,15 @@ class Order:
 
 @dataclass(frozen=True)
 class People:
-    """A table of one row a person, which a question may be about: ``parts`` of those of their rows that a question without
+    """A table of one row a person, which a question may be about: ``traits`` of those of their rows that a question without
     outputs chooses. ``id`` is the column that persons are known by."""
 
     id: str
     rows: Query
-    parts: tuple[Part, ...]
+    traits: tuple[Trait, ...]
 
     def __str__(self) -> str:
-        made = ", ".join([quoted(self.id), *(_named(str(part), part.name) for part in self.parts)])
+        made = ", ".join([quoted(self.id), *(_named(str(trait), trait.name) for trait in self.traits)])
         return f"SELECT {made} FROM {self.rows.source} GROUP BY {quoted(self.id)}"
 
 
@@ -103,6 +104,7 @@ class Query:
     limit: int | None = None
     offset: int = 0
     people: People | None = None  # the table that it is about, where that is not the private one
+    tables: tuple[Private, ...] = ()  # the private tables that it reads, where "data" is not the only one
 
     @property
     def released(self) -> Query:
@@ -113,9 +115,11 @@ class Query:
     @property
     def source(self) -> str:
         """The rows that it is about, from FROM to WHERE."""
-        text = "data" if self.people is None else f"({self.people}) AS persons"
+        tables = " ".join(str(one) for one in self.tables if one.joined) or "data"
+        text = tables if self.people is None else f"({self.people}) AS persons"
         text = " ".join([text, *map(str, self.joins)])
-        return text if self.where is None else f"{text} WHERE {self.where}"
+        tests = [str(one) for one in self.tables if not one.joined] + ([] if self.where is None else [str(self.where)])
+        return f"{text} WHERE {' AND '.join(tests)}" if tests else text
 
     def result(self, facts: Mapping[str, Facts]) -> dict[str, Facts]:
         """What is known of the columns of the noisy result."""

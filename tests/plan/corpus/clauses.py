@@ -85,6 +85,26 @@ ASKED = [
         "SELECT region, count(*) FROM (SELECT region, income FROM data WHERE income IS NOT NULL ORDER BY income) GROUP BY region",
         lambda rows: grouped(where(rows, lambda r: r["income"] is not None), lambda r: r["region"], len),
     ),
+    # queries around grouped ones
+    Asked(
+        "hospital",
+        "SELECT ward, n FROM (SELECT ward, count(*) AS n FROM data GROUP BY ward) counts ORDER BY n DESC LIMIT 2",
+        lambda rows: _by_count(grouped(rows, lambda r: r["ward"], len))[:2],
+        ordered=True,
+    ),
+    Asked(
+        "shop",
+        "WITH by_country AS (SELECT country, sum(amount) AS revenue, count(*) AS orders FROM data GROUP BY country) "
+        "SELECT country, revenue / orders AS basket FROM by_country WHERE orders > 0.5",
+        lambda rows: grouped(rows, lambda r: r["country"], lambda g: mean(g, "amount")),
+    ),
+    Asked(
+        "survey",
+        "SELECT * FROM (SELECT education, avg(income) AS income FROM data GROUP BY education) WHERE education <> 'school'",
+        lambda rows: grouped(
+            where(rows, lambda r: r["education"] != "school"), lambda r: r["education"], lambda g: mean(g, "income")
+        ),
+    ),
     # names
     Asked("hospital", "SELECT count(*) FROM main.data", len),
     Asked(
@@ -199,6 +219,20 @@ ASKED = [
         "SELECT stdev(hours) AS s, count_big(*) AS n FROM data",
         lambda rows: (pstdev(values(rows, "hours")), len(rows)),
     ),
+    # distinct values of declared lists
+    Asked("hospital", "SELECT count(DISTINCT ward) AS wards FROM data", lambda rows: len({r["ward"] for r in rows})),
+    Asked(
+        "survey",
+        "SELECT region, count(DISTINCT education) AS levels FROM data WHERE age > 85 GROUP BY region",
+        lambda rows: [
+            (region, len({r["education"] for r in rows if r["age"] > 85 and r["region"] == region})) for region in (1, 2, 3, 4)
+        ],
+    ),
+    Asked(
+        "survey",
+        "SELECT approx_count_distinct(age // 10) AS decades, count(DISTINCT satisfied) AS marks FROM data",
+        lambda rows: (len({r["age"] // 10 for r in rows}), len({r["satisfied"] for r in rows})),
+    ),
     # public tables behind one another
     Asked(
         "hospital",
@@ -244,7 +278,7 @@ HOPELESS = [
     Hopeless("hospital", "SELECT max_by(note, cost) FROM data", "single persons"),
     Hopeless("telemetry", "SELECT json_agg(page) FROM data", "single persons"),
     Hopeless("telemetry", "SELECT approx_quantiles(latency_ms, 4) FROM data", "quantile(x, [0.25, 0.5, 0.75])"),
-    Hopeless("telemetry", "SELECT approx_count_distinct(page) FROM data", "GROUP BY"),
+    Hopeless("telemetry", "SELECT approx_count_distinct(page) FROM data", "SELECT DISTINCT page"),
     Hopeless("telemetry", "SELECT row_number() OVER (ORDER BY latency_ms) FROM data", "write GROUP BY"),
     Hopeless("telemetry", "SELECT day, sum(count(*)) OVER (ORDER BY day) FROM data GROUP BY day", "write GROUP BY"),
     Hopeless("telemetry", "SELECT os, lag(latency_ms) OVER (PARTITION BY os ORDER BY day) FROM data", "write GROUP BY"),

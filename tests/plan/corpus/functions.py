@@ -296,6 +296,16 @@ _QUESTIONS = [
         _count(lambda r: "item" in r["page"] or "cart" in r["page"]),
     ),
     Asked("telemetry", "SELECT count(*) FROM data WHERE CHARINDEX('?', page) > 0", _count(lambda r: "?" in r["page"])),
+    Asked(
+        "telemetry",
+        "SELECT count(*) FROM data WHERE concat_ws('/', os, nullif(version, '1.0')) IN ('mac', 'linux/1.1')",
+        _count(lambda r: (r["os"], r["version"]) in (("mac", "1.0"), ("linux", "1.1"))),
+    ),
+    Asked(
+        "shop",
+        "SELECT IFF(ordered >= make_date(2024, 7, 1), 'late', 'early') AS half, count(*) FROM data GROUP BY half",
+        _by(lambda r: "late" if r["ordered"].month > 6 else "early"),
+    ),
     Asked("telemetry", "SELECT avg(LEN(page)) FROM data", _mean(lambda r: len(r["page"]))),
     Asked(
         "telemetry",

@@ -301,6 +301,44 @@ ASKED = [
     ),
     Asked(
         "hospital",
+        "SELECT 100.0 * count(*) FILTER (WHERE n >= 3) / count(*) AS percent FROM (SELECT pid, count(*) AS n FROM data "
+        "GROUP BY pid) t",
+        lambda rows: 100 * fmean(p["n"] >= 3 for p in PATIENTS(rows)),
+    ),
+    Asked(
+        "hospital",
+        "SELECT sex, sum(total) / sum(days) AS cost_per_day FROM (SELECT pid, any_value(sex) AS sex, sum(cost) AS total, "
+        "sum(days) AS days FROM data GROUP BY pid) t GROUP BY sex HAVING avg(total) > 100 ORDER BY sum(days) DESC",
+        lambda rows: [
+            (line[0], line[1])
+            for line in sorted(
+                grouped(
+                    PATIENTS(rows),
+                    lambda p: p["sex"],
+                    lambda g: (sum(values(g, "total")) / sum(values(g, "days")), sum(values(g, "days"))),
+                ),
+                key=lambda line: -line[2],
+            )
+        ],
+        ordered=True,
+    ),
+    Asked(
+        "hospital",
+        "SELECT avg(readmitted) AS share FROM (SELECT pid, max(admitted) - min(admitted) > 90 AS readmitted FROM data "
+        "GROUP BY pid) t",
+        lambda rows: fmean(per_person(rows, "pid", lambda own: (most("admitted")(own) - any_of("admitted")(own)).days > 90)),
+    ),
+    Asked(
+        "hospital",
+        "SELECT town, count(*) AS n FROM (SELECT pid, max(wards.building) AS building FROM data JOIN wards ON "
+        "data.ward = wards.ward "
+        "GROUP BY pid) t JOIN buildings b ON t.building = b.building GROUP BY town",
+        lambda rows: grouped(
+            people("pid", b=lambda own: "Ulm" if any(r["ward"] == "heart" for r in own) else "Bonn")(rows), lambda p: p["b"], len
+        ),
+    ),
+    Asked(
+        "hospital",
         "SELECT avg(t.visits) FROM (SELECT pid, count(*) FROM data GROUP BY pid) AS t(pid, visits)",
         lambda rows: fmean(values(PATIENTS(rows), "n")),
     ),

@@ -27,9 +27,9 @@ DAY = datetime.date(2024, 1, 1)
 
 @dataclass(frozen=True)
 class World:
-    """A private table, what is declared of it, and public tables beside it."""
+    """A private table, or several by their names, what is declared of it, and public tables beside it."""
 
-    rows: Rows
+    rows: Any
     unit: Any
     columns: Mapping[str, Any]
     public: Mapping[str, Rows]
@@ -37,7 +37,10 @@ class World:
     def open(self, ledger: Path) -> dp.Curator:
         public = {name: pa.Table.from_pylist(rows) for name, rows in self.public.items()}
         budget = dp.Budget(epsilon=BUDGET, delta=1e-3)
-        table = pa.Table.from_pylist(self.rows)
+        tables = isinstance(self.rows, dict)
+        table = (
+            {name: pa.Table.from_pylist(rows) for name, rows in self.rows.items()} if tables else pa.Table.from_pylist(self.rows)
+        )
         return dp.Curator(table, unit=self.unit, columns=self.columns, budget=budget, public=public, ledger=ledger)
 
 
@@ -171,4 +174,60 @@ def _survey() -> World:
     return World(rows, dp.rows(), columns, {"regions": regions})
 
 
-WORLDS = {"hospital": _hospital(), "shop": _shop(), "telemetry": _telemetry(), "survey": _survey()}
+def _clinic() -> World:
+    """Three tables about the same persons; some are in one of them only, and some rows say nothing about whose they are."""
+    chance = random.Random(5)
+    patients, visits, prescriptions = [], [], []
+    for person in [*range(110), None, None]:
+        id = None if person is None else f"p{person}"
+        if person is None or person < 100:
+            patients.append(
+                {
+                    "pid": id,
+                    "sex": chance.choice("mf"),
+                    "age": chance.randrange(0, 100),
+                    "region": chance.choice(["north", "south", "west"]),
+                    "smoker": chance.choice([True, False, None]),
+                }
+            )
+        for _ in range(chance.choice([0, 1, 1, 2, 3])):
+            visits.append(  # noqa: PERF401
+                {
+                    "pid": id,
+                    "ward": chance.choice(["eye", "ear", "heart"]),
+                    "cost": chance.randrange(0, 500_000) / 100,
+                    "days": chance.choice([None, *range(15)]),
+                    "admitted": DAY + datetime.timedelta(chance.randrange(0, 731)),
+                    "note": chance.choice(["fall", "cough", "fever"]),
+                }
+            )
+        for _ in range(chance.choice([0, 0, 1, 2])):
+            prescriptions.append(  # noqa: PERF401
+                {"pid": id, "drug": chance.choice(["aspirin", "insulin", "statin"]), "dose": chance.randrange(1, 100), "days": 7}
+            )
+    columns = {
+        "patients": {
+            "sex": dp.category("m", "f"),
+            "age": dp.integer(0, 120),
+            "region": dp.category("north", "south", "west"),
+            "smoker": dp.boolean(),
+        },
+        "visits": {
+            "ward": dp.category("eye", "ear", "heart"),
+            "cost": dp.number(0, 5000, step=0.01),
+            "days": dp.integer(0, 31),
+            "admitted": dp.date("2024-01-01", "2025-12-31"),
+            "note": dp.text(length=20),
+        },
+        "prescriptions": {
+            "drug": dp.category("aspirin", "insulin", "statin"),
+            "dose": dp.integer(0, 100, missing=0),
+            "days": dp.integer(0, 90),
+        },
+    }
+    wards = [{"ward": ward, "building": building} for ward, building in (("eye", "A"), ("ear", "A"), ("heart", "B"))]
+    tables = {"patients": patients, "visits": visits, "prescriptions": prescriptions}
+    return World(tables, dp.person("pid", rows=6, groups=3), columns, {"wards": wards})
+
+
+WORLDS = {"hospital": _hospital(), "shop": _shop(), "telemetry": _telemetry(), "survey": _survey(), "clinic": _clinic()}

@@ -213,6 +213,13 @@ def clean_id(raw: str, raw_type: str) -> str:
     return f"CASE WHEN strlen({text}) > {_LONG_ID} THEN '#' || sha256({text}) ELSE NULLIF({text}, '') END"
 
 
+def id_kind(raw_type: str) -> str:
+    """The word for a type of ids: whole numbers of any width, and texts, are each compared as one type."""
+    if raw_type in WHOLE and raw_type != "UHUGEINT":
+        return "whole numbers"
+    return "texts" if is_text(raw_type) else raw_type.lower()
+
+
 def _endless(raw_type: str) -> bool:
     """Whether a type holds texts of any length."""
     return is_text(raw_type) or raw_type == "BIT"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
-from discreet.engine.duckdb.cleaning import WHOLE, clean, clean_id, clean_key
+from discreet.engine.duckdb.cleaning import WHOLE, clean, clean_id, clean_key, id_kind
 from discreet.engine.sql.dialect import Dialect
 from discreet.engine.sql.reals import exponential, logarithm
 from discreet.plan.expressions.conversions import DAY_FORM, NUMBER_FORM, WHOLE_FORM
@@ -115,6 +115,7 @@ DIALECT = Dialect(
     clean=clean,
     clean_key=clean_key,
     clean_id=clean_id,
+    id_kind=id_kind,
     whole_types=WHOLE - {"UHUGEINT"},  # of which not every value is a signed integer
     wide="HUGEINT",
     total="sum({0})",  # 128 bits wide

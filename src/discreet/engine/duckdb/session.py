@@ -1,4 +1,4 @@
-"""One private table in a DuckDB that can reach nothing else.
+"""One private table, or several, in a DuckDB that can reach nothing else.
 
 The database lives in memory. It may open the declared files and no others; there are no extensions to fetch, no settings to
 change, and what does not fit in memory is spilled to a folder that only its owner can read. Files are read through views, so a
@@ -66,13 +66,14 @@ class DuckDBSession:
 
     def __init__(
         self,
-        source: LocalSource,
+        source: LocalSource | Mapping[str, LocalSource],
         public: Mapping[str, PublicTable] | None = None,
         *,
         memory: str | None = None,
         threads: int | None = None,
     ) -> None:
-        self._source = source
+        self._sources = {"": source} if isinstance(source, LocalSource) else dict(source)
+        self.several = {name: (quoted(_name(_RAW, name)), quoted(_name(_EMPTY, name))) for name in self._sources if name}
         self._process = os.getpid()
         self._lock = threading.Lock()
         self._idle: list[duckdb.DuckDBPyConnection] = []
@@ -88,25 +89,28 @@ class DuckDBSession:
         failure = None
         try:
             self._database = duckdb.connect(":memory:", config=settings)  # type: ignore[arg-type]
-            self._open(source, public or {})
+            self._open(public or {})
         except Exception as error:  # outside this block, so that the error's words do not travel along as its context
             failure = _said(error)
         if failure is not None:
             self.close()
             raise EngineError(failure)
 
-    def _open(self, source: LocalSource, public: Mapping[str, PublicTable]) -> None:
+    def _open(self, public: Mapping[str, PublicTable]) -> None:
         run = self._database.execute
         for number, (name, table) in enumerate(public.items()):
             view = f"discreet public {number}"
             self._database.register(view, table.held.frame)
             run(f"CREATE TABLE {quoted(name)} AS SELECT * FROM {quoted(view)}")
             self._database.unregister(view)
-        for statement in source.statements(_RAW):
-            run(statement)
-        columns = ", ".join(f"CAST(NULL AS {kind}) AS {quoted(name)}" for name, kind in source.raw.items())
-        run(f"CREATE VIEW {self.nothing} AS SELECT {columns} WHERE FALSE")
-        run(f"SET allowed_paths = [{', '.join(text_literal(str(file)) for file in source.files)}]")
+        attached: dict[Path, str] = {}
+        for part, source in self._sources.items():
+            for statement in source.statements(_name(_RAW, part), attached):
+                run(statement)
+            columns = ", ".join(f"CAST(NULL AS {kind}) AS {quoted(name)}" for name, kind in source.raw.items())
+            run(f"CREATE VIEW {quoted(_name(_EMPTY, part))} AS SELECT {columns} WHERE FALSE")
+        files = dict.fromkeys(str(file) for source in self._sources.values() for file in source.files)
+        run(f"SET allowed_paths = [{', '.join(map(text_literal, files))}]")
         run("SET enable_external_access = false")
         for _ in range(_CURSORS):
             cursor = self._cursor()
@@ -186,8 +190,9 @@ class DuckDBSession:
 
     def _cursor(self) -> duckdb.DuckDBPyConnection:
         cursor = self._database.cursor()
-        if self._source.held is not None:  # what is registered is known to one cursor only
-            cursor.register(_RAW, self._source.held)
+        for table, source in self._sources.items():
+            if source.held is not None:  # what is registered is known to one cursor only
+                cursor.register(_name(_RAW, table), source.held)
         return cursor
 
 
@@ -205,8 +210,15 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_abandon)
 
 
-def open_session(source: LocalSource, public: Mapping[str, PublicTable], *, memory: str | None = None) -> DuckDBSession:
-    """A session over files or a frame."""
+def _name(view: str, table: str) -> str:
+    """The view of a private table; of one of several, by its name."""
+    return f"{view} {table}" if table else view
+
+
+def open_session(
+    source: LocalSource | Mapping[str, LocalSource], public: Mapping[str, PublicTable], *, memory: str | None = None
+) -> DuckDBSession:
+    """A session over files or a frame, or over several by their names."""
     return DuckDBSession(source, public, memory=memory)
 
 

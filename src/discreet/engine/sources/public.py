@@ -129,6 +129,6 @@ def _database(source: LocalSource) -> Iterator[duckdb.DuckDBPyConnection]:
     with describer() if source.held is not None else duckdb.connect(config={**alone}) as database:
         if source.held is not None:
             database.register("given", source.held)
-        for statement in source.statements("given"):
+        for statement in source.statements("given", {}):
             database.execute(statement)
         yield database

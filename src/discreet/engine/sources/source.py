@@ -82,12 +82,14 @@ class LocalSource:
         """What is registered under a name, where SQL reads no file."""
         return self.stream if self.frame is None else self.frame
 
-    def statements(self, view: str) -> Iterator[str]:
-        """SQL that makes a view of this name; a frame is registered under the name instead."""
-        if self.database is not None:
+    def statements(self, view: str, attached: dict[Path, str]) -> Iterator[str]:
+        """SQL that makes a view of this name; a frame is registered under the name instead. ``attached`` databases have a name
+        already, since a file is attached once."""
+        if self.database is not None and self.database not in attached:
+            attached[self.database] = view + " file"
             yield f"ATTACH {text_literal(str(self.database))} AS {quoted(view + ' file')} (READ_ONLY)"
         if self.query is not None:
-            query = self.query.replace(_FILE, quoted(view + " file"))
+            query = self.query if self.database is None else self.query.replace(_FILE, quoted(attached[self.database]))
             yield f"CREATE VIEW {quoted(view)} AS {query}"
 
     def fingerprint(self, salt: bytes, known: Known | None = None) -> str:

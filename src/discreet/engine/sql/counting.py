@@ -228,7 +228,7 @@ class Counting:
 
     def _statement(self) -> Statement:
         kind = PersonStatement if self._single else Statement
-        return kind(self.plan, self.raw, self.dialect)
+        return kind(self.plan, self.raw, self.dialect, self.salt)
 
     @property
     def _single(self) -> bool:

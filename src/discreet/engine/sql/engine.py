@@ -26,9 +26,9 @@ from discreet.plan.expressions.evaluate import infer
 from discreet.plan.plan import Plan
 from discreet.plan.statistics import MOST_WORK, Histogram, Measure, Persons, Sums
 from discreet.schema.table import Schema
-from discreet.schema.units import Person
+from discreet.schema.units import Person, Unit
 
-__all__ = ["SqlEngine", "raw_columns"]
+__all__ = ["SqlEngine", "check_ids", "raw_columns", "raw_tables"]
 
 _SMALL = 2**22  # what one unit adds at most, for sums to be read as 64-bit integers: 2^40 units would fill them
 _FULL = 2**62
@@ -43,10 +43,36 @@ Columns = dict[str, list[int | float | None]]  # sums: whole numbers, also those
 def raw_columns(source: Source, schema: Schema, columns: Mapping[str, str]) -> dict[str, tuple[str, str]]:
     """The name and type in a table of every declared column and of the persons' ids, which ``columns`` may call otherwise."""
     wanted = [*schema.columns, *([schema.unit.id] if isinstance(schema.unit, Person) else [])]
-    names = {name: source.find(columns.get(name, name)) for name in wanted}
-    if isinstance(schema.unit, Person) and names[schema.unit.id] in source.no_ids:
+    return _found(source, {name: columns.get(name, name) for name in wanted}, schema.unit)
+
+
+def raw_tables(sources: Mapping[str, Source], schema: Schema, columns: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+    """The same for several tables, by the names that questions use: ``visits.cost``, and ``visits.pid`` for ids."""
+    assert isinstance(schema.unit, Person)
+    found: dict[str, tuple[str, str]] = {}
+    for table, source in sources.items():
+        declared = {f"{table}.{schema.unit.id}", *(name for name in schema.columns if name.startswith(f"{table}."))}
+        local = {name.split(".", 1)[1]: columns.get(name, name).split(".", 1)[1] for name in declared}
+        found |= {f"{table}.{name}": one for name, one in _found(source, local, schema.unit).items()}
+    return found | {schema.unit.id: found[f"{next(iter(sources))}.{schema.unit.id}"]}
+
+
+def check_ids(sources: Mapping[str, Source], unit: Person, dialect: Dialect) -> None:
+    """Refuse tables whose ids are not of one type: they are compared as they are, and never converted, because engines differ in
+    what is equal then, and some convert a whole table by what its rows hold."""
+    kinds = {table: dialect.id_kind(_found(source, {unit.id: unit.id}, unit)[unit.id][1]) for table, source in sources.items()}
+    if len({*kinds.values()}) > 1:
+        said = ", ".join(f"{kind} in {table}" for table, kind in kinds.items())
         raise ParameterError(
-            f"The column {schema.unit.id} is of a type that cannot tell persons apart (bytes, times, lists or nothing); make "
+            f"{unit.id} is of different types ({said}), and ids are compared as they are; make texts or whole numbers of all."
+        )
+
+
+def _found(source: Source, wanted: Mapping[str, str], unit: Unit) -> dict[str, tuple[str, str]]:
+    names = {name: source.find(meant) for name, meant in wanted.items()}
+    if isinstance(unit, Person) and names[unit.id] in source.no_ids:
+        raise ParameterError(
+            f"The column {unit.id} is of a type that cannot tell persons apart (bytes, times, lists or nothing); make "
             "texts or whole numbers of it first."
         )
     return {name: (found, source.raw[found]) for name, found in names.items()}
@@ -64,7 +90,7 @@ class SqlEngine:
 
         Neither rows nor keys that were chosen have a part in it, so that a refusal says nothing about the data.
         """
-        counting = Counting(plan, Raw(self._session.nothing, self._raw), self._dialect, "")
+        counting = Counting(plan, self._rows(nothing=True), self._dialect, "")
         listed = plan.keys.listings or tuple((None,) for _ in plan.keys.keys)
         some = Groups(tuple(list(values[:1]) for values in listed), True, plan.keys.size or 2**20)
         try:
@@ -84,9 +110,9 @@ class SqlEngine:
         keys = _keys(plan, columns)
         return Secret({key: min(cast(int, n), _FULL - 1) for key, n in zip(keys, counts, strict=True)})
 
-    def spell(self, plan: Plan, keys: Sequence[tuple[Value, ...]]) -> list[tuple[Value, ...]]:
+    def spell(self, plan: Plan, keys: Sequence[tuple[Value, ...]], salt: str) -> list[tuple[Value, ...]]:
         """Keys that were chosen, as rows have them: long ones were counted by their hashes."""
-        counting = self._counting(plan, "")
+        counting = self._counting(plan, salt)
         hashes = [str(key[0]) for key in keys if counting.is_hashed(key)]
         if not hashes:
             return list(keys)
@@ -172,7 +198,12 @@ class SqlEngine:
         self._session.close()
 
     def _counting(self, plan: Plan, salt: str) -> Counting:
-        return Counting(plan, Raw(self._session.relation, self._raw), self._dialect, salt)
+        return Counting(plan, self._rows(nothing=False), self._dialect, salt)
+
+    def _rows(self, *, nothing: bool) -> Raw:
+        """Where private tables are, or where the same columns are without rows."""
+        several = {name: pair[nothing] for name, pair in self._session.several.items()}
+        return Raw(self._session.nothing if nothing else self._session.relation, self._raw, several)
 
     def _columns(self, statement: Statement) -> Columns:
         return cast(Columns, self._fetch(statement))

@@ -1,8 +1,8 @@
 """A statement about persons: between the cleaned rows and the lines of a question, one row is made of the rows of each.
 
     "cleaned rows"     as ever
-    "person rows"      a line for every row that passes the query within: its person, and the values v0, v1 ... of its parts
-    "cleaned persons"  GROUP BY person: the parts, clamped, as whole numbers of units where they are numbers
+    "person rows"      a line for every row that passes the query within: its person, and the values v0, v1 ... of its traits
+    "cleaned persons"  GROUP BY person: the traits, clamped, as whole numbers of units where they are numbers
     lines              a line for every person that passes WHERE
 
 Sums are added up in the engine's widest integers and clamped before they are narrowed, so that no number of rows, and no cell,
@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from discreet.engine.sql.statement import Statement, selected
-from discreet.plan.people import Part, most_rows
+from discreet.plan.people import Trait, most_rows
 from discreet.plan.plan import Plan
 from discreet.schema.columns import Integer, Number
 
@@ -31,9 +31,10 @@ class PersonStatement(Statement):
     def __post_init__(self) -> None:
         people = self.plan.query.people
         assert people is not None
-        self._parts = {part.name: part for part in people.parts}
+        self._traits = {trait.name: trait for trait in people.traits}
         rows = _of_rows(self.plan)
-        self._rows = Statement(rows, self.raw, self.dialect, parameters=self.parameters)  # constants are numbered through
+        shared = self.parameters  # constants are numbered through
+        self._rows = Statement(rows, self.raw, self.dialect, self.salt, parameters=shared)
         self._most = most_rows(rows.schema)
 
     @property
@@ -44,7 +45,7 @@ class PersonStatement(Statement):
         return "person"
 
     def _clean(self, name: str, *, listed: bool, doubles: bool) -> str:  # noqa: ARG002
-        made = self._made(self._parts[name])
+        made = self._made(self._traits[name])
         return f"CAST({made} AS {self._type('number')})" if doubles else made
 
     def _clean_rows(self) -> str:
@@ -52,47 +53,47 @@ class PersonStatement(Statement):
         before = self._rows.lines({alias: sql for sql, alias in self._values_of.items()}, rows)
         return f"{before},\n{self._cleaned_rows} AS (SELECT {selected(self._cleaned)} FROM {rows} GROUP BY person)"
 
-    def _made(self, part: Part) -> str:
-        """SQL of a part, over the rows of one person."""
-        if part.of is None:
-            return self._clamped(part, "count(*)")
-        if part.what == "distinct":
-            return self._clamped(part, f"count(DISTINCT {self._value(self._rows.key(part.of, None))})")
-        measure = part.measure(self._rows.plan.facts, self._most)
+    def _made(self, trait: Trait) -> str:
+        """SQL of a trait, over the rows of one person."""
+        if trait.of is None:
+            return self._clamped(trait, "count(*)")
+        if trait.what == "distinct":
+            return self._clamped(trait, f"count(DISTINCT {self._value(self._rows.key(trait.of, None))})")
+        measure = trait.measure(self._rows.plan.facts, self._most)
         if measure is None:
-            return self._chosen(part)
+            return self._chosen(trait)
         value = self._value(self._rows.added(measure))
-        if part.what == "count":
-            return self._clamped(part, f"count({value})")
-        if part.what == "sum":
-            return self._clamped(part, self.dialect.total.format(value))
-        if part.what == "avg":
-            scale, double = part.scale(measure), self._type("number")
+        if trait.what == "count":
+            return self._clamped(trait, f"count({value})")
+        if trait.what == "sum":
+            return self._clamped(trait, self.dialect.total.format(value))
+        if trait.what == "avg":
+            scale, double = trait.scale(measure), self._type("number")
             total = self.dialect.total.format(value)
             mean = f"CAST({total} AS {double}) / CAST(count({value}) AS {double}) * {self.dialect.double.format(scale)}"
             present = f"CASE WHEN count({value}) > 0 THEN {mean} END"
             return self.dialect.rounded(f"({present})", measure.low * scale, measure.high * scale)
-        return self._extreme(part).format(value)
+        return self._extreme(trait).format(value)
 
-    def _chosen(self, part: Part) -> str:
+    def _chosen(self, trait: Trait) -> str:
         """Of texts and days the least or the greatest; of truth values as 0 and 1, which are compared alike everywhere."""
-        assert part.of is not None
-        value = self._rows.value(part.of)
-        if self.plan.schema.columns[part.name].kind != "boolean":
-            return self._extreme(part).format(self._value(value))
+        assert trait.of is not None
+        value = self._rows.value(trait.of)
+        if self.plan.schema.columns[trait.name].kind != "boolean":
+            return self._extreme(trait).format(self._value(value))
         number = self._value(f"CASE WHEN {value} THEN 1 WHEN NOT {value} THEN 0 END")
-        return f"({self._extreme(part).format(number)} = 1)"
+        return f"({self._extreme(trait).format(number)} = 1)"
 
-    def _extreme(self, part: Part) -> str:
-        return self.dialect.greatest if part.what in ("max", "bool_or") else self.dialect.least
+    def _extreme(self, trait: Trait) -> str:
+        return self.dialect.greatest if trait.what in ("max", "bool_or") else self.dialect.least
 
     def _value(self, sql: str) -> str:
         """The name of what a row adds to a person."""
         return self._values_of.setdefault(sql, f"v{len(self._values_of)}")
 
-    def _clamped(self, part: Part, total: str) -> str:
+    def _clamped(self, trait: Trait, total: str) -> str:
         """A whole number of any width within public bounds, in units of its step; missing where it is."""
-        column = self.plan.schema.columns[part.name]
+        column = self.plan.schema.columns[trait.name]
         assert isinstance(column, Integer | Number)
         low, high = int(column.lower / column.step), int(column.upper / column.step)
         return f"CAST(CASE WHEN {total} < {low} THEN {low} WHEN {total} > {high} THEN {high} ELSE {total} END AS BIGINT)"

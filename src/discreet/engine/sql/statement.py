@@ -19,9 +19,11 @@ from fractions import Fraction
 
 from discreet.engine.sql.dialect import Dialect
 from discreet.engine.sql.expressions import write
+from discreet.engine.sql.joining import joined_rows, table_name
 from discreet.plan.expressions import Column, Expression, Value, columns_of
 from discreet.plan.expressions.evaluate import infer
 from discreet.plan.plan import Plan
+from discreet.plan.private import Private
 from discreet.plan.statistics import Measure
 from discreet.schema.columns import Category, Kind, Number
 from discreet.schema.units import Person
@@ -34,10 +36,14 @@ _ONCE = "discreet value "
 
 @dataclass(frozen=True)
 class Raw:
-    """Where the private table is: a relation in SQL, and the name and type there of every declared column and of the id."""
+    """Where the private table is: a relation in SQL, and the name and type there of every declared column and of the id.
+
+    Of several tables ``tables`` has the relations by name; ``columns`` then has ``visits.cost``, and ``visits.pid`` for the id.
+    """
 
     relation: str
     columns: Mapping[str, tuple[str, str]]
+    tables: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass
@@ -47,6 +53,8 @@ class Statement:
     plan: Plan
     raw: Raw
     dialect: Dialect
+    salt: str = ""  # by which rows are chosen where not all can be joined
+    rows: str = _CLEANED
     text: str = ""
     parameters: dict[str, object] = field(default_factory=dict)
     _cleaned: dict[str, str] = field(default_factory=dict)  # alias -> SQL, in the table of cleaned columns
@@ -99,16 +107,47 @@ class Statement:
 
     def _clean_id(self, id: str) -> str:
         """SQL of a person's id."""
-        source, kind = self.raw.columns[id]
+        tables = self.plan.query.tables
+        return self._id_of(tables[0].table if tables else "", id)
+
+    def _id_of(self, table: str, id: str) -> str:
+        source, kind = self.raw.columns[f"{table}.{id}" if table in self.raw.tables else id]
         return self.dialect.clean_id(self.dialect.quote(source), kind)
 
     def _clean_rows(self) -> str:
-        """``WITH``, and the table of cleaned rows."""
-        return f"WITH {self._cleaned_rows} AS (SELECT {selected(self._cleaned)} FROM {self.raw.relation})"
+        """``WITH``, and the table of cleaned rows: of the one table that a question reads, or of several that are joined."""
+        tables = self.plan.query.tables
+        if len(tables) > 1:
+            return f"WITH {self._joined(tables)}"
+        relation = self._relation(tables[0].table if tables else "")
+        return f"WITH {self._cleaned_rows} AS (SELECT {selected(self._cleaned)} FROM {relation})"
+
+    def _joined(self, tables: Sequence[Private]) -> str:
+        """The rows of several tables, joined by the person's id."""
+        unit = self.plan.schema.unit
+        assert isinstance(unit, Person)
+        cells: list[dict[str, str]] = []
+        conditions: list[str] = []
+        for j, one in enumerate(tables):
+            inner = Statement(self.plan, self.raw, self.dialect, rows=table_name(j), parameters=self.parameters)
+            conditions.append("" if one.where is None else inner.value(one.where))
+            asked = [alias for alias in self._cleaned if one.joined and alias != "person" and self._table_of(alias) == one.table]
+            mine = {"person": self._id_of(one.table, unit.id), **{alias: self._cleaned[alias] for alias in asked}}
+            cells.append(mine | inner._cleaned)
+        relations = [self._relation(one.table) for one in tables]
+        return joined_rows(self._cleaned_rows, tables, cells, conditions, relations, lambda: self.bind(self.salt), self.dialect)
+
+    def _relation(self, table: str) -> str:
+        return self.raw.tables.get(table, self.raw.relation)
+
+    def _table_of(self, alias: str) -> str:
+        """The table of a cleaned column."""
+        name = list(self.plan.schema.columns)[int(alias[1:])]
+        return name.split(".", 1)[0] if self.raw.tables else "data"
 
     @property
     def _cleaned_rows(self) -> str:
-        return self.dialect.quote(_CLEANED)
+        return self.dialect.quote(self.rows)
 
     def _type(self, kind: Kind) -> str:
         return self.dialect.types[kind]

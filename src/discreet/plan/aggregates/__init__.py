@@ -1,7 +1,12 @@
 """Aggregates, and the register of their names in SQL and in Python.
 
 >>> mean("debt"), quantile("age", 0.9)
-(Asked(kind='mean', of='debt', extra=None), Asked(kind='quantile', of='age', extra=0.9))
+(Asked(kind='mean', of='debt', extra=None, where=None), Asked(kind='quantile', of='age', extra=0.9, where=None))
+>>> from discreet.plan.expressions import Column
+>>> print((sum("cost") / count()).aggregate(Column))
+(sum(cost) / count(*))
+>>> [*named(({"cost": ["sum", "mean"]}, count()), {"n": persons()}, NAMED)]
+['cost_sum', 'cost_mean', 'count', 'n']
 """
 
 from __future__ import annotations
@@ -11,28 +16,34 @@ from dataclasses import dataclass
 
 from discreet.calls import called_as
 from discreet.errors import ParameterError
+from discreet.plan.aggregates.asked import Askable, Computed, Read, named, ratio
 from discreet.plan.aggregates.base import Aggregate, Spelling
 from discreet.plan.aggregates.choices import Best, Mode, Quantile
 from discreet.plan.aggregates.combined import Combined
+from discreet.plan.aggregates.present import Present
 from discreet.plan.aggregates.sums import Count, Distinct, Mean, Sum, Variance
-from discreet.plan.expressions import Expression
 
 __all__ = [
+    "NAMED",
     "PYTHON",
     "SQL",
     "Aggregate",
+    "Askable",
     "Asked",
     "Best",
     "Combined",
+    "Computed",
     "Count",
     "Distinct",
     "Mean",
     "Mode",
+    "Present",
     "Quantile",
     "Sum",
     "Variance",
 ]
-__all__ += ["count", "mean", "median", "most_common", "persons", "quantile", "register", "stddev", "sum", "variance"]
+__all__ += ["count", "mean", "median", "most_common", "named", "persons", "quantile", "ratio", "register", "stddev"]
+__all__ += ["sum", "variance"]
 
 SQL: dict[str, tuple[type[Aggregate], Spelling]] = {}  # by the names of functions of one expression
 PYTHON: dict[str, tuple[type[Aggregate], Spelling]] = {}  # by the names of functions
@@ -56,26 +67,28 @@ register(Mode)
 
 
 @dataclass(frozen=True)
-class Asked:
-    """An aggregate that a question will ask for, by its name in Python; ``of`` is an expression as SQL writes it."""
+class Asked(Askable):
+    """An aggregate that a question will ask for, by its name in Python; ``of`` is an expression as SQL writes it, and so is
+    ``where``, a condition on the rows that it is of."""
 
     kind: str
     of: str | None = None
     extra: object = None
+    where: str | None = None
 
-    def aggregate(self, read: Callable[[str], Expression]) -> Aggregate:
-        """What it means; ``read`` knows the columns of a table."""
+    def aggregate(self, read: Read) -> Aggregate:
         if isinstance(self.of, str) and self.of.strip() == "*":
             raise ParameterError("A star stands for no expression; write count() for the number of rows.")
         found, spelling = PYTHON[self.kind]
         more = {} if spelling.extra is None else {spelling.extra: self.extra}
-        return found.make(None if self.of is None else read(self.of), **spelling.fixed, **more)
+        made = found.make(None if self.of is None else read(self.of), **spelling.fixed, **more)
+        return made if self.where is None else made.filtered(read(self.where))
 
 
 @called_as('"age"')
-def count(of: str | None = None) -> Asked:
-    """Rows, or rows in which something is not missing."""
-    return Asked("count", of)
+def count(of: str | None = None, *, where: str | None = None) -> Asked:
+    """Rows, or rows in which something is not missing; ``where``: of rows for which this holds."""
+    return Asked("count", of, where=where)
 
 
 @called_as("")
@@ -85,15 +98,15 @@ def persons() -> Asked:
 
 
 @called_as('"debt"')
-def sum(of: str) -> Asked:
-    """The sum of what is not missing."""
-    return Asked("sum", of)
+def sum(of: str, *, where: str | None = None) -> Asked:
+    """The sum of what is not missing; ``where``: of rows for which this holds."""
+    return Asked("sum", of, where=where)
 
 
 @called_as('"age"')
-def mean(of: str) -> Asked:
-    """The mean of what is not missing."""
-    return Asked("mean", of)
+def mean(of: str, *, where: str | None = None) -> Asked:
+    """The mean of what is not missing; ``where``: of rows for which this holds."""
+    return Asked("mean", of, where=where)
 
 
 @called_as('"age"')
@@ -126,3 +139,19 @@ def quantile(of: str, share: object, *, interval: bool = True) -> Asked:
 def most_common(of: str) -> Asked:
     """The commonest value of a declared list."""
     return Asked("most_common", of)
+
+
+# The aggregates of one column that a dictionary may name, by pandas' words too.
+NAMED: dict[str, Callable[..., Asked]] = {
+    "count": count,
+    "sum": sum,
+    "mean": mean,
+    "avg": mean,
+    "median": median,
+    "std": stddev,
+    "stddev": stddev,
+    "var": variance,
+    "variance": variance,
+    "mode": most_common,
+    "most_common": most_common,
+}

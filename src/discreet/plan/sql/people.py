@@ -13,14 +13,14 @@ from discreet.plan.aggregates.base import name_from
 from discreet.plan.expressions import Call, Column, Expression, Literal, both
 from discreet.plan.expressions.evaluate import infer
 from discreet.plan.expressions.facts import Facts, facts_of_column
-from discreet.plan.people import Part, What, most_rows, person_table
+from discreet.plan.people import Trait, What, most_rows, person_table
 from discreet.plan.query import People, Query
 from discreet.plan.sql.scalars import aggregates_in, is_aggregate, scalar
 from discreet.plan.sql.scope import PERSON, Scope, match, private
 from discreet.plan.sql.syntax import name_of, only, refusal, written
 from discreet.schema.units import Person
 
-_PARTS: Mapping[type[exp.Expression] | str, What] = {
+_TRAITS: Mapping[type[exp.Expression] | str, What] = {
     exp.Sum: "sum",
     exp.Avg: "avg",
     exp.Min: "min",
@@ -72,7 +72,7 @@ def read_people(
 
 
 def _rows_kept(where: object, rows: Scope) -> Expression | None:
-    if where is None:
+    if where is None or where.this is None:  # type: ignore[attr-defined]
         return None
     assert isinstance(where, exp.Where)
     only(where, "this")
@@ -136,11 +136,11 @@ def _numbered(node: exp.Expression, items: list[exp.Expression]) -> exp.Expressi
 
 @dataclass
 class Making:
-    """A table of one row a person in the making: what is selected of a person's rows, and the parts that it is made of."""
+    """A table of one row a person in the making: what is selected of a person's rows, and the traits that it is made of."""
 
     rows: Scope
     named: dict[str, Expression] = field(default_factory=dict)
-    parts: list[Part] = field(default_factory=list)
+    traits: list[Trait] = field(default_factory=list)
     facts: dict[str, Facts] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -151,7 +151,7 @@ class Making:
         if isinstance(node, exp.Star):
             raise refusal(node, "* would show the rows of single persons; name what is made of a person's rows, such as count(*)")
         if is_aggregate(node):
-            found: Expression = self._part(node, name)
+            found: Expression = self._trait(node, name)
         else:
             found = scalar(node, self._scope)
             infer(found, self.facts)
@@ -182,16 +182,16 @@ class Making:
         """What is in sight around it."""
         unit = self.rows.schema.unit
         assert isinstance(unit, Person)
-        if not self.parts:
+        if not self.traits:
             self._add("count", None, None)
-        people = People(unit.id, rows, tuple(self.parts))
-        found = private(person_table(people.parts, self.rows.schema, self.rows.facts), alias)
+        people = People(unit.id, rows, tuple(self.traits))
+        found = private(person_table(people.traits, self.rows.schema, self.rows.facts), alias)
         return replace(found, tables={}, derived={alias.lower(): dict(self.named)}, people=people)
 
     def _special(self, node: object) -> Expression | None:
-        """Parts are made as they are met; what was selected before is known by its name."""
+        """Traits are made as they are met; what was selected before is known by its name."""
         if is_aggregate(node):
-            return self._part(node, None)
+            return self._trait(node, None)
         if not isinstance(node, exp.Column) or not isinstance(node.this, exp.Identifier):
             return None
         name, quoted = name_of(node.this)
@@ -203,38 +203,38 @@ class Making:
         meant = scalar(node, self.rows)
         raise ParameterError(f"A person may have several rows; write any_value({meant}), or max({meant}), for {meant}.")
 
-    def _part(self, node: object, name: str | None) -> Column:
-        what, of = _read_part(node, self.rows)
+    def _trait(self, node: object, name: str | None) -> Column:
+        what, of = _read_trait(node, self.rows)
         return self._add(what, of, name)
 
     def _add(self, what: What, of: Expression | None, name: str | None) -> Column:
-        for part in self.parts:
-            if (part.what, part.of) == (what, of):
-                return Column(part.name)
-        part = Part(self._free(name or name_from(str(Part("", what, of)))), what, of)
-        self.parts.append(part)
-        self.facts[part.name] = facts_of_column(part.column(self.rows.facts, most_rows(self.rows.schema)))
-        return Column(part.name)
+        for trait in self.traits:
+            if (trait.what, trait.of) == (what, of):
+                return Column(trait.name)
+        trait = Trait(self._free(name or name_from(str(Trait("", what, of)))), what, of)
+        self.traits.append(trait)
+        self.facts[trait.name] = facts_of_column(trait.column(self.rows.facts, most_rows(self.rows.schema)))
+        return Column(trait.name)
 
     def _free(self, name: str) -> str:
-        """A name that no other part has."""
-        taken, found, i = {part.name.lower() for part in self.parts}, name, 2
+        """A name that no other trait has."""
+        taken, found, i = {trait.name.lower() for trait in self.traits}, name, 2
         while found.lower() in taken:
             found, i = f"{name}_{i}", i + 1
         return found
 
 
-def _read_part(node: object, rows: Scope) -> tuple[What, Expression | None]:
+def _read_trait(node: object, rows: Scope) -> tuple[What, Expression | None]:
     """What an aggregate of one person's rows is made of."""
     if isinstance(node, exp.IgnoreNulls):
         only(node, "this")
-        return _read_part(node.this, rows)
+        return _read_trait(node.this, rows)
     if isinstance(node, exp.Filter):
         only(node, "this", "expression")
         where = node.args.get("expression")
         if not isinstance(where, exp.Where):
             raise refusal(where)
-        what, of = _read_part(node.this, rows)
+        what, of = _read_trait(node.this, rows)
         test = scalar(where.this, rows)
         if infer(test, rows.facts).kind != "boolean":
             raise ParameterError("FILTER (WHERE ...) takes a condition; write FILTER (WHERE age >= 18).")
@@ -249,7 +249,7 @@ def _read_part(node: object, rows: Scope) -> tuple[What, Expression | None]:
             raise ParameterError("count_if takes a condition; write count_if(cost > 100).")
         return "count", Call("case", (test, Literal(1), Literal(None)))
     named = str(node.this).lower() if isinstance(node, exp.Anonymous) else None
-    found = _PARTS.get(named or type(node))
+    found = _TRAITS.get(named or type(node))
     if found is None:
         raise refusal(node, f"{written(node)} is not made of one person's rows; {_KNOWN}")
     only(node, "this", "expressions" if named else "this")
@@ -276,7 +276,7 @@ def _read_count(node: exp.Expression, rows: Scope) -> tuple[What, Expression | N
 
 
 def _checked(what: What, of: Expression, facts: Mapping[str, Facts]) -> Expression:
-    """An argument of the type and with the bounds that a part needs; truth values are summed as 0 and 1."""
+    """An argument of the type and with the bounds that a trait needs; truth values are summed as 0 and 1."""
     known = infer(of, facts)
     if known.values == ():
         raise ParameterError(f"{what}(NULL) is always missing; write {what}(x).")

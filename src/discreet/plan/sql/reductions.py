@@ -9,7 +9,7 @@ from fractions import Fraction
 from sqlglot import exp
 
 from discreet.errors import ParameterError
-from discreet.plan.aggregates import SQL, Aggregate, Best, Count, Distinct, Quantile
+from discreet.plan.aggregates import SQL, Aggregate, Best, Count, Distinct, Present, Quantile
 from discreet.plan.expressions import Call, Expression, Literal
 from discreet.plan.expressions.evaluate import infer
 from discreet.plan.expressions.facts import Facts
@@ -18,6 +18,7 @@ from discreet.plan.sql.scalars import scalar
 from discreet.plan.sql.scope import Scope
 from discreet.plan.sql.synonyms import as_read
 from discreet.plan.sql.syntax import name_of, only, refusal, written
+from discreet.plan.sql.tables.private import check_present
 from discreet.schema.units import OneRow, Person
 
 __all__ = ["read_aggregate", "read_as_written"]
@@ -108,15 +109,17 @@ def _count(node: exp.Expression, scope: Scope) -> Aggregate:
 def _distinct(node: exp.Expression, scope: Scope) -> Aggregate:
     only(node, "expressions")
     unit, inside = scope.schema.unit, [one.this if isinstance(one, exp.Paren) else one for one in node.expressions]
-    if not isinstance(unit, Person):
-        raise refusal(node, "Here every row is somebody, and distinct values are not counted; write count(*)")
-    if len(inside) == 1 and isinstance(inside[0], exp.Column):
+    persons = f"; persons are counted by count(DISTINCT {unit.id})" if isinstance(unit, Person) else ""
+    if len(inside) != 1:
+        raise refusal(node, f"Distinct values are counted of one column; write count(DISTINCT ward){persons}")
+    if isinstance(inside[0], exp.Column):
         only(inside[0], "this", "table", "db", "catalog")
         name, quoted = name_of(inside[0].this)
         table = inside[0].args.get("table")
-        if scope.is_person(name, None if table is None else name_of(table)[0], quoted):
+        of = None if table is None else name_of(table)[0]
+        if scope.is_person(name, of, quoted) and (of is None or check_present(scope.tables.get(of.lower(), ""), scope)):
             return Count() if isinstance(unit, OneRow) else Distinct()
-    raise refusal(node, f"Distinct values are not counted, only persons: count(DISTINCT {unit.id}); else GROUP BY with count(*)")
+    return Present(scalar(inside[0], scope))
 
 
 def _filtered(node: exp.Expression, scope: Scope) -> Aggregate:
@@ -159,7 +162,6 @@ _QUANTILE = "is not answered; write quantile(x, 0.5)"
 
 # What a function's name is followed by; a star stands for any letters.
 _INSTEAD = {
-    "approx_distinct": "is not answered, distinct values are not counted; write GROUP BY with count(*)",
     "approx_quantiles": "is not answered; write quantile(x, [0.25, 0.5, 0.75])",
     "reservoir_quantile": _QUANTILE,
     "percentile*": _QUANTILE,

@@ -11,6 +11,7 @@ from discreet.plan.expressions import Column, Expression, Literal, columns_of, d
 from discreet.plan.expressions.evaluate import infer
 from discreet.plan.expressions.facts import Facts, facts_of_column
 from discreet.plan.expressions.values import words_of
+from discreet.plan.private import Private
 from discreet.plan.query import People
 from discreet.schema.table import Schema
 from discreet.schema.units import Person
@@ -42,6 +43,7 @@ class Scope:
     named: Mapping[str, Expression | None] = field(default_factory=dict)
     copied: list[int] = field(default_factory=list)  # nodes of expressions that stand for names, so far
     people: People | None = None
+    private: tuple[Private, ...] = ()  # the private tables of this question, where "data" is not the only one
 
     def column(self, name: str, table: str | None, quoted: bool) -> Expression:
         """The column that is meant; unknown ones are refused with the names there are, nearest first."""
@@ -57,6 +59,8 @@ class Scope:
     def find(self, name: str, table: str | None, quoted: bool) -> Expression | None:
         """What a name of a column stands for; ``PERSON`` for the id of a query within this one; None for what is no column."""
         self._check_table(table)
+        if table is None:
+            self._check_meaning(name, quoted)
         for alias, columns in self.derived.items():
             known = match(name, columns, quoted) if table is None or table.lower() == alias else None
             if known is not None:
@@ -80,10 +84,11 @@ class Scope:
         unit = self.schema.unit
         if not isinstance(unit, Person):
             return False
-        if "data" in self.tables.values() and (table is None or self.tables.get(table.lower()) == "data"):
+        if any(self.schema.is_private(one) and (table is None or table.lower() == alias) for alias, one in self.tables.items()):
             stands_for = name == "person" and "person" not in self.schema.columns
             return stands_for or match(name, (unit.id,), quoted) is not None
-        return self.find(name, table, quoted) in (PERSON, Column(unit.id))
+        found = self.find(name, table, quoted)
+        return found in (PERSON, Column(unit.id), *(Column(f"{one}.{unit.id}") for one in self.schema.tables))
 
     def columns(self, table: str | None = None) -> dict[str, Expression]:
         """All columns in sight, as * means them; of two that have the same name, the first. The id of persons is one."""
@@ -96,9 +101,8 @@ class Scope:
         for alias, one in self.tables.items():
             if table is not None and table.lower() != alias:
                 continue
-            names = self.schema.columns if one == "data" else self.schema.public[one]
-            mine: dict[str, Expression] = {name: Column(name if one == "data" else f"{one}.{name}") for name in names}
-            if one == "data" and isinstance(unit, Person) and match(unit.id, mine, False) is None:
+            mine: dict[str, Expression] = {name: Column(of) for name, of in self.schema.names(one).items()}
+            if self.schema.is_private(one) and isinstance(unit, Person) and match(unit.id, mine, False) is None:
                 mine[unit.id] = PERSON
             known = {name.lower() for name in found}
             found |= {name: of for name, of in mine.items() if name.lower() not in known}
@@ -130,9 +134,18 @@ class Scope:
             raise ParameterError("With every name written out this question is nested too deeply; ask a simpler one.")
         return of
 
+    def _check_meaning(self, name: str, quoted: bool) -> None:
+        """Refuse a name that several private tables have, but for the person's id: joined by it, all of them mean the same."""
+        found = [f"{alias}.{known}" for alias, columns in self.derived.items() if (known := match(name, columns, quoted))]
+        own = [self.schema.find(name, table=one, quoted=quoted) for one in self.tables.values() if self.schema.is_private(one)]
+        found += [one for one in own if one is not None]
+        unit = self.schema.unit
+        if len(found) > 1 and not (isinstance(unit, Person) and name.lower() == unit.id.lower()):
+            raise ParameterError(f"{name} is a column of several tables; write {' or '.join(found)}.")
+
     def in_quotes(self, name: str, quoted: bool) -> str:
         """A word about single quotes, where something unknown looks like a text and not like a name."""
-        known = any(name.lower() == one.lower() for one in self.schema.columns)
+        known = any(name.lower() == one.lower().rsplit(".", 1)[-1] for one in self.schema.columns)
         looks = quoted or any(name in words for words in self.words.values())
         return f"; a text is written in single quotes: {Literal(name[:60])}" if looks and not known else ""
 
@@ -150,6 +163,19 @@ class Scope:
         facts = {name: replace(fact, nullable=fact.nullable or keep) for name, fact in columns.items()}
         return replace(self, tables={**self.tables, alias.lower(): table}, facts={**self.facts, **facts})
 
+    def linked(self, alias: str, private: Private) -> Scope:
+        """The scope with one more private table in sight."""
+        new = of_table(self.schema, private.table, alias)
+        keep = private.how == "left"
+        facts = {name: replace(fact, nullable=fact.nullable or keep) for name, fact in new.facts.items()}
+        return replace(
+            self,
+            tables={**self.tables, **new.tables},
+            facts={**self.facts, **facts},
+            words={**self.words, **new.words},
+            private=(*self.private, private),
+        )
+
     def _declared(self, name: str) -> str:
         if isinstance(self.schema.unit, Person) and name.lower() == self.schema.unit.id.lower():
             return f"it is the id of persons and not declared: it serves count(DISTINCT {name}), and nothing else"
@@ -165,6 +191,15 @@ def match(name: str, names: Iterable[str], quoted: bool) -> str | None:
     """The name that is meant, whatever its case unless it is in quotes."""
     known = list(names)
     return name if name in known else None if quoted else next((one for one in known if one.lower() == name.lower()), None)
+
+
+def of_table(schema: Schema, table: str, alias: str) -> Scope:
+    """One private table alone, of those that there are."""
+    if not schema.tables:
+        return private(schema, alias)
+    columns = {name: column for name, column in schema.columns.items() if name.startswith(f"{table}.")}
+    facts = {name: facts_of_column(column) for name, column in columns.items()}
+    return Scope(schema, {alias.lower(): table}, facts, words=words_of(columns))
 
 
 def private(schema: Schema, alias: str = "data", free: Collection[str] = ()) -> Scope:

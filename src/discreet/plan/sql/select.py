@@ -18,12 +18,14 @@ from discreet.plan.aggregates.base import OfExpression, name_from
 from discreet.plan.expressions import Call, Column, Expression, Literal, Value, both, columns_of
 from discreet.plan.expressions.evaluate import infer, listing
 from discreet.plan.query import Key, Order, Output, Query
+from discreet.plan.sql.around import as_one
 from discreet.plan.sql.derived import read_source
 from discreet.plan.sql.formulas import is_formula, read_formula
 from discreet.plan.sql.scalars import aggregates_in, scalar
 from discreet.plan.sql.scope import Scope
 from discreet.plan.sql.synonyms import several
 from discreet.plan.sql.syntax import name_of, only, refusal
+from discreet.plan.sql.tables.private import read_members
 from discreet.schema.table import Schema
 
 __all__ = ["read_select"]
@@ -45,6 +47,7 @@ class _Item:
 
 def read_select(tree: exp.Select, schema: Schema) -> Query:
     """The query that a statement means."""
+    tree = as_one(tree, schema)
     only(tree, *_PARTS)
     source = read_source(tree, schema)
     scope, joins = source.scope, source.joins
@@ -52,6 +55,7 @@ def read_select(tree: exp.Select, schema: Schema) -> Query:
     if not items:
         raise ParameterError("Nothing is selected; write SELECT count(*) FROM data.")
     _check_rows(tree.args.get("where"))
+    tables = read_members(tree.args.get("where"), scope)
     where = _read_condition(tree.args.get("where"), scope, "WHERE takes a condition; write WHERE age >= 18.")
     where = both(source.where, where)
     grouped = _group(tree.args.get("group"), items, scope)
@@ -68,7 +72,8 @@ def read_select(tree: exp.Select, schema: Schema) -> Query:
     having = _read_condition(tree.args.get("having"), after, "HAVING takes a condition on the result; write HAVING n > 100.")
     order = _read_order(tree.args.get("order"), after, selected)
     limit, offset = _read_limit(tree.args.get("limit")), _read_offset(tree.args.get("offset"))
-    return Query((*outputs, *hidden), where, keys, joins, having, order, limit, offset, people=scope.people)
+    people = scope.people
+    return Query((*outputs, *hidden), where, keys, joins, having, order, limit, offset, people=people, tables=tables)
 
 
 def _items(tree: exp.Select, scope: Scope) -> tuple[list[_Item], Scope]:
@@ -103,6 +108,14 @@ def _item(node: exp.Expression, scope: Scope) -> _Item:
         node = node.this
     if isinstance(node, (exp.Star, exp.Subquery)):
         raise refusal(node)
+    for window in node.find_all(exp.Window):
+        nested = any(isinstance(one, exp.AggFunc) for one in window.this.iter_expressions())
+        if nested and not window.args.get("order") and not window.args.get("partition_by"):
+            raise refusal(
+                window,
+                "Window functions over all groups are not answered; select the aggregate itself, AS n, and divide the noisy n by "
+                "their sum, which is free",
+            )
     if aggregates_in(node):
         return _Item(name, node, None)
     if name is None and isinstance(node, exp.Column) and isinstance(node.this, exp.Identifier):
@@ -295,7 +308,7 @@ def _results(scope: Scope, keys: Sequence[Key], outputs: Sequence[Output], hidde
 
 def _read_condition(node: object, scope: Scope, otherwise: str) -> Expression | None:
     """What WHERE or HAVING asks for; a sentence where that is neither true nor false."""
-    if node is None:
+    if node is None or (isinstance(node, exp.Where) and node.this is None):
         return None
     assert isinstance(node, (exp.Having, exp.Where))
     only(node, "this")

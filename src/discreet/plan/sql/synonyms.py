@@ -45,6 +45,9 @@ def as_read(node: exp.Expression) -> exp.Expression:
     if isinstance(node, exp.CountIf):
         only(node, "this")
         return _on_condition(exp.Count(this=exp.Star()), node.this)
+    if isinstance(node, exp.ApproxDistinct):
+        only(node, "this")
+        return exp.Count(this=exp.Distinct(expressions=[node.this.copy()]))
     if isinstance(node, exp.WithinGroup):
         return _within(node)
     if isinstance(node, (exp.PercentileCont, exp.PercentileDisc, exp.ApproxQuantile)):

@@ -21,11 +21,14 @@ from discreet.privacy.accountant.methods import (
     Bound,
     closed_delta,
     disclosure,
+    expected_epsilon,
     log,
     log_moment_bound,
     moment_delta,
     moment_epsilon,
     pair_bound,
+    typical_delta,
+    typical_epsilon,
 )
 from discreet.privacy.losses import BoundedRange, Box, Concentrated, Family, Gaussian, Loss, Moments
 from discreet.privacy.losses.base import Parts
@@ -44,6 +47,7 @@ __all__ = [
 _NOTHING = Fraction(1, 2**400)
 
 
+_TINY = 1e-12  # a delta that is tried where nothing is known
 _POOR = 1e-4  # relative: where a bracket is wider, mechanisms that hardly ever matter are set aside
 _RARE = Fraction(1, 20)  # of delta
 _FEW = 8  # different mechanisms: their total variations are soon added up
@@ -103,6 +107,10 @@ def delta_bounds(parts: Parts, epsilon: Fraction, *, rough: bool = False) -> tup
         high = max(high, _delta(ways[1], epsilon, rough=rough, top=True))
     if high > low * (1 + _KNOWN):
         high = min(high, max(moment_delta(_worst(way), down(epsilon)) for way in ways))
+    if high > 2 * low and not rough:
+        low = max(low, *(typical_delta(way, up(epsilon)) for way in attained))
+        if low < _TINY < high and max(_epsilon(way, Fraction(_TINY), None, top=True) for way in ways) <= down(epsilon):
+            high = _TINY  # delta falls
     return min(low, high), max(low, high)
 
 
@@ -122,6 +130,8 @@ def epsilon_bounds(parts: Parts, delta: Fraction) -> tuple[float, float]:
         low, high = map(max, zip((low, high), bracket(ways[1], attained[-1]), strict=True))
     if high > low * (1 + _KNOWN):
         high = min(high, max(_moments_epsilon(_worst(way), delta) for way in ways))
+    if high > 1.05 * low and up(delta) < 0.999:
+        low = max(low, *(typical_epsilon(way, up(delta)) for way in attained))
     if high > low * (1 + _POOR) and (rest := _without_rare(parts, delta)):
         others, rare = rest
         low = max(low, epsilon_bounds(others, delta)[0] if others else 0.0)
@@ -254,9 +264,10 @@ def _epsilon(parts: Parts, delta: Fraction, near: float | None, *, top: bool) ->
         try:
             saddle = find_saddle(parts, log_delta=log(delta - sure))
             bound = pair_bound(parts, lambda: saddle, Aim(log_delta=log(delta - sure)), top=top)
-            guess = saddle.epsilon if near is None or math.isinf(near) else near
+            if near is None or math.isinf(near):
+                near = expected_epsilon(parts, saddle, log(delta - sure), top=top)
             finest = closed_delta(parts, Fraction(0), top=top) is not None
-            answers.append(_invert(bound, target, guess, most, 0.0 if finest else 1e-12, top=top))
+            answers.append(_invert(bound, target, near, most, 0.0 if finest else 1e-12, top=top))
         except OverflowError:  # more uses than doubles can count: the largest loss and the moments still hold
             pass
     if top and _has_moments(parts):

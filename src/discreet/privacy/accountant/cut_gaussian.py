@@ -13,12 +13,17 @@ exp(-e^(a (Re z - c)) cos(a b)), at most 1 while a b < pi/2. The trapezoid rule 
 (e^(2 pi y / h) - 1), G bounding the integral of the modulus on every line from -y to 2y. G is not guessed but summed: each of
 the factors phi(z) e^(2 y^2), |r|^c and |chi| is monotone between grid points (phi on either side of 0), so that its larger end
 bounds it; |r(z + ib)|^c is at most r(z)^c for c > 0 and |r(z + 2iy)|^c for c < 0. The step is halved until the error is 2^-59
-of M. The range leaves out less: to the left as in ``SampledGaussian``; to the right, too, or else at its end e^(a (z - c)) cos(2
-a y) exceeds c mu z by 100 and grows faster by 60 a unit.
+of M. The range leaves out less: to the left as in ``SampledGaussian``; to the right, too, or else at its end e^(a (z - c))
+cos(2 a y) exceeds c mu z by 100 and grows faster by 60 a unit.
 
 The gentler the slope a, the fewer points: the same mass is lost at a cut that lies farther out. Where the tilt does not reach
 that far anyway, nothing is cut (a = 0). Adding a record, L = -ln r is at most -ln(1 - q) and nothing is cut either; the same
 line serves tilts that are large.
+
+**What lies beyond.** With a ``rise`` b, only outcomes that would be given up at ``begin`` = d are kept: a factor psi(z) = 1 -
+exp(-u), u = e^(b (z - d)), which is nearly 0 below d (``jumps``). While Re u > 0 it has no zeros, and |psi| <= min(2, |u|),
+which rises in Re z, so that G is summed as before. To the left of mu/2, where r <= 1, the range leaves out at most e^(b^2/2 -
+b d) times what N(b, 1) has there; to the right what is said above. Both are compared with M itself, which may be small.
 """
 
 from __future__ import annotations
@@ -31,7 +36,7 @@ from functools import lru_cache
 import numpy as np
 
 from discreet.arrays import Complex, Reals
-from discreet.privacy.accountant.turning import turned_sums, units
+from discreet.privacy.accountant.turning import expm1, turned_sums, units
 from discreet.privacy.losses.base import UNIT, Loss
 from discreet.privacy.losses.sampled_gaussian import SampledGaussian, log_shifted, no_groups
 
@@ -42,11 +47,17 @@ _SHARES = np.geomspace(1e-3, 1.0, 14)  # of the height, tried in ``decay``
 
 @dataclass(frozen=True)
 class CutGaussian(Loss):
-    """The kept part of a sampled Gaussian's loss; ``cut`` is c, ``slope`` a (both 0 where nothing is cut)."""
+    """The kept part of a sampled Gaussian's loss; ``cut`` is c, ``slope`` a, ``begin`` d and ``rise`` b (0: they cut nothing).
+
+    ``digits`` says how much smaller than 2^-59 the rule's error shall be, in logarithms: that many uses multiply it.
+    """
 
     whole: SampledGaussian
     cut: float
     slope: float
+    begin: float = 0.0
+    rise: float = 0.0
+    digits: float = 0.0
     kind = "cut sampled Gaussian"
 
     @property
@@ -68,7 +79,9 @@ class CutGaussian(Loss):
 
     def _line(self, x: float) -> _Line | None:
         whole = self.whole
-        return _line(whole._mu, float(whole.rate), whole._keep, whole.adding, x, self.cut, self.slope)
+        return _line(
+            whole._mu, float(whole.rate), whole._keep, whole.adding, x, self.cut, self.slope, self.begin, self.rise, self.digits
+        )
 
     def _drawn(self, x: float) -> _Line:
         line = self._line(x)
@@ -79,10 +92,19 @@ class CutGaussian(Loss):
         return self.cumulants(x)[0]
 
     def cumulants(self, x: float) -> tuple[float, float, float]:
-        if not 0 <= x < _MOST_TILT or (line := self._line(x)) is None:
+        if not (0 <= x < _MOST_TILT or (-1 < x < 0 and self.has_low_moments)) or (line := self._line(x)) is None:
             return math.inf, math.inf, math.inf
         mean = float(line.weights @ line.losses) / line.total
-        return math.log1p(line.excess), mean, float(line.weights @ (line.losses - mean) ** 2) / line.total
+        return (
+            math.log(line.total) if self.rise else math.log1p(line.excess),
+            mean,
+            float(line.weights @ (line.losses - mean) ** 2) / line.total,
+        )
+
+    @property
+    def has_low_moments(self) -> bool:
+        """Whether tilts from -1 to 0 are within the proof: 0 < c < 1, so r^c <= 1 + q^c e^(c w), and M >= (1 - q)^c >= 1/2."""
+        return not (self.whole.adding or self.slope or self.rise) and self.whole.rate <= Fraction(1, 2)
 
     def characteristic(self, x: float, t: Reals) -> Complex:
         return 1 + self.increment(x, t)
@@ -94,7 +116,13 @@ class CutGaussian(Loss):
 
     def rounding(self, x: float, t: float) -> float:
         line = self._drawn(x)
-        return (2 + line.still + line.turning * (1 + abs(x)) + t * line.turned) * UNIT + 2.0**-57
+        once = 0 if self.digits else 2  # of 1 + something small, which many uses do without
+        return (once + line.still + line.turning * (1 + abs(x)) + t * line.turned) * UNIT + 2.0**-57 * math.exp(-self.digits)
+
+    def mean_modulus(self, x: float) -> float:
+        """E|L| under the tilt x, from above: |phi(t) - 1| is at most t times that."""
+        line = self._drawn(x)
+        return float(line.weights @ np.abs(line.losses)) / line.total * (1 + 2.0**-20)
 
     def work(self, x: float) -> int:
         return 1 + self._drawn(x).z.size // 16  # of a matrix product
@@ -120,14 +148,14 @@ class CutGaussian(Loss):
         raise no_groups(size)
 
 
-def cut_gaussian(whole: SampledGaussian, most: float, share: float = 1.0) -> CutGaussian:
+def cut_gaussian(whole: SampledGaussian, most: float, share: float = 1.0, digits: float = 0.0) -> CutGaussian:
     """Cut where at most ``most`` of its mass is not kept, at a ``share`` of the steepest slope; 0: not at all."""
     if whole.adding or not share:
-        return CutGaussian(whole, 0.0, 0.0)
+        return CutGaussian(whole, 0.0, 0.0, digits=digits)
     mu = math.sqrt(whole.squared_mu)
     cut = mu + 3.0
     while True:
-        made = CutGaussian(whole, cut, max(2.0, share * (cut - mu)))
+        made = CutGaussian(whole, cut, max(2.0, share * (cut - mu)), digits=digits)
         if made.lost <= max(most, 1e-320) or cut > mu + 40 / share:
             return made
         cut += 0.125
@@ -143,12 +171,15 @@ def _moduli(loss: CutGaussian, x: float) -> tuple[Reals, Reals]:
         modulus, argument = log_shifted(line.z, mu, rate, loss.whole._keep, mu * height)
         fading = line.fading * math.cos(loss.slope * height)
         exponents.append(power * modulus - line.z**2 / 2 + height * height / 2 - fading)
+        if loss.rise:
+            exponents[-1] += np.log(np.abs(_risen(line.z, loss.begin, loss.rise, height)))
         arguments.append(argument)
     return np.array(exponents), np.array(arguments)
 
 
 _MOST_TILT = 1e18
-_MOST_TERMS = 1 << 12
+_FARTHEST = 30.0
+_MOST_TERMS = 1 << 13
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,20 +202,43 @@ class _Line:
 
 
 @lru_cache(maxsize=128)
-def _line(mu: float, rate: float, keep: float, adding: bool, x: float, cut: float, slope: float) -> _Line | None:
+def _line(
+    mu: float,
+    rate: float,
+    keep: float,
+    adding: bool,
+    x: float,
+    cut: float,
+    slope: float,
+    begin: float,
+    rise: float,
+    digits: float,
+) -> _Line | None:
+    if rise and (begin > _FARTHEST or (slope and begin > cut - 0.5)):
+        return None  # nothing lies beyond
     power = -x if adding else 1 + x
-    height = min(0.75 / mu, 1.5, 0.7 / slope if slope else 1.5)
-    step = 2 * math.pi * height / (2 * height * height + 46)
-    cosine = math.cos(2 * slope * height)
+    steepest, deep = (
+        max(slope, rise),
+        3 + begin * begin / 2 + math.log1p(begin),
+    )  # M with a rise is at least e^-deep, or of no use
+    height = min(0.75 / mu, 1.5, 0.7 / steepest if steepest else 1.5)
+    step = 2 * math.pi * height / (2 * height * height + 46 + digits)
+    cosine, end = math.cos(2 * slope * height), math.sqrt(2 * (45 + digits))
     if adding:
-        low, high = -math.sqrt(2 * (42 - x * math.log1p(-rate))), 9.5
+        low, high = -math.sqrt(2 * (42 + digits - x * math.log1p(-rate))), end
     else:
-        surplus = max(0.0, math.log(rate) + x * (x + 1) * mu * mu / 2)
-        low, high, farthest = -9.5, max(cut, 9.5), max(9.5, (1 + x) * mu + math.sqrt(2 * (42 + surplus)))
+        surplus = max(0.0, math.log(rate) + x * (x + 1) * mu * mu / 2)  # for x < 0 none: q^c e^(c (c - 1) mu^2 / 2) <= 1
+        low, high, farthest = -end, max(cut, end), max(end, (1 + x) * mu + math.sqrt(2 * (42 + digits + surplus)))
+        if rise:  # less matters, where M is small
+            low = min(rise - math.sqrt(2 * (42 + digits + deep) - begin * begin + (rise - begin) ** 2), mu / 2)
+            high, farthest = (
+                max(cut, end, begin),
+                max(end, math.sqrt(2 * (42 + digits + deep)), (1 + x) * mu + math.sqrt(2 * (42 + digits + deep + surplus))),
+            )
         while (
             slope
             and high < farthest
-            and math.exp(slope * (high - cut)) * cosine < power * mu * high + 100 * (1 + power * mu / slope)
+            and math.exp(slope * (high - cut)) * cosine < power * mu * high + (100 + digits) * (1 + power * mu / slope)
         ):
             high += 0.125
         high = min(high, farthest) if slope else farthest
@@ -199,10 +253,18 @@ def _line(mu: float, rate: float, keep: float, adding: bool, x: float, cut: floa
             return None
         normal = np.exp(-z * z / 2) * (step / math.sqrt(2 * math.pi))
         excess = float((normal * np.expm1(exponent)).sum())  # pairwise
+        weights, total = normal * np.exp(exponent), 1 + excess
+        if rise:
+            weights = weights * _risen(z, begin, rise, 0.0).real
+            total = float(weights.sum())
+            if total < math.exp(-deep):
+                return None
         ratio = power * (log_shifted(z, mu, rate, keep, 2 * mu * height)[0][:-1] if adding else losses[1:])
         modulus = ratio - np.minimum(np.abs(z[1:]), np.abs(z[:-1])) ** 2 / 2 - fading[:-1] * cosine
+        if rise:
+            modulus += np.minimum(rise * (z[1:] - begin), math.log(2))
         bound = float(modulus.max()) + math.log(float(np.exp(modulus - modulus.max()).sum()) * step) + 2 * height * height
-        wanted = 2 * math.pi * height / (bound - math.log1p(excess) + 43)
+        wanted = 2 * math.pi * height / (bound - math.log(total) + 43 + digits)
         if step <= wanted:
             break
         step = wanted
@@ -213,19 +275,26 @@ def _line(mu: float, rate: float, keep: float, adding: bool, x: float, cut: floa
     # ln r errs by 16 units of itself and by the weight of q e^w in r times what q e^w errs by.
     w = mu * z - mu * mu / 2
     share = np.minimum(rate * np.exp(np.clip(w, 0.0, 600.0) - modulus), 1 / keep + 2)
-    turning = 16 * np.abs(log_ratio) + share * (32 + 4 * (np.abs(mu * z) + mu * mu) + np.where(w > 40, -4 * math.log(rate), 0.0))
-    cutting = fading * (16 + 8 * np.abs(slope * (z - cut)) + 8 * slope * abs(cut))
-    size, small = (
-        np.abs(on_line),
-        normal * math.exp(height * height / 2) * np.minimum(np.abs(inner) * np.exp(inner.real.clip(0)), 1 + np.exp(inner.real)),
+    growth = 32 * np.minimum(1.0, np.abs(w) + mu * height)  # e^w - 1 is known relatively
+    turning = 16 * np.abs(log_ratio) + share * (
+        growth + 4 * (np.abs(mu * z) + mu * mu) + np.where(w > 40, -4 * math.log(rate), 0.0)
     )
-    total, each = 1 + excess, 64 + z.size / 64 + 4 * z * z
+    cutting = fading * (16 + 8 * np.abs(slope * (z - cut)) + 8 * slope * abs(cut))
+    each = 64 + z.size / 64 + 4 * z * z
+    small = (
+        np.minimum(np.abs(inner) * np.exp(inner.real.clip(0)), 1 + np.exp(inner.real)) * normal * math.exp(height * height / 2)
+    )
+    if rise:  # u errs by so much, psi by its |u / (e^u - 1)| < 1.4; phi - 1 is a difference of sums, and the total one more
+        on_line = on_line * _risen(z, begin, rise, height)
+        cutting, turning = 4 * (cutting + 24 + 3 * rise * (np.abs(z - begin) + np.abs(z))), 4 * turning
+        small = 4 * np.abs(on_line)
+    size = np.abs(on_line)
     return _Line(
         z,
         step,
         height,
         -losses if adding else losses,
-        normal * np.exp(exponent),
+        weights,
         total,
         excess,
         fading,
@@ -235,3 +304,8 @@ def _line(mu: float, rate: float, keep: float, adding: bool, x: float, cut: floa
         float(size @ turning) / total,
         float(size @ ((units(z.size) + 4 * z * z) * np.abs(log_ratio) + turning)) / total,
     )
+
+
+def _risen(z: Reals, begin: float, rise: float, height: float) -> Complex:
+    """psi on a line."""
+    return -expm1(-np.exp(rise * np.minimum(z - begin, 40 / rise)) * np.exp(1j * rise * height))

@@ -16,6 +16,7 @@ import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
+from typing import Protocol
 
 import numpy as np
 
@@ -23,7 +24,7 @@ from discreet.arrays import Complex, Reals
 from discreet.privacy.accountant.contour import Saddle, decay, find_saddle, saddle_at
 from discreet.privacy.accountant.cut_gaussian import CutGaussian, cut_gaussian
 from discreet.privacy.accountant.sampled_density import SampledDensity, has_path
-from discreet.privacy.accountant.smoothing import Smoothed, open_smoothed, window
+from discreet.privacy.accountant.smoothing import open_smoothed, window
 from discreet.privacy.accountant.turning import turned_sums, units
 from discreet.privacy.losses import SampledGaussian, SampledLattice
 from discreet.privacy.losses.atoms import Atomic, Listed
@@ -31,7 +32,7 @@ from discreet.privacy.losses.base import UNIT, Loss, Parts
 from discreet.privacy.losses.rounding import Smooth
 from discreet.privacy.losses.sampled_gaussian import no_groups
 
-__all__ = ["CutList", "Kept", "cut_list", "cut_losses", "settle"]
+__all__ = ["CutList", "Kept", "crossing", "cut_list", "cut_losses", "expected_error", "settle"]
 
 _LOST = -27.6  # ln of the share of delta that may be lost
 _COARSE = 1 << 18  # terms
@@ -194,6 +195,12 @@ def cut_list(whole: Loss, most: float, *, up: bool) -> CutList:
     return CutList(whole, up, skips[0], size - skips[1], cut * (1 + 2.0**-40))
 
 
+class Estimate(Protocol):
+    """What says roughly what delta is."""
+
+    def estimate(self, epsilon: float) -> float: ...
+
+
 @dataclass(frozen=True)
 class Kept:
     """A composition that is cut: its kept part, and a bound on the mass of the rest."""
@@ -212,7 +219,7 @@ def cut_losses(parts: Parts, log_delta: float, *, top: bool, share: float = 1.0)
         many = count > _MANY
         digits = math.log(count) if many else 0.0
         if isinstance(loss, SampledGaussian):
-            loss = cut_gaussian(loss, most, share)
+            loss = cut_gaussian(loss, most, share, digits)
         elif isinstance(loss, SampledLattice) and has_path(loss, digits):
             loss = SampledDensity(loss, digits)
         elif isinstance(loss, SampledLattice) or (isinstance(loss, Atomic) and (many or _is_long(loss))):
@@ -260,7 +267,7 @@ def _settled(parts: Parts, top: bool, epsilon: float | None, log_delta: float | 
             kept, lost = cut_losses(parts, target, top=top)
             saddle = find_saddle(kept, epsilon=epsilon)
         else:
-            near = _crossing(coarse, math.exp(target), max(saddle.epsilon, saddle.spread))
+            near = crossing(coarse, math.exp(target), max(saddle.epsilon, saddle.spread))
             if abs(near - saddle.epsilon) < 0.02 * max(near, 1 / saddle.tilt):
                 break
             saddle = replace(find_saddle(kept, epsilon=near), epsilon=near)
@@ -284,24 +291,27 @@ def _cheapest(parts: Parts, kept: Kept, *, top: bool) -> Kept:
             width = window(cut, here)[0]
             if not width < math.inf:
                 continue
-            cost = _error(cut, here, width)
+            lists = not any(isinstance(loss, CutGaussian) for loss, _ in cut)  # most of their nodes are given up
+            cost = expected_error(cut, here, width, _NODES << 2 if lists else _NODES, here.tilt)
             if cost < least:
                 best, least = Kept(cut, lost, here), cost
     return best
 
 
-def _error(parts: Parts, saddle: Saddle, width: float) -> float:
-    """Roughly what a smoothed contour would err by, relative to delta: rounding, and smoothing where nothing else fades."""
+def expected_error(parts: Parts, saddle: Saddle, width: float, nodes: int, slope: float) -> float:
+    """Roughly what a smoothed contour would err by, relative to delta: rounding, and smoothing where nothing else fades.
+
+    ``slope`` is that of ln delta in epsilon.
+    """
     x, surplus = saddle.tilt, saddle.log_scale - saddle.tilt * saddle.epsilon - saddle.log_delta
     still, turned = (math.fsum(count * loss.rounding(x, t) for loss, count in parts) for t in (0.0, x))
     rounding = (still + 3 * (turned - still)) / x * math.exp(min(surplus, 600.0))
-    lists = not any(isinstance(loss, CutGaussian) for loss, _ in parts)  # most of their nodes are given up
-    end = 2 * math.pi / width * min(_NODES << 2 if lists else _NODES, _EFFORT / sum(loss.work(x) for loss, _ in parts))
+    end = 2 * math.pi / width * min(nodes, _EFFORT / sum(loss.work(x) for loss, _ in parts))
     faded = surplus + 25 + math.log(max(decay(parts, x, end), 1e-300)) < 0
-    return rounding + (0.0 if faded else (9 * x / end) ** 2)
+    return rounding + (0.0 if faded else (9 * slope / end) ** 2)
 
 
-def _crossing(coarse: Smoothed, delta: float, far: float) -> float:
+def crossing(coarse: Estimate, delta: float, far: float) -> float:
     """Roughly where the estimate falls to delta."""
     low, high = 0.0, far
     for _ in range(60):

@@ -66,7 +66,7 @@ class Convolution:
         losses = self.losses[start:stop]
         law = self.law[start:stop] + self.error if up else np.maximum(self.law[start:stop] - self.error, 0.0)
         weights = np.exp(-self.tilt * (losses - epsilon)) * -np.expm1(epsilon - losses)
-        total = float(law @ weights)
+        total = float((law * weights).sum())
         largest = self.tilt**self.tilt / (self.tilt + 1) ** (self.tilt + 1) if self.tilt < 100 else 1 / self.tilt
         spill = 0.0 if self.whole else 2 * _LEFT_OUT * (1.0 if up else largest)
         if up and stop < self.losses.size:
@@ -87,6 +87,9 @@ def convolve(parts: Sequence[tuple[Atoms, int]], tilt: float) -> Convolution | N
     tilted = [(_Tilted.of(atoms, tilt), count, int(atoms.step / step)) for atoms, count in parts]
     span = sum(count * (atoms.mass.size - 1) * int(atoms.step / step) for atoms, count in parts)
     if not 0 < h < math.inf or not all(math.isfinite(law.log_scale) and law.error < 1 for law, _, _ in tilted):
+        return None
+    spread = math.sqrt(math.fsum(count * law.spread**2 for law, count, _ in tilted))
+    if min(12 * spread / h, float(span)) * len(parts) > _MOST_POINTS:  # no window is smaller
         return None
     low, high = _window(tilted, h, span)
     # The circle holds the window; a circle longer than the whole support wraps nothing.
@@ -115,7 +118,7 @@ def convolve(parts: Sequence[tuple[Atoms, int]], tilt: float) -> Convolution | N
     noise = np.minimum(np.maximum(bound - np.abs(product), 0.0) + units * bound, 1 + np.abs(product))
     both = np.full(size // 2 + 1, 2.0)
     both[0] = both[-1] = 1.0  # every other frequency stands for two
-    error = float(both @ (noise + level * np.minimum(bound, 1 + np.abs(product)))) / size
+    error = float((both * (noise + level * np.minimum(bound, 1 + np.abs(product)))).sum()) / size
     start = float(first + low * step)
     blur = sum(count * atoms.blur for atoms, count in parts) + 4 * UNIT * (abs(start) + h * size)
     # Back from the circle to the line: the window starts at its point ``low``.
@@ -144,8 +147,8 @@ class _Tilted:
         total = float(weights.sum())
         weights = weights / total
         index = np.arange(weights.size) * float(atoms.step)
-        mean = float(weights @ index)
-        spread = math.sqrt(max(float(weights @ (index - mean) ** 2), 0.0))
+        mean = float((weights * index).sum())  # long products of vectors are given to threads, which spin
+        spread = math.sqrt(max(float((weights * (index - mean) ** 2).sum()), 0.0))
         rounding = (weights.size + 64 + 8 * tilt * float(np.abs(atoms.losses).max()) + 8 * abs(top)) * UNIT
         return cls(weights, top + math.log(total), atoms.doubt(weights) + rounding, mean, spread)
 
@@ -163,7 +166,7 @@ class _Tilted:
         top = float(exponents.max())
         terms = np.exp(exponents - top)
         total = float(terms.sum())
-        lengths = float(terms @ (8 * abs(power) * (place + self.mean) - 4 * logs)) / total
+        lengths = float((terms * (8 * abs(power) * (place + self.mean) - 4 * logs)).sum()) / total
         return top + math.log(total) + self.error + (self.weights.size + 64 + lengths + 4 * abs(top)) * UNIT
 
 
@@ -171,10 +174,11 @@ def _window(tilted: Sequence[tuple[_Tilted, int, int]], h: float, span: int) -> 
     """First and last lattice point outside of which at most 2^-60 of the tilted mass lies on either side."""
     mean = sum(count * law.mean for law, count, _ in tilted)
     spread = math.sqrt(sum(count * law.spread**2 for law, count, _ in tilted)) or h
-    ends = []
+    long = sum(law.weights.size for law, _, _ in tilted) > 1 << 16  # then some will do
+    ends, powers = [], (2.0, 6.5, 13.0) if long else (1.0, 2.0, 4.0, 6.5, 9.0, 13.0, 20.0)
     for side in (-1, 1):
         best = math.inf
-        for power in (1.0, 2.0, 4.0, 6.5, 9.0, 13.0, 20.0):
+        for power in powers:
             p = side * power / spread
             log_moment = sum(count * law.log_tail(h * stride, p) for law, count, stride in tilted)
             best = min(best, (log_moment + 42.0) / abs(p))

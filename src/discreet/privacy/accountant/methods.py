@@ -29,14 +29,15 @@ from typing import cast
 from discreet.balls import ball, lower, precision, upper
 from discreet.exact import down, up
 from discreet.privacy.accountant.contour import Contour, Saddle, open_contour
-from discreet.privacy.accountant.cut_gaussian import CutGaussian
+from discreet.privacy.accountant.cut_gaussian import CutGaussian, cut_gaussian
 from discreet.privacy.accountant.cutting import CutList, settle
 from discreet.privacy.accountant.enumeration import list_outcomes
+from discreet.privacy.accountant.jumps import take_apart
 from discreet.privacy.accountant.lattice import Convolution, common_step, convolve
 from discreet.privacy.accountant.sampled_density import SampledDensity
 from discreet.privacy.accountant.smoothing import open_smoothed
-from discreet.privacy.losses import Atoms, BoundedRange, SampledGaussian, SampledLattice
-from discreet.privacy.losses.base import Parts
+from discreet.privacy.losses import Atoms, BoundedRange, Gaussian, SampledGaussian, SampledLattice
+from discreet.privacy.losses.base import Loss, Parts
 from discreet.privacy.losses.rounding import Smooth, round_atoms
 
 __all__ = [
@@ -45,16 +46,20 @@ __all__ = [
     "certain",
     "closed_delta",
     "disclosure",
+    "expected_epsilon",
     "log",
     "log_moment_bound",
     "moment_delta",
     "moment_epsilon",
     "pair_bound",
+    "typical_delta",
+    "typical_epsilon",
 ]
 
 Bound = Callable[[float], float]
 _LEAST = 5e-324  # what underflowed is not nothing
 _FEW = 10  # uses: characteristic functions of fewer fade too slowly for more than a millionth
+_MANY = 10**6
 _HOPELESS = 10**10  # uses: rounding of so many lattice laws leaves nothing
 _WORK = 1 << 24  # terms of a smoothed contour: half a second or so
 
@@ -84,6 +89,17 @@ def pair_bound(parts: Parts, saddle: Callable[[], Saddle], aim: Aim, *, top: boo
     except ArithmeticError:  # numbers beyond the doubles
         return lambda _: certain(math.nan, top=top)
     return lambda e: _evaluate(bound, e, top=top)
+
+
+def expected_epsilon(parts: Parts, saddle: Saddle, log_delta: float, *, top: bool) -> float:
+    """Where to look for epsilon: moments of very many sampled Gaussians are known only where they are cut."""
+    if any(isinstance(loss, SampledGaussian) and count > _MANY for loss, count in parts):
+        try:
+            kept = settle(parts, top=top, log_delta=log_delta)
+        except ArithmeticError:
+            kept = None
+        return kept.saddle.epsilon if kept else saddle.epsilon
+    return saddle.epsilon
 
 
 def _evaluate(bound: Bound, e: float, *, top: bool) -> float:
@@ -126,11 +142,17 @@ def _bound_composition(parts: Parts, saddle: Saddle, aim: Aim, *, top: bool) -> 
         return plain
     if aim.rough and not sampled and (lattice := _bound_on_lattice(parts, saddle, sure, top=top)):
         return lattice
-    if smooth := _bound_smoothed(parts, aim, sure, top=top):
-        best = min if top else max
-        return (lambda e: best(plain(e), smooth(e))) if plain else smooth
-    if plain:
-        return plain
+    smooth = _bound_smoothed(parts, aim, sure, top=top)
+    bounds = [bound for bound in (plain, smooth) if bound]
+    if (
+        smooth
+        and not plain
+        and _is_poor(smooth, aim, saddle, top=top)
+        and (lattice := _bound_on_lattice(parts, saddle, sure, top=top))
+    ):
+        bounds.append(lattice)
+    if bounds:
+        return lambda e: (min if top else max)(bound(e) for bound in bounds)
     if late and (contour := _contour(parts, saddle, top=top)):
         return _contour_bound(contour, parts, sure, top=top)
     if lattice := _bound_on_lattice(parts, saddle, sure, top=top):
@@ -138,6 +160,14 @@ def _bound_composition(parts: Parts, saddle: Saddle, aim: Aim, *, top: bool) -> 
     if top and aim.log_delta is None:
         return lambda e: moment_delta(parts, e)
     return lambda _: 1.0 if top else sure  # moments have an epsilon of their own
+
+
+def _is_poor(bound: Bound, aim: Aim, saddle: Saddle, *, top: bool) -> bool:
+    """Whether a bound says hardly anything within a tenth of the epsilon that is expected."""
+    e = aim.epsilon if aim.epsilon is not None else saddle.epsilon
+    if aim.log_delta is None:
+        return bound(e) >= 1 if top else bound(e) <= 0
+    return math.log(max(bound(1.1 * e), 1e-320)) > aim.log_delta if top else math.log(max(bound(0.9 * e), 1e-320)) < aim.log_delta
 
 
 def _bound_on_lattice(parts: Parts, saddle: Saddle, sure: float, *, top: bool) -> Bound | None:
@@ -179,11 +209,17 @@ def _bound_smoothed(parts: Parts, aim: Aim, sure: float, *, top: bool) -> Bound 
     listed = [loss for loss, _ in kept.parts if isinstance(loss, CutList)]
     effort = _WORK >> (3 if not all(loss.exact for loss in listed) else 1 if listed else 0)
     few = any(isinstance(loss, (CutGaussian, SampledDensity)) for loss, _ in kept.parts) and not listed
+    side, best = (1, min) if top else (0, max)
+    apart = take_apart(kept, effort, aim.log_delta)
+    if apart and apart.is_precise:
+        return lambda e: _with_disclosure(apart.delta(e)[side], sure, top=top)
     contour = open_smoothed(kept.parts, kept.saddle, effort, 1 << 18 if few else 1 << 17)  # few steps fade late
     if contour is None:
-        return None
-    extra = sure + kept.lost if top else sure
-    return lambda e: _with_disclosure(contour.delta(e)[1 if top else 0], extra, top=top)
+        return (lambda e: _with_disclosure(apart.delta(e)[side], sure, top=top)) if apart else None
+    lost = kept.lost if top else 0.0
+    if apart is None:
+        return lambda e: _with_disclosure(contour.delta(e)[side], sure + lost, top=top)
+    return lambda e: _with_disclosure(best(apart.delta(e)[side], contour.delta(e)[side] + lost), sure, top=top)
 
 
 def _lost(laws: list[tuple[Atoms, int]], *, top: bool) -> float:
@@ -273,13 +309,61 @@ def moment_epsilon(parts: Parts, delta: Fraction) -> float:
     return max(0.0, best + 2.0**-40 * (1 + abs(best)))
 
 
+def typical_delta(parts: Parts, epsilon: float) -> float:
+    """A lower bound on delta(epsilon) from what losses typically are: (1 - e^-c) P[L > epsilon + c] for several c."""
+    best = 0.0
+    for more in (0.01, 0.1, 1.0, 6.0, 40.0):
+        below = -typical_loss(parts, more=epsilon + more)  # ln P[L <= epsilon + c]
+        best = max(best, -math.expm1(-more) * -math.expm1(min(below + 1e-9 * (1 + abs(below)), 0.0)))
+    return best * (1 - 2.0**-40)
+
+
+def typical_epsilon(parts: Parts, delta: float) -> float:
+    """A lower bound on epsilon at delta < 0.999 from what losses typically are."""
+    best = 0.0
+    for rare in (0.5 * (1 - delta), 0.01 * (1 - delta)):
+        least = typical_loss(parts, rare=rare)  # the loss exceeds it but for a chance ``rare``
+        best = max(best, (least + math.log1p(-delta / (1 - rare))) * (1 - 2.0**-30) - 1e-9)
+    return best
+
+
+def typical_loss(parts: Parts, *, rare: float | None = None, more: float = 0.0) -> float:
+    """A loss that is exceeded but for a chance ``rare``, or minus ln of the chance that ``more`` is not exceeded; from below.
+
+    P[L <= t] <= e^(K(-y) + y t) (Markov), and delta(e) >= (1 - e^(e - t)) P[L > t] for every t > e; leaving mechanisms out never
+    raises delta, and here all but Gaussians, sampled or not, are. Sums of so many losses that their law is lost to rounding are
+    still close to their mean, and this says so.
+    """
+    known: list[tuple[Loss, int, bool]] = []
+    for loss, count in parts:
+        if isinstance(loss, SampledGaussian):
+            bare = cut_gaussian(loss.reverse if loss.adding else loss, 0.0, 0.0, math.log(count))
+            known += [(bare, count, loss.adding)] if bare.has_low_moments else []
+        elif isinstance(loss, Gaussian):
+            known.append((loss, count, False))
+    if not known:
+        return -math.inf
+
+    def at(y: float) -> float:
+        total = 0.0
+        for loss, count, adding in known:
+            x = y - 1 if adding else -y  # the same integral of r^(1+x)
+            if not math.isfinite(k := loss.log_moment(x)):
+                return math.inf
+            total += count * (k + loss.rounding(x, 0.0))
+        total += 1e-12 * abs(total)
+        return total + y * more if rare is None else (total - math.log(rare)) / y
+
+    return -_lowest(at, -40.0, -1e-3, 0.02)
+
+
 def _chernoff(x: float) -> float:
     """ln of the largest value of e^(-x y) (1 - e^-y): x ln x - (1 + x) ln(1 + x), without cancellation."""
     return -x * math.log1p(1 / x) - math.log1p(x)
 
 
-def _lowest(height: Callable[[float], float]) -> float:
-    """The least value over x from e^-60 to e^20, by golden section of ln x; an order without a number says nothing."""
+def _lowest(height: Callable[[float], float], low: float = -60.0, high: float = 20.0, fine: float = 1e-4) -> float:
+    """The least value over x from e^low to e^high, by golden section of ln x; an order without a number says nothing."""
 
     def at(log_x: float) -> float:
         try:
@@ -288,10 +372,10 @@ def _lowest(height: Callable[[float], float]) -> float:
             return math.inf
         return math.inf if math.isnan(value) else value
 
-    low, high, ratio = -60.0, 20.0, (math.sqrt(5) - 1) / 2
+    ratio = (math.sqrt(5) - 1) / 2
     left, right = high - ratio * (high - low), low + ratio * (high - low)
     f_left, f_right = at(left), at(right)
-    while high - low > 1e-4:
+    while high - low > fine:
         if f_left <= f_right:
             high, right, f_right = right, left, f_left
             left = high - ratio * (high - low)

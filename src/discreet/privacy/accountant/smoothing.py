@@ -45,7 +45,7 @@ from discreet.privacy.accountant.contour import Saddle, decay, log_moment
 from discreet.privacy.losses.atoms import Atomic
 from discreet.privacy.losses.base import UNIT, Loss, Parts
 
-__all__ = ["Smoothed", "open_smoothed", "window"]
+__all__ = ["Smoothed", "log1p", "open_smoothed", "window"]
 
 _GOAL = 1e-11  # of the answer, for each source of error that can be chosen
 _FINEST = 8e-10  # of epsilon, from ten uses on: no need to smooth less
@@ -159,7 +159,8 @@ def open_smoothed(parts: Parts, saddle: Saddle, effort: int, nodes: int = _MOST_
         floor = math.exp(-surplus) * width / size / np.maximum(weights[0], weights[1] * mu * mu)
         kept = _Nodes(t, mu, x, floor, max(2 * effort - work, 0.0))
         kept.fade(parts)
-        sums += np.array([weights @ kept.errors(), 8 * UNIT * ((weights[:, kept.held] * np.abs(kept.law)) @ kept.at)])
+        errors = kept.errors()  # sums, not products of matrices: those are given to threads, which spin
+        sums += np.array([(weights * errors).sum(1), 8 * UNIT * (weights[:, kept.held] * np.abs(kept.law) * kept.at).sum(1)])
         index.append(j[kept.held])
         laws.append(kept.law)
         work += kept.work
@@ -170,7 +171,7 @@ def open_smoothed(parts: Parts, saddle: Saddle, effort: int, nodes: int = _MOST_
             return open_smoothed(parts, saddle, effort, more)
     last = (size - 1) * step
     tails = [width / math.pi * tail for tail in _beyond(parts, x, mu, last)]
-    errors = [(float(part) + tail) * (1 + 2.0**-20) for part, tail in zip(sums[0], tails, strict=True)]
+    noise = [(float(part) + tail) * (1 + 2.0**-20) for part, tail in zip(sums[0], tails, strict=True)]
     away = math.sqrt(2 * (30 - saddle.log_delta))
     s, doubled = x + 1j * step * held, law * np.where(held > 0, 2.0, 1.0)
     return Smoothed(
@@ -186,7 +187,7 @@ def open_smoothed(parts: Parts, saddle: Saddle, effort: int, nodes: int = _MOST_
         held,
         doubled / (s * (s + 1)),
         doubled,
-        (errors[0], errors[1]),
+        (noise[0], noise[1]),
         (float(sums[1][0]), float(sums[1][1])),
         work,
     )
@@ -310,7 +311,7 @@ class _Nodes:
             self.law, self.depth = np.exp(mu * mu * (-0.5 * self.at**2 + 1j * (x + 0.5) * self.at)), np.zeros(self.at.size)
         small = self._turn(loss, count) - 1 if two_values(loss) else loss.increment(self.x, self.at)
         self.work += self.at.size * loss.work(self.x) * (8 if self.at.size < self.t.size / 8 else 1)
-        log_phi = _log1p(small)
+        log_phi = log1p(small)
         if count == 1:
             self.law = self.law * (1 + small)
             self.depth = self.depth + 1
@@ -346,7 +347,7 @@ class _Nodes:
         return result
 
 
-def _log1p(small: Complex) -> Complex:
+def log1p(small: Complex) -> Complex:
     """ln(1 + small) to a few units of its modulus, also where that is tiny."""
     a, b = small.real, small.imag
     inside = 2 * a + a * a + b * b

@@ -42,15 +42,15 @@ def turned_sums(t: Reals, losses: Reals | Complex, weights: Reals | Complex) -> 
         return _direct(t, losses, weights)
     fine = expm1(np.multiply.outer(1j * step * np.arange(_FINE), losses)).T
     result = np.empty((coarse.size, _FINE), dtype=np.complex128)
-    for start in range(0, coarse.size, _ROWS):
-        jump = expm1(np.multiply.outer(1j * step * _FINE * coarse[start : start + _ROWS], losses))
+    for rows in np.array_split(np.arange(coarse.size), -(-coarse.size // _ROWS)):  # never one alone: threads would get it
+        jump = expm1(np.multiply.outer(1j * step * _FINE * coarse[rows], losses))
         still = (jump * weights).sum(axis=1)
         jump += 1
         jump *= weights
         block = np.repeat(still[:, None], _FINE, axis=1)
         for first in range(0, losses.size, _TERMS):
             block += jump[:, first : first + _TERMS] @ fine[first : first + _TERMS]
-        result[start : start + _ROWS] = block
+        result[rows] = block
     found: Complex = result[row, index % _FINE]
     return found
 

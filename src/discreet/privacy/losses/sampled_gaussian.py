@@ -214,9 +214,9 @@ def _between(z: Reals) -> tuple[Reals, Reals]:
 
     A tail at z errs by 4 units of itself (the function) and by those of z / sqrt(2), 2 units of z^2 + 1 at most.
     """
-    root = math.sqrt(2)
-    below = np.array([math.erfc(-v / root) / 2 for v in z.tolist()])
-    above = np.array([math.erfc(v / root) / 2 for v in z.tolist()])
+    tail, seen = np.zeros(z.size), np.abs(z) < 39  # beyond it a tail underflows
+    tail[seen] = [math.erfc(v) / 2 for v in (np.abs(z[seen]) / math.sqrt(2)).tolist()]
+    below, above = np.where(z < 0, tail, 1 - tail), np.where(z < 0, 1 - tail, tail)
     left = z[1:] < 0
     share = (8 + 4 * np.square(np.clip(z, -40, 40))) * UNIT
     error = np.where(left, (share * below)[1:] + (share * below)[:-1], (share * above)[1:] + (share * above)[:-1])

@@ -15,7 +15,7 @@ from sqlglot import exp
 from discreet.errors import ParameterError
 from discreet.plan.expressions import Call, Expression, Literal
 from discreet.plan.expressions.dates import days_later, months_later
-from discreet.plan.sql.constants import Named, Read, check_small, compare, is_text, read_day, refuse_always
+from discreet.plan.sql.scalars.constants import Named, Read, check_small, compare, is_text, read_day, refuse_always
 from discreet.plan.sql.scope import Scope
 from discreet.plan.sql.syntax import only, refusal
 

@@ -19,6 +19,7 @@ from discreet.plan.query import Join
 from discreet.plan.sql.scalars import scalar
 from discreet.plan.sql.scope import PERSON, Scope
 from discreet.plan.sql.syntax import name_of, only, refusal
+from discreet.plan.sql.tables.private import join_private
 
 __all__ = ["read_joins", "read_table"]
 
@@ -31,6 +32,10 @@ def read_joins(
     """What is in sight after all JOINs; those of a query within come first. ``views``: names that are no public table's."""
     joins = list(before)
     for node in nodes:
+        linked = join_private(node, scope, *read_table(node.this)) if scope.private else None
+        if linked is not None:
+            scope = linked
+            continue
         join, scope = _join(node, scope, views, joins)
         joins.append(join)
     return scope, tuple(joins)
@@ -90,7 +95,7 @@ def _join(node: exp.Expression, scope: Scope, views: Collection[str], before: Se
 
 def _check_alias(table: str, alias: str, scope: Scope) -> str:
     """The name that a public table goes by when it is joined again: no other table has it."""
-    taken = {"data", *(name.lower() for name in scope.schema.public)}
+    taken = {"data", *(name.lower() for name in (*scope.schema.public, *scope.schema.tables))}
     if not alias.isidentifier() or alias.lower() in taken:
         raise ParameterError(
             f"{table} is joined twice; the second time give it an alias that no other table has: JOIN {table} AS other ON ..."

@@ -3,6 +3,7 @@ missing values, positions, trimming and patterns."""
 
 from __future__ import annotations
 
+import datetime
 import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
@@ -12,12 +13,13 @@ from sqlglot import exp
 from discreet.plan.expressions import Call, Expression, Literal
 from discreet.plan.expressions.evaluate import infer
 from discreet.plan.expressions.patterns import canonical, canonical_like, canonical_similar
-from discreet.plan.sql.casts import convert
-from discreet.plan.sql.constants import Form, Named, Read, check_small, compare, refuse_always
+from discreet.plan.sql.scalars.casts import convert
+from discreet.plan.sql.scalars.constants import Form, Named, Read, check_small, compare, refuse_always
 from discreet.plan.sql.scope import Scope
 from discreet.plan.sql.syntax import only, refusal
 
 _MOST_BINS = 1000
+MOST_TEXT = 10**6  # characters: what substring(x, 3) takes
 _LOG = "log is base 10 on some systems and base e on others; write ln(x), log10(x) or log2(x)"
 _FORMATS = (
     "Days in texts are read as 2026-01-31, or in a declared format: dp.date(..., format='%d.%m.%Y'); write TRY_CAST(x AS DATE)"
@@ -129,6 +131,27 @@ def _whether(node: exp.Expression, read: Read, _: Scope) -> Expression:
     return Call("case", (Call("is_null", (read(node.this),)), read(node.args.get("false")), read(node.args.get("true"))))
 
 
+def _joined(node: exp.Expression, read: Read, _: Scope) -> Expression:
+    """``concat_ws('-', a, b)``: each with the separator before it, what is missing left out, and the first separator cut off."""
+    only(node, "expressions", "safe", "coalesce")
+    separator, *parts = (read(one) for one in node.expressions)
+    if not isinstance(separator, Literal) or not isinstance(separator.value, str) or len(parts) < 2:
+        raise refusal(node, "concat_ws takes a text constant and two or more texts; write concat_ws('-', a, b)")
+    joined = Call("concat", tuple(Call("||", (separator, part)) for part in parts))
+    return Call("substring", (joined, Literal(len(separator.value) + 1), Literal(MOST_TEXT)))
+
+
+def _day(node: exp.Expression, read: Read, _: Scope) -> Expression:
+    """``make_date(2024, 6, 1)``."""
+    only(node, "year", "month", "day")
+    parts = [one.value for one in (read(node.args.get(part)) for part in ("year", "month", "day")) if isinstance(one, Literal)]
+    try:
+        year, month, day = (part for part in parts if isinstance(part, int))
+        return Literal(datetime.date(year, month, day))
+    except (ValueError, OverflowError):
+        raise refusal(node, "A date is made of three constants that name a day; write DATE '2026-01-31'") from None
+
+
 FORMS: Mapping[type[exp.Expression], Form] = {
     exp.Round: _digits("round"),
     exp.Trunc: _digits("trunc"),
@@ -144,6 +167,8 @@ FORMS: Mapping[type[exp.Expression], Form] = {
     exp.RegexpExtract: _extracted,
     exp.RegexpSubstr: _extracted,
     exp.Nvl2: _whether,
+    exp.ConcatWs: _joined,
+    exp.DateFromParts: _day,
 }
 
 
@@ -200,6 +225,10 @@ def _decode(node: exp.Expression, _: str, arguments: Sequence[exp.Expression], r
     return Call("case", (*parts, default))
 
 
+def _choice(_: exp.Expression, __: str, arguments: Sequence[exp.Expression], read: Read, ___: Scope) -> Expression:
+    return Call("case", tuple(read(one) for one in arguments))
+
+
 def _to(target: str) -> Named:
     def named(node: exp.Expression, _: str, arguments: Sequence[exp.Expression], read: Read, scope: Scope) -> Expression:
         if len(arguments) > 1:
@@ -238,6 +267,7 @@ NAMED: Mapping[str, tuple[int, int, Named]] = {
     "bin": (2, 10**4, _bin),
     "isnull": (1, 2, _otherwise),
     "zeroifnull": (1, 1, _otherwise),
+    "iff": (3, 3, _choice),
     "decode": (3, 1000, _decode),
     "to_number": (1, 2, _to("real")),
     "to_date": (1, 2, _to("date")),

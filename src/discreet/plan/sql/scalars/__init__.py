@@ -14,8 +14,8 @@ from sqlglot import exp
 from discreet.errors import ParameterError
 from discreet.plan.aggregates import SQL
 from discreet.plan.expressions import Call, Expression, Literal
-from discreet.plan.sql import casts, dates, functions
-from discreet.plan.sql.constants import Form, Named, Read, check_small, compare, is_text, read_constant
+from discreet.plan.sql.scalars import casts, dates, functions
+from discreet.plan.sql.scalars.constants import Form, Named, Read, check_small, compare, is_text, read_constant
 from discreet.plan.sql.scope import Scope
 from discreet.plan.sql.synonyms import NAMES
 from discreet.plan.sql.syntax import name_of, only, refusal
@@ -30,7 +30,6 @@ _KNOWN = (
 )
 
 _OURS = ("weekday", "days", "months", "dow", "isoyear")  # functions that sqlglot does not know
-_REST = 10**6  # characters: what substring(x, 3) takes
 
 
 def _column(node: exp.Expression, _: Read, scope: Scope) -> Expression:
@@ -159,7 +158,10 @@ def _if(node: exp.Expression, read: Read, _: Scope) -> Expression:
 def _substring(node: exp.Expression, read: Read, _: Scope) -> Expression:
     only(node, "this", "start", "length")
     length = node.args.get("length")
-    return Call("substring", (read(node.this), read(node.args.get("start")), Literal(_REST) if length is None else read(length)))
+    return Call(
+        "substring",
+        (read(node.this), read(node.args.get("start")), Literal(functions.MOST_TEXT) if length is None else read(length)),
+    )
 
 
 _NAMED: Mapping[str, tuple[int, int, Named]] = {**dates.NAMED, **functions.NAMED}
@@ -298,7 +300,8 @@ def scalar(node: object, scope: Scope, depth: int = 0) -> Expression:
     if is_aggregate(node):
         raise refusal(
             node,
-            "An aggregate stands alone in the SELECT list, or in agg(); name it, and use the name in HAVING or afterwards",
+            "An aggregate is of many rows, and no part of what is made of one: it stands in the SELECT list, HAVING or ORDER BY, "
+            "or in agg(); name it, and use the name in HAVING or afterwards",
         )
     raise refusal(node, otherwise=_KNOWN)
 

@@ -13,7 +13,7 @@ from sqlglot import exp
 from discreet.plan.expressions import Call, Expression, Literal
 from discreet.plan.expressions.evaluate import infer
 from discreet.plan.expressions.facts import Facts
-from discreet.plan.sql.constants import Read, check_small, is_text, read_day
+from discreet.plan.sql.scalars.constants import Read, check_small, is_text, read_day
 from discreet.plan.sql.scope import Scope
 from discreet.plan.sql.syntax import only, refusal
 

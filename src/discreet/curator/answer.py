@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     import pyarrow
     from matplotlib.axes import Axes
 
-__all__ = ["Answer", "Column", "refine"]
-
 
 @dataclass(frozen=True)
 class Column:

@@ -52,8 +52,6 @@ from discreet.schema import columns as kinds
 from discreet.schema.columns import Column
 from discreet.schema.units import Unit, person, rows
 
-__all__ = ["Configuration", "open", "read", "skeleton", "write_skeleton"]
-
 _TOP = ("version", "source", "table", "ledger", "people", "data_version", "unit", "budget", "columns", "tables", "public")
 _TEXTS = ("table", "ledger", "people", "data_version")
 _HUGE = 400  # digits before or after the point

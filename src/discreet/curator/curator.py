@@ -62,8 +62,6 @@ from discreet.privacy.budget import Budget
 from discreet.schema.columns import Column
 from discreet.schema.units import Unit
 
-__all__ = ["Curator"]
-
 _STRIPES = 64
 _SIZE = re.compile(r"(?=.*[1-9])[0-9]+(\.[0-9]+)?\s*[KMGT]i?B", re.ASCII | re.IGNORECASE)
 

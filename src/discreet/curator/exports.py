@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from discreet.curator.answer import Answer
 
-__all__ = ["columns", "rows", "to_arrow", "to_pandas", "to_polars"]
-
 Type = Literal["integer", "number", "text", "boolean", "date"]
 
 

@@ -13,8 +13,6 @@ from discreet.plan.plan import Plan
 from discreet.schema.columns import Boolean, Category, Column, Date, Integer, Number, Text
 from discreet.schema.units import Person, Rows, Unit
 
-__all__ = ["declared_text", "former_digest"]
-
 _TEXTS: dict[type, tuple[str, tuple[str, ...]]] = {
     Integer: ("Integer", ("lower", "upper", "missing", "decimal")),
     Number: ("Number", ("lower", "upper", "step", "missing", "decimal")),

@@ -35,8 +35,6 @@ from discreet.privacy.account import Account
 from discreet.privacy.filters import as_approximate, as_concentrated
 from discreet.privacy.losses import Loss
 
-__all__ = ["Outcome", "Price", "Request", "Reservation", "ask", "describe_repeat"]
-
 _TORN = "The table changed while this was counted, so it is of neither state; asked again, it is paid for again."
 _MOVED = (
     "The columns, types or files of the table changed while it was counted, so nothing is released, and what was paid stays "

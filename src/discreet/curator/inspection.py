@@ -39,8 +39,6 @@ from discreet.schema.columns import Category, Column, Date, Integer, Kind, Numbe
 from discreet.schema.table import Schema
 from discreet.schema.units import Person, Rows, Unit
 
-__all__ = ["Look", "Reading", "as_table", "ask_shares", "declarations", "look", "remark_bounds", "remark_changes"]
-
 _LETTERS = 100  # of a cell, to tell whether there is any, and spaces around a declared value: many columns fit into one question
 _MOST_ASKED = 60_000  # letters of one question and of what it reads of a row; parsers and engines take some more
 _TOGETHER = 10  # columns in one scan

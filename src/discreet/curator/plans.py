@@ -32,9 +32,6 @@ from discreet.schema.columns import Boolean, Category, Date, Integer, Number, Te
 from discreet.schema.columns import Column as Declared
 from discreet.schema.units import Person, Rows, Unit
 
-__all__ = ["Plans", "digest_of", "facts_of"]
-
-
 _VERSION = 2  # 1: hashes of the texts of Python objects (``former``)
 
 # For every declaration: its type in the owner's file, and what it says.

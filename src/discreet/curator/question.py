@@ -21,8 +21,6 @@ from discreet.plan.sql import parse_expression, parse_link, parse_traits
 from discreet.plan.sql.scope import Scope, private
 from discreet.schema.table import Schema
 
-__all__ = ["Question"]
-
 Release = Callable[[Sequence[Query], Terms], list[Answer]]
 _TRAITS = {"count": "count", "sum": "sum", "mean": "avg"}  # of what may be made of one person's rows
 Offer = Callable[[Sequence[Query], Terms], Preview]

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from discreet.curator.answer import Answer, Column
 
-__all__ = ["History", "cells", "choose_rows", "left_of", "notes", "plot", "render_html", "render_text"]
-
 _MOST, _FIRST, _LAST = 30, 20, 5  # rows of a table; of a longer one, so many at its ends
 _PARTS = 6
 

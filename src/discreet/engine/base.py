@@ -20,8 +20,6 @@ from discreet.plan.expressions import Value
 from discreet.plan.plan import Plan
 from discreet.plan.statistics import Statistic
 
-__all__ = ["Counted", "Engine", "Found", "Groups", "Known", "NoFile", "Session", "Source", "groups_of", "hashed"]
-
 Counted = tuple[Statistic, int]  # in 2**-bits units
 Found = Mapping[Counted, Secret[NDArray[np.generic]] | Secret[Table]]
 

@@ -12,8 +12,6 @@ from discreet.errors import ParameterError
 from discreet.exact import positive, root
 from discreet.privacy.budget import Budget
 
-__all__ = ["Accuracy", "Cost", "Currency", "Terms"]
-
 Currency = Literal["epsilon", "rho"]
 Accuracy = float | int | Fraction | Mapping[str, object]  # half-widths of 95 % intervals, one for all or by output
 

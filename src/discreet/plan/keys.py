@@ -22,8 +22,6 @@ from discreet.plan.expressions.facts import LARGE, MOST_KEYS, Facts, compared, t
 from discreet.plan.query import Key, Query
 from discreet.schema.columns import Kind
 
-__all__ = ["Keys", "keys_of"]
-
 _MOST_STEPS = 2**20  # a second of work
 
 

@@ -33,8 +33,6 @@ from discreet.plan.statistics import MOST_WORK, Frame, Histogram, list_axis
 from discreet.privacy import Privacy
 from discreet.schema.table import Schema
 
-__all__ = ["MOST_KEY", "MOST_TERMS", "MOST_TEXT", "Plan", "check", "facts_of", "price", "price_marginal", "terms"]
-
 MOST_TERMS = 2**15  # of a question, each as often as an engine may have to write it
 MOST_TEXT = 2**16  # characters that a question makes of one row; engines hold some thousand rows at a time
 MOST_KEY = 2**12  # characters of the keys of one row, which engines keep for all groups at once

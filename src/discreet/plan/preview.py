@@ -31,8 +31,6 @@ from discreet.privacy.budget import Budget
 from discreet.schema.table import Schema
 from discreet.schema.units import Rows
 
-__all__ = ["Preview", "PreviewLine", "offer", "plan_within", "preview_lines"]
-
 _TYPICAL = 1000
 _CHEAPEST, _DEAREST = Fraction(1, 10**9), Fraction(10**4)  # costs among which one is found for an accuracy
 _MANY = 10_000

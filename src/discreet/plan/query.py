@@ -19,8 +19,6 @@ from discreet.plan.expressions.facts import Facts
 from discreet.plan.people import Trait
 from discreet.plan.private import Private
 
-__all__ = ["Join", "Key", "Order", "Output", "Query"]
-
 
 @dataclass(frozen=True)
 class Output:

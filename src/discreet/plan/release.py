@@ -37,18 +37,6 @@ from discreet.plan.statistics import MOST_WORK, Frame, Histogram, KeyCounts, Per
 from discreet.privacy import Privacy
 from discreet.schema.units import Unit
 
-__all__ = [
-    "Additive",
-    "Largest",
-    "Mechanism",
-    "Need",
-    "OpenKeys",
-    "Ranked",
-    "Release",
-    "Released",
-    "Spread",
-]
-
 Mechanism = Laplace | Gaussian | Selection | Quantile | Threshold
 
 

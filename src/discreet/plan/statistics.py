@@ -39,21 +39,6 @@ from discreet.schema.columns import default_step
 from discreet.schema.sensitivity import move
 from discreet.schema.units import OneRow, Person, Rows, Unit
 
-__all__ = [
-    "CELL_BITS",
-    "HALVES",
-    "MOST_CELLS",
-    "MOST_WORK",
-    "ROWS",
-    "Axis",
-    "Contest",
-    "Frame",
-    "Histogram",
-    "KeyCounts",
-    "Measure",
-]
-__all__ += ["Norms", "Persons", "Statistic", "Sums", "list_axis", "measure_presence", "measure_value"]
-
 MOST_CELLS = 2**16  # of one histogram in which a quantile is sought
 MOST_WORK = 2**23  # cells of all groups together
 CELL_BITS = 12  # of a person's weight in a histogram

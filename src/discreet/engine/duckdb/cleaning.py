@@ -29,9 +29,6 @@ from discreet.engine.sql.dialect import text_literal
 from discreet.errors import ParameterError
 from discreet.schema.columns import Boolean, Category, Column, Date, Integer, Number, Text, day_parts
 
-__all__ = ["MIXED", "WHOLE", "clean", "clean_id", "clean_key"]
-
-
 MIXED = 'STRUCT("given text" VARCHAR, "given value" VARCHAR)'
 
 STAMPS = frozenset({"TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"})

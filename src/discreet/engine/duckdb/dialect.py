@@ -14,8 +14,6 @@ from discreet.engine.sql.reals import exponential, logarithm
 from discreet.plan.expressions.conversions import DAY_FORM, NUMBER_FORM, WHOLE_FORM
 from discreet.plan.expressions.dates import UNITS
 
-__all__ = ["DIALECT"]
-
 _REMAINDER = (
     "CASE WHEN abs({1}) >= 1e-150 THEN CASE WHEN ({0} % {1}) <> 0 AND (({0} % {1}) < 0) <> ({1} < 0) "
     "THEN ({0} % {1}) + {1} ELSE ({0} % {1}) + 0e0 END END"

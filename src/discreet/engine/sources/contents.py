@@ -27,8 +27,6 @@ from discreet.errors import ParameterError
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["is_settled", "of_files", "of_frame", "state_of"]
-
 _SUFFIXES = (".csv", ".tsv", ".gz", ".parquet", ".duckdb", ".db", ".wal")  # those that say how bytes are read
 _PIECE = 2**20
 _ROWS = 2**16

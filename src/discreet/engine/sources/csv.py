@@ -16,8 +16,6 @@ from pathlib import Path
 from discreet.engine.sql.dialect import text_literal
 from discreet.errors import ParameterError
 
-__all__ = ["LONGEST", "csv_names", "csv_query"]
-
 LONGEST = 2_000_000  # bytes of a line
 _NEVER = "\x1e\x1f\x1e"  # the delimiter of fields for DuckDB: what follows it on a line is dropped
 

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     _Array: TypeAlias = pyarrow.Array | pyarrow.ChunkedArray
 
-__all__ = ["Batches", "arrow_of", "names_of", "unmarked", "untold"]
-
 _LEVELS = 40  # decimals are spelled out up to so many digits
 _LONG = 2**63 - 1
 _FIRST = -9_223_372_022_400_000_000  # microseconds: the first moment of the engine's calendar

@@ -21,8 +21,6 @@ from discreet.schema.columns import Boolean, Category, Column, Date, Integer, Ki
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["PublicTable", "open_public"]
-
 _WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
 _MOST = 2**20
 _CALENDAR = "DATE '0001-01-01' AND DATE '9999-12-31'"  # Python's ends before the engine's

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     from discreet.engine.sources.frames import Batches
 
-__all__ = ["LocalSource", "describer", "open_source"]
-
 
 _TAKEN = "a path to .parquet, .csv, .tsv or .duckdb files, an Arrow table, or a pandas or polars frame"
 

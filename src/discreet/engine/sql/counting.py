@@ -35,8 +35,6 @@ from discreet.plan.plan import Plan
 from discreet.plan.statistics import CELL_BITS, ROWS, Axis, Histogram, Measure
 from discreet.schema.units import Person
 
-__all__ = ["Counting"]
-
 
 @dataclass(frozen=True)
 class Counting:

@@ -13,8 +13,6 @@ from fractions import Fraction
 
 from discreet.schema.columns import Column, Kind
 
-__all__ = ["Dialect", "quoted", "text_literal"]
-
 
 def quoted(name: str) -> str:
     """A name as an SQL identifier."""

@@ -28,8 +28,6 @@ from discreet.plan.statistics import MOST_WORK, Histogram, Measure, Persons, Sum
 from discreet.schema.table import Schema
 from discreet.schema.units import Person, Unit
 
-__all__ = ["SqlEngine", "check_ids", "raw_columns", "raw_tables"]
-
 _SMALL = 2**22  # what one unit adds at most, for sums to be read as 64-bit integers: 2^40 units would fill them
 _FULL = 2**62
 _EXACT = 2**53  # up to here doubles hold all whole numbers

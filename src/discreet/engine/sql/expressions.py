@@ -17,8 +17,6 @@ from discreet.plan.expressions.evaluate import OPERATIONS
 from discreet.plan.expressions.text import labels
 from discreet.schema.columns import Kind
 
-__all__ = ["write"]
-
 _LONGEST = 1_000_000  # a guard repeats its arguments, so nesting can make a text explode
 
 Bind = Callable[[Value], str]

@@ -28,8 +28,6 @@ from discreet.plan.statistics import Measure
 from discreet.schema.columns import Category, Kind, Number
 from discreet.schema.units import Person
 
-__all__ = ["Raw", "Statement"]
-
 _CLEANED = "cleaned rows"  # no identifier, so that no public table can have this name
 _ONCE = "discreet value "
 

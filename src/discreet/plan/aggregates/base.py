@@ -23,8 +23,6 @@ from discreet.plan.release import Need, Release, Released
 from discreet.plan.statistics import Measure
 from discreet.schema.units import Unit
 
-__all__ = ["Aggregate", "Context", "Estimate", "Expected", "OfExpression", "OfNumbers", "Spelling", "Typical", "name_from"]
-
 
 @dataclass(frozen=True)
 class Spelling:

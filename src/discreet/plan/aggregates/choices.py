@@ -27,8 +27,6 @@ from discreet.plan.release import Largest, Need, Ranked, Release, Released
 from discreet.plan.statistics import HALVES, MOST_CELLS, MOST_WORK, Axis, Histogram, Sums, list_axis, measure_value
 from discreet.schema.units import Unit
 
-__all__ = ["Best", "Mode", "Quantile"]
-
 
 @dataclass(frozen=True)
 class Quantile(OfNumbers):

@@ -29,8 +29,6 @@ from discreet.plan.expressions.facts import Facts
 from discreet.plan.release import Additive, Release, Released
 from discreet.plan.statistics import Histogram, list_axis
 
-__all__ = ["Present"]
-
 _MISS = 0.05
 
 

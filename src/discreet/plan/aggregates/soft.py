@@ -60,8 +60,6 @@ from discreet.plan.noises import explains, reach
 from discreet.plan.release import Additive, Need, Release, Released, Spread
 from discreet.plan.statistics import Frame, Measure, Sums, measure_presence, measure_value
 
-__all__ = ["Forms", "forms_of", "numbers_of", "pair", "soften"]
-
 _SHARING = 2  # so many means are pairs although they could share a count
 _LARGEST = 2**52  # units of a value: they are subtracted exactly, also as doubles
 _MISS = 0.05

@@ -35,8 +35,6 @@ from discreet.plan.release import Additive, Need, Release, Released, Spread
 from discreet.plan.statistics import ROWS, Measure, Persons, Sums, measure_presence, measure_value
 from discreet.schema.units import Rows, Unit
 
-__all__ = ["Count", "Distinct", "Mean", "Sum", "Variance"]
-
 _MISS = 0.05
 _STEPS = 50  # halvings of a declared range
 _TRIED = 21  # means, and variances, at which an error is tried

@@ -15,8 +15,6 @@ from discreet.errors import ParameterError
 from discreet.plan.expressions import Call, Expression, Literal, Value
 from discreet.plan.expressions.facts import TINY, Facts, Operation, Takes, common_step, number_facts, undefined, union
 
-__all__ = ["ARITHMETIC"]
-
 ONE = Fraction(1)
 _MOST_DIGITS = 15
 _MOST_BUCKETS = 10_000

@@ -18,23 +18,6 @@ from discreet.errors import ParameterError
 from discreet.plan.expressions import Expression, Value
 from discreet.schema.columns import Boolean, Category, Column, Date, Integer, Kind, Number
 
-__all__ = [
-    "LARGE",
-    "MOST_KEYS",
-    "NOTHING",
-    "TINY",
-    "TRUTH",
-    "Facts",
-    "Operation",
-    "Takes",
-    "common_step",
-    "compared",
-    "facts_of_column",
-    "number_facts",
-    "tell_apart",
-    "union",
-]
-
 MOST_KEYS = 2**20  # keys that a question may list
 
 

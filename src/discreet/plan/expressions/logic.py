@@ -11,8 +11,6 @@ from discreet.errors import ParameterError
 from discreet.plan.expressions import Value
 from discreet.plan.expressions.facts import TRUTH, Facts, Operation, Takes, union
 
-__all__ = ["LOGIC", "matches"]
-
 
 def _truth(nullable: bool) -> Facts:
     return Facts("boolean", nullable, values=(False, True))

@@ -14,8 +14,6 @@ from discreet.errors import ParameterError
 from discreet.plan.expressions import Literal, Value
 from discreet.plan.expressions.facts import TRUTH, Facts, Operation, Takes, number_facts
 
-__all__ = ["WORDS", "labels"]
-
 _MOST = 10**6  # characters that a literal position may name
 _MOST_PADDED = 1000
 

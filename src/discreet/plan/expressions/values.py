@@ -26,8 +26,6 @@ from discreet.plan.expressions.facts import LARGE
 from discreet.schema.columns import Category, Kind
 from discreet.schema.columns import Column as Declared
 
-__all__ = ["check_candidate", "check_words", "kind_of", "misspelt", "plain_values", "words_of"]
-
 
 def plain_values(what: str, values: object, example: str = "[200, 500]") -> tuple[Value, ...]:
     """The values of a list or array, each once: numbers exact, texts that have a UTF-8, truth values or days."""

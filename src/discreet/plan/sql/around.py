@@ -19,8 +19,6 @@ from discreet.plan.sql.syntax import name_of
 from discreet.schema.table import Schema
 from discreet.schema.units import Person
 
-__all__ = ["as_one"]
-
 _MOST = 2**13  # nodes of what stands for names
 _AROUND = ("with_", "expressions", "from_", "where", "order", "limit", "offset")  # parts of a query that only refines
 

@@ -31,8 +31,6 @@ from discreet.plan.sql.tables.public import move_conditions, read_joins, read_ta
 from discreet.schema.table import Schema
 from discreet.schema.units import Person
 
-__all__ = ["Source", "View", "read_source"]
-
 _PARTS = ("expressions", "from_", "joins", "where", "with_", "order")  # an order within says nothing about the result
 _MOST_COLUMNS = 2**10
 

@@ -21,8 +21,6 @@ from discreet.plan.sql.syntax import name_of, only, refusal, written
 from discreet.plan.sql.tables.private import check_present
 from discreet.schema.units import OneRow, Person
 
-__all__ = ["read_aggregate", "read_as_written"]
-
 
 def read_aggregate(node: object, scope: Scope) -> Aggregate:
     """The aggregate that a node means, with types and bounds checked."""
@@ -119,6 +117,8 @@ def _distinct(node: exp.Expression, scope: Scope) -> Aggregate:
         of = None if table is None else name_of(table)[0]
         if scope.is_person(name, of, quoted) and (of is None or check_present(scope.tables.get(of.lower(), ""), scope)):
             return Count() if isinstance(unit, OneRow) else Distinct()
+        if not isinstance(unit, Person) and scope.find(name, of, quoted) is None:
+            raise refusal(node, f"Here every row is somebody, and there is no column {name[:60]}; write count(*)")
     return Present(scalar(inside[0], scope))
 
 

@@ -16,8 +16,6 @@ from discreet.plan.query import People
 from discreet.schema.table import Schema
 from discreet.schema.units import Person
 
-__all__ = ["MOST_COPIED", "PERSON", "Scope", "match", "private"]
-
 MOST_COPIED = 2**13  # nodes of all expressions that stand where a name was written
 _DEEPEST = 50  # operations within operations, behind a name
 PERSON = Column(".person")  # the id of persons: no declared name begins with a point

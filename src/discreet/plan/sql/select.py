@@ -28,8 +28,6 @@ from discreet.plan.sql.syntax import name_of, only, refusal
 from discreet.plan.sql.tables.private import read_members
 from discreet.schema.table import Schema
 
-__all__ = ["read_select"]
-
 _CONDITIONS = (exp.Predicate, exp.Connector, exp.Not, exp.Paren)
 _PARTS = ("with_", "distinct", "expressions", "from_", "joins", "where", "group", "having", "order", "limit", "offset")
 

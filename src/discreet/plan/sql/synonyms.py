@@ -13,8 +13,6 @@ from sqlglot import exp
 from discreet.plan.aggregates.base import name_from
 from discreet.plan.sql.syntax import only, refusal
 
-__all__ = ["NAMES", "as_read", "several"]
-
 _WITH_CONDITION: dict[str, type[exp.Expression]] = {"sum_if": exp.Sum, "sumif": exp.Sum, "avg_if": exp.Avg, "avgif": exp.Avg}
 _SHARES = ("percentile", "percentile_approx", "approx_percentile", "quantile_tdigest")
 _SPREADS: dict[str, type[exp.Expression]] = {

@@ -17,8 +17,6 @@ from sqlglot.parsers.duckdb import DuckDBParser
 
 from discreet.errors import ParameterError
 
-__all__ = ["LONGEST", "name_of", "only", "refusal", "select", "written"]
-
 LONGEST = 100_000  # characters of a question
 _SHOWN = 40  # characters of a piece of it in a message
 _DEEPEST = 100  # brackets within brackets

@@ -22,8 +22,6 @@ from discreet.plan.sql.scope import PERSON, Scope
 from discreet.plan.sql.syntax import name_of, only, refusal
 from discreet.plan.sql.tables.private import join_private
 
-__all__ = ["read_joins", "read_table"]
-
 _HOW = "write JOIN regions ON data.region = regions.region, or JOIN regions USING (region)"
 
 

@@ -16,6 +16,7 @@ ROOT = Path(__file__).parents[1]
 PEERS = {
     "noise": ["opendp==0.16.0"],
     "accounting": ["dp-accounting==0.6.0"],
+    "adult": [],
     "compositions": [],
     "query": ["opendp[polars]==0.16.0"],
     "audit_board": ["opendp==0.16.0", "diffprivlib==0.6.6", "scikit-learn==1.7.2", "python-dp==1.1.5"],

@@ -201,9 +201,9 @@ def test_accuracy_finds_the_least_cost(budget: dp.Budget, tmp_path: Path) -> Non
     answer = hospital.sql(COUNT, accuracy={"n": 20})
     assert answer.cost == offered.cost
     assert max(u - lo for u, lo in zip(answer.outputs["n"].upper, answer.outputs["n"].lower, strict=True)) <= 40
-    with pytest.raises(ParameterError, match="half-width"):
-        hospital.sql("SELECT median(age) AS m FROM data", accuracy=3)
-    with pytest.raises(ParameterError, match="rough size"):
+    with pytest.raises(ParameterError, match="number of rows, and that of other outputs a half-width"):
+        hospital.sql("SELECT median(age) AS m, count(*) AS n FROM data", accuracy=3)
+    with pytest.raises(ParameterError, match="at_least="):
         hospital.sql("SELECT avg(age) AS a FROM data", accuracy=3)
 
 

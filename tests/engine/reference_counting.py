@@ -125,12 +125,14 @@ def added(plan: Plan, measure: Measure, line: Line) -> int:
     """What a line adds to a measure."""
     of = measure.of
     if of is None:
-        return 1
+        return measure.high
     value = evaluate(of, line.row)
     if value is None:
         return 0
     if measure.what == "present":
-        return 1
+        return measure.high
+    if measure.what == "rest":
+        return measure.shift - _units(plan, measure, line, float(value), measure.shift - measure.high, measure.shift)  # type: ignore[arg-type]
     reach = math.isqrt(measure.high + measure.lift) if measure.what == "square" else 0
     low, high = (-reach, reach) if reach else (measure.low, measure.high)
     away = _units(plan, measure, line, float(value), low + measure.shift, high + measure.shift) - measure.shift  # type: ignore[arg-type]

@@ -57,6 +57,15 @@ MEANT = [
     ("FROM data SELECT count(*) AS n", "SELECT count(*) AS n FROM data"),
     # public tables
     (
+        "SELECT r.name AS x, count(*) AS n FROM data d, regions r WHERE age > 3 AND r.region = d.region AND size > 1 GROUP BY 1",
+        "SELECT regions.name AS x, count(*) AS n FROM data JOIN regions ON Region = regions.region "
+        "WHERE ((age > 3) AND (regions.size > 1)) GROUP BY regions.name",
+    ),
+    (
+        "SELECT count(*) AS n FROM data d, regions a, regions b WHERE a.region = b.region AND d.region = a.region",
+        "SELECT count(*) AS n FROM data JOIN regions ON Region = regions.region JOIN regions AS b ON regions.region = b.region",
+    ),
+    (
         "SELECT a.name AS x, b.name AS y, count(*) AS n FROM data JOIN regions a USING (region) LEFT JOIN regions AS b "
         "ON a.region - 1 = b.region GROUP BY 1, 2",
         "SELECT regions.name AS x, b.name AS y, count(*) AS n FROM data JOIN regions ON Region = regions.region "

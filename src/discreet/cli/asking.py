@@ -26,6 +26,7 @@ Questions = Annotated[
 Epsilon = Annotated[float | None, typer.Option(help="What to spend, of a budget with an epsilon.")]
 Rho = Annotated[float | None, typer.Option(help="What to spend, of a budget with a rho.")]
 Delta = Annotated[float | None, typer.Option(help="What private selection of open keys may spend of the budget's delta.")]
+AtLeast = Annotated[float | None, typer.Option("--at-least", help="With --accuracy: how many rows every group surely has.")]
 Accuracy = Annotated[
     list[str] | None,
     typer.Option(help="Instead of a cost: how far off an answer may be, 95 % of the time. A number, or for some outputs n=6."),

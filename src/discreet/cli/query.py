@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from discreet.cli import asking
-from discreet.cli.asking import Accuracy, Configuration, Delta, Epsilon, Questions, Rho
+from discreet.cli.asking import Accuracy, AtLeast, Configuration, Delta, Epsilon, Questions, Rho
 from discreet.cli.files import protect
 from discreet.cli.output import FileOption, Format, FormatOption, Output, PlotOption, TitleOption, as_csv, draw, in_json
 from discreet.errors import ParameterError
@@ -50,6 +50,7 @@ def preview(
     rho: Rho = None,
     delta: Delta = None,
     accuracy: Accuracy = None,
+    at_least: AtLeast = None,
     shown: _ShownOption = _Shown.table,
 ) -> None:
     """Show what questions would cost and how far off their answers would be.
@@ -64,7 +65,7 @@ def preview(
     """
     texts, goal = asking.read_questions(questions), asking.read_accuracy(accuracy)
     with asking.open_curator(configuration) as curator:
-        foreseen = curator.preview_batch(texts, epsilon=epsilon, rho=rho, delta=delta, accuracy=goal)
+        foreseen = curator.preview_batch(texts, epsilon=epsilon, rho=rho, delta=delta, accuracy=goal, at_least=at_least)
     if shown is _Shown.json:
         typer.echo(json.dumps({"discreet": "preview", "version": 1, **asdict(foreseen)}))
     else:
@@ -78,6 +79,7 @@ def query(
     rho: Rho = None,
     delta: Delta = None,
     accuracy: Accuracy = None,
+    at_least: AtLeast = None,
     format: FormatOption = None,
     output: FileOption = None,
     plot: PlotOption = None,
@@ -110,7 +112,7 @@ def query(
         with asking.open_curator(configuration) as curator, _progress(curator):
             for written in place.places(len(texts)):
                 protect(written, *asking.list_read(configuration, questions, curator))
-            answers = curator.batch(texts, epsilon=epsilon, rho=rho, delta=delta, accuracy=goal)
+            answers = curator.batch(texts, epsilon=epsilon, rho=rho, delta=delta, accuracy=goal, at_least=at_least)
     except KeyboardInterrupt:
         typer.echo("Interrupted. If it was being counted, the question is paid for: discreet budget --history says so.", err=True)
         raise typer.Exit(INTERRUPTED) from None

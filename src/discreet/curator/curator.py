@@ -92,7 +92,8 @@ class Curator:
     told, as many as a person may count for.
 
     Every question takes its cost as ``epsilon=`` or ``rho=``, whichever the budget has, or ``accuracy=``, the half-width of a
-    95 % interval to buy (one for all outputs, or a mapping by output). ``delta=`` is what private selection of open keys may
+    95 % interval to buy, or the ranks by which a quantile may miss (one for all outputs, or a mapping by output); means, shares
+    and quotients then need to know how many rows a group has ``at_least``. ``delta=`` is what private selection of open keys may
     spend; unless told, the same share of what the budget has for keys as of its epsilon or rho, and at most a quarter.
     """
 
@@ -148,9 +149,10 @@ class Curator:
         rho: Number | None = None,
         delta: Number | None = None,
         accuracy: Accuracy | None = None,
+        at_least: Number | None = None,
     ) -> Answer:
         """The noisy answer to one SELECT over ``data``; paid for first, free when asked again."""
-        return self._release(self._queries([text]), Terms(epsilon, rho, delta, accuracy))[0]
+        return self._release(self._queries([text]), Terms(epsilon, rho, delta, accuracy, at_least))[0]
 
     @called_as('"SELECT count(*) AS n FROM data", epsilon=0.5')
     def preview(
@@ -161,9 +163,10 @@ class Curator:
         rho: Number | None = None,
         delta: Number | None = None,
         accuracy: Accuracy | None = None,
+        at_least: Number | None = None,
     ) -> Preview:
         """What ``sql`` would cost and how far off it would be: free, and without looking at the data."""
-        return self._offer(self._queries([text]), Terms(epsilon, rho, delta, accuracy))
+        return self._offer(self._queries([text]), Terms(epsilon, rho, delta, accuracy, at_least))
 
     @called_as('["SELECT ...", "SELECT ..."], epsilon=0.5')
     def batch(
@@ -174,9 +177,10 @@ class Curator:
         rho: Number | None = None,
         delta: Number | None = None,
         accuracy: Accuracy | None = None,
+        at_least: Number | None = None,
     ) -> list[Answer]:
         """Several questions for one cost, split over them evenly, reserved as one entry."""
-        return self._release(self._queries(questions), Terms(epsilon, rho, delta, accuracy))
+        return self._release(self._queries(questions), Terms(epsilon, rho, delta, accuracy, at_least))
 
     @called_as('["SELECT ...", "SELECT ..."], epsilon=0.5')
     def preview_batch(
@@ -187,9 +191,10 @@ class Curator:
         rho: Number | None = None,
         delta: Number | None = None,
         accuracy: Accuracy | None = None,
+        at_least: Number | None = None,
     ) -> Preview:
         """What ``batch`` would cost and how far off it would be."""
-        return self._offer(self._queries(questions), Terms(epsilon, rho, delta, accuracy))
+        return self._offer(self._queries(questions), Terms(epsilon, rho, delta, accuracy, at_least))
 
     @called_as('"visits"')
     def table(self, name: str) -> Question:
@@ -338,7 +343,7 @@ class Curator:
     def _offer(self, queries: Sequence[Query], terms: Terms) -> Preview:
         request, ledger = self._plan(queries, terms), self._view()
         before = "" if ledger is None else describe_repeat(request, ledger, self._tables.reading(request.tables))
-        return self._remark(offer(request.plans, request.cost, self.budget, before), request.plans)
+        return self._remark(offer(request.plans, request.cost, self.budget, before, terms.fewest), request.plans)
 
     def _remark(self, shown: Shown, plans: Sequence[Plan]) -> Shown:
         """With remarks on what its numbers are about."""

@@ -25,8 +25,9 @@ from discreet.mechanisms import Threshold
 from discreet.plan.aggregates.base import Estimate
 from discreet.plan.cost import Cost
 from discreet.plan.expressions import Value
-from discreet.plan.plan import Plan
+from discreet.plan.plan import Plan, price
 from discreet.plan.release import Release, Released
+from discreet.plan.statistics import Sums
 from discreet.schema.columns import Boolean, Category, Date, Integer, Number, Text
 from discreet.schema.columns import Column as Declared
 from discreet.schema.units import Person, Rows, Unit
@@ -72,7 +73,9 @@ class Plans:
 
     @property
     def former(self) -> Sequence[str]:
-        return (former_digest(self.plans),)
+        """Of texts of Python objects; and, where means are released as pairs, of the two numbers that they were before."""
+        apart = digest_of([_apart(plan) for plan in self.plans])
+        return (former_digest(self.plans), *({apart} - {self.digest}))
 
     @cached_property
     def price(self) -> Price | None:
@@ -106,6 +109,12 @@ class Plans:
             )
             for answer, plan in zip(outcome.result, self.plans, strict=True)
         ]
+
+
+def _apart(plan: Plan) -> Plan:
+    """The same question with a count and a sum for every mean that is a pair."""
+    pairs = any(isinstance(one.statistic, Sums) and one.statistic.is_pair for one in plan.releases)
+    return price(plan.query, plan.private, plan.share, pairs=False) if pairs else plan
 
 
 def _released(plan: Plan, engine: Engine | None, reserved: Reservation) -> Answer:
@@ -143,19 +152,18 @@ def answer_of(plan: Plan, groups: Groups, released: Mapping[Release, Released]) 
         behind = plan.behind[output.name]
         found = output.aggregate.estimate([released[release] for release in behind])
         outputs[output.name] = Column(
-            _values(found, behind), _floats(found.errors), _floats(found.lower), _floats(found.upper), behind[-1].how
+            _values(found), _floats(found.errors), _floats(found.lower), _floats(found.upper), behind[-1].how
         )
     split = tuple(release.description for release in plan.releases)
     kinds = {name: facts.kind for name, facts in plan.query.result(plan.facts).items()}
     return Answer(str(plan.query.released), _keys(plan, groups), outputs, split, "", "", kinds=kinds)
 
 
-def _values(found: Estimate, behind: tuple[Release, ...]) -> tuple[Value, ...]:
-    """Plain values; whole numbers where an output is one sum of them."""
+def _values(found: Estimate) -> tuple[Value, ...]:
+    """Plain values."""
     if isinstance(found.values, list):
         return tuple(found.values)
-    whole = len(behind) == 1 and not behind[0].bits and behind[0].worth.denominator == 1
-    return tuple(int(x) if whole else float(x) for x in found.values)
+    return tuple(int(x) if found.whole else float(x) for x in found.values)
 
 
 def _floats(numbers: Reals | None) -> tuple[float, ...] | None:

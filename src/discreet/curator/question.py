@@ -140,9 +140,10 @@ class Question:
         rho: Number | None = None,
         delta: Number | None = None,
         accuracy: Accuracy | None = None,
+        at_least: Number | None = None,
     ) -> Preview:
         """What ``release`` would cost and how far off it would be: free, and without looking at the data."""
-        return self._offer([self._finished()], Terms(epsilon, rho, delta, accuracy))
+        return self._offer([self._finished()], Terms(epsilon, rho, delta, accuracy, at_least))
 
     @called_as("epsilon=0.5")
     def release(
@@ -152,9 +153,10 @@ class Question:
         rho: Number | None = None,
         delta: Number | None = None,
         accuracy: Accuracy | None = None,
+        at_least: Number | None = None,
     ) -> Answer:
         """The noisy answer; paid for first, free when asked again."""
-        return self._release([self._finished()], Terms(epsilon, rho, delta, accuracy))[0]
+        return self._release([self._finished()], Terms(epsilon, rho, delta, accuracy, at_least))[0]
 
     def query(self, schema: Schema) -> Query:
         """What is asked, of a table with these public facts; a question belongs to the curator that began it."""

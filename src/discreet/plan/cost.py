@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import ceil
+from math import ceil, floor
 from typing import Literal
 
 from discreet.errors import ParameterError
@@ -56,12 +56,24 @@ class Cost:
 
 @dataclass(frozen=True)
 class Terms:
-    """On what terms questions are asked: an epsilon, or a rho, or the half-widths that are wanted; a delta for open keys."""
+    """On what terms questions are asked: an epsilon, or a rho, or the half-widths that are wanted; a delta for open keys; and
+    how many rows every group surely has, as far as that is public: declared, or the lower end of a count that was released."""
 
     epsilon: object = None
     rho: object = None
     delta: object = None
     accuracy: Accuracy | None = None
+    at_least: object = None
+
+    @property
+    def fewest(self) -> int | None:
+        """The least number of rows of a group."""
+        if self.at_least is None:
+            return None
+        found = floor(positive("at_least", self.at_least, "a number of rows that every group surely has, such as 1000"))
+        if not found:
+            raise ParameterError("at_least is a number of rows that every group surely has; write a number such as 1000.")
+        return found
 
     def asked(self, budget: Budget) -> Cost:
         """The cost as it was asked for; refused where it is not in the budget's own currency."""

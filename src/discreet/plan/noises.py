@@ -81,7 +81,7 @@ def reach(noises: Sequence[tuple[Spread, float]], miss: float) -> float:
     if len(some) == 1:
         return abs(some[0][1]) * some[0][0].half(1 - miss)
     weighted = [(spread, np.full(1, weight)) for spread, weight in some]
-    low, high = 0.0, 2 * sum(abs(weight) * spread.half(1 - miss) for spread, weight in some)
+    low, high = 0.0, 2 * sum(abs(weight) * (spread.half(1 - miss) + 3 * spread.scale) for spread, weight in some)
     for _ in range(_STEPS):
         middle = (low + high) / 2
         low, high = (middle, high) if explains(np.full(1, middle), weighted, miss)[0] else (low, middle)

@@ -1,6 +1,7 @@
 """Plans: a question with its groups, its releases and what the whole costs, all from public facts.
 
-The cost is split evenly over what a question needs, and what two outputs have in common is paid once.
+The cost is split evenly over what a question needs, and what two outputs have in common is paid once. A mean that is released
+as a pair (``aggregates.soft``) has the shares of the two numbers that it stands for.
 
 What must hold of a question whoever made it, SQL text, Python or a program, is checked before it is priced. The engine relies
 on it. A text where a condition belongs would be converted row by row, and a row whose text cannot be would make the question
@@ -18,6 +19,7 @@ from functools import cached_property
 
 from discreet.errors import ParameterError
 from discreet.plan.aggregates.base import Context
+from discreet.plan.aggregates.soft import soften
 from discreet.plan.cost import Cost
 from discreet.plan.expressions import Call, Expression, Literal, columns_of
 from discreet.plan.expressions.evaluate import OPERATIONS, infer
@@ -81,12 +83,13 @@ def facts_of(schema: Schema, tables: Sequence[Private] = ()) -> dict[str, Facts]
     return {name: replace(fact, nullable=True) if name.startswith(left) else fact for name, fact in facts.items()}
 
 
-def price(query: Query, schema: Schema, share: Cost) -> Plan:
-    """Split a cost over what a question needs, and calibrate every mechanism to its share."""
+def price(query: Query, schema: Schema, share: Cost, *, pairs: bool = True) -> Plan:
+    """Split a cost over what a question needs, and calibrate every mechanism to its share. ``pairs``: whether means may be
+    released so; in older ledgers they were not."""
     schema = _aliased(schema, query)
     if query.people is not None:
-        return replace(_price_query(query, _read_people(query.people, schema), share), declared=schema)
-    return _price_query(query, schema, share)
+        return replace(_price_query(query, _read_people(query.people, schema), share, pairs=pairs), declared=schema)
+    return _price_query(query, schema, share, pairs=pairs)
 
 
 def _aliased(schema: Schema, query: Query) -> Schema:
@@ -104,11 +107,13 @@ def _read_people(people: People, schema: Schema) -> Schema:
     return person_table(people.traits, schema, facts)
 
 
-def _price_query(query: Query, schema: Schema, share: Cost) -> Plan:
+def _price_query(query: Query, schema: Schema, share: Cost, *, pairs: bool) -> Plan:
     facts = facts_of(schema, query.tables)
     check(query, schema, facts)
     keys = keys_of(query, facts)
     context = Context(facts, keys.size or 2**10, tuple(part for output in query.outputs for part in output.aggregate.parts))
+    if pairs:
+        context = soften(context, _frame(query, schema, keys), gaussian=share.epsilon is None)
     return _price(query, schema, keys, {output.name: output.aggregate.needs(context) for output in query.outputs}, share)
 
 
@@ -130,19 +135,22 @@ def price_marginal(of: Sequence[Expression], query: Query, schema: Schema, share
 
 def _price(query: Query, schema: Schema, keys: Keys, needs: Mapping[str, tuple[Need, ...]], share: Cost) -> Plan:
     """Split a cost over needs, by the names of what they are for; what two of them need alike is released once."""
-    whole_table = query.where is None and not query.keys and all(join.keep for join in query.joins) and len(query.tables) < 2
-    frame = Frame(schema.unit, keys.size, whole_table)
+    frame = _frame(query, schema, keys)
     needed = list(dict.fromkeys(need for each in needs.values() for need in each))
     if (keys.size or 1) * len(needed) > MOST_WORK:
         raise ParameterError(
             f"{keys.size:,} groups times {len(needed)} statistics are more than {MOST_WORK:,} numbers; ask for less at a time."
         )
-    paying = sum(not need.public(frame) for need in needed) + (keys.size is None)
-    each = share.part(Fraction(1, max(paying, 1)))
-    found = {need: need.releases(frame, each) for need in needed}
+    shares = sum((need.shares for need in needed if not need.public(frame)), Fraction(keys.size is None)) or Fraction(1)
+    found = {need: need.releases(frame, share.part(need.shares / shares)) for need in needed}
     behind = {name: tuple(release for need in those for release in found[need]) for name, those in needs.items()}
-    chosen = OpenKeys().releases(frame, each) if keys.size is None else ()
+    chosen = OpenKeys().releases(frame, share.part(1 / shares)) if keys.size is None else ()
     return Plan(query, schema, keys, (*chosen, *(release for those in found.values() for release in those)), behind, share)
+
+
+def _frame(query: Query, schema: Schema, keys: Keys) -> Frame:
+    whole_table = query.where is None and not query.keys and all(join.keep for join in query.joins) and len(query.tables) < 2
+    return Frame(schema.unit, keys.size, whole_table)
 
 
 def check(query: Query, schema: Schema, facts: Mapping[str, Facts], beside: Sequence[Expression] = ()) -> None:

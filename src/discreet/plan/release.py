@@ -3,12 +3,14 @@
 An aggregate says what it *needs*: a statistic and the kind of mechanism for it. What two outputs need alike is one need, paid
 once. A need within a share of the cost becomes releases:
 
-* ``Additive``: Laplace noise under pure budgets, Gaussian noise under all others, where it costs less.
+* ``Additive``: Laplace noise under pure budgets, Gaussian noise under all others, where it costs less. A pair that stands for
+  two numbers has their shares.
 * ``Largest``: the largest of some counts or sums, by permute-and-flip or the exponential mechanism, for the same reason.
-* ``Ranked``: a quantile is three selections, half of its share for the value, and a quarter for each end of its interval.
+* ``Ranked``: a quantile is three selections, half of its share for the value, and a quarter for each end of its interval; or one,
+  for the whole share, where no interval is asked for.
 * ``OpenKeys``: keys that enough units share.
 
-How noise spreads (``Spread``, ``outside``) is arithmetic on public facts after the release: it decides no privacy, so plain
+How noise spreads (``Spread``) is arithmetic on public facts after the release: it decides no privacy, so plain
 doubles serve.
 """
 
@@ -45,7 +47,6 @@ __all__ = [
     "Release",
     "Released",
     "Spread",
-    "outside",
 ]
 
 Mechanism = Laplace | Gaussian | Selection | Quantile | Threshold
@@ -155,12 +156,22 @@ class Need(ABC):
         """Whether it is the same for all neighbours, and so free."""
         return False
 
+    @property
+    def shares(self) -> Fraction:
+        """How many even shares of a question's cost it has."""
+        return Fraction(1)
+
 
 @dataclass(frozen=True)
 class Additive(Need):
     """Noise on every number of a statistic."""
 
     statistic: Sums | Persons | Histogram
+    worth: Fraction = Fraction(1)  # shares: more than one for what stands for several statistics
+
+    @property
+    def shares(self) -> Fraction:
+        return self.worth
 
     def public(self, frame: Frame) -> bool:
         return not self.statistic.norms(frame).l1
@@ -196,13 +207,17 @@ class Largest(Need):
 
 @dataclass(frozen=True)
 class Ranked(Need):
-    """The cell of every group's histogram below which a share of the rows lies, and then the ends of its interval."""
+    """The cell of every group's histogram below which a share of the rows lies, and then the ends of its interval, if it is to
+    have one."""
 
     statistic: Histogram
     share: Fraction
+    interval: bool = True
 
     def releases(self, frame: Frame, share: Cost) -> tuple[Release, ...]:
         label = f"quantile({self.statistic.axes[0].of}, {float(self.share):g})"
+        if not self.interval:
+            return (self._release(frame, share, 0, label),)
         sides = ((0, Fraction(1, 2), ""), (-1, Fraction(1, 4), ", lower end"), (1, Fraction(1, 4), ", upper end"))
         return tuple(self._release(frame, share.part(portion), side, label + end) for side, portion, end in sides)
 
@@ -238,23 +253,3 @@ class OpenKeys(Need):
         times = frame.most
         epsilon = share.amount / times if share.currency == "epsilon" else root(2 * share.amount / times)
         return (Release(KeyCounts(), Threshold(epsilon=epsilon, delta=share.delta / times), times, label=str(KeyCounts())),)
-
-
-def outside(distance: Reals, one: Spread, other: Spread, factor: Reals) -> Reals:
-    """P(|X + factor Y| > distance) for the noises X and Y of two sums."""
-    a, b = np.full_like(distance, one.scale), np.abs(factor) * other.scale
-    if one.law == "gaussian" or other.law == "gaussian":
-        spread = np.sqrt(a**2 + b**2)
-        tail: Reals = np.where(spread > 0, _erfc(distance / np.maximum(spread, 1e-300) / math.sqrt(2)), distance <= 0)
-        return tail
-    large, small = np.maximum(a, b), np.minimum(a, b)
-    large = np.maximum(large, 1e-300)
-    ratio = np.minimum(small / large, 1 - 1e-6)  # equal scales: the limit, to six digits
-    with np.errstate(divide="ignore", under="ignore", over="ignore"):
-        short = np.where(ratio > 0, ratio**2 * np.exp(-distance / np.maximum(large * ratio, 1e-300)), 0.0)
-        both: Reals = (np.exp(-distance / large) - short) / (1 - ratio**2)
-        return both
-
-
-def _erfc(x: Reals) -> Reals:
-    return np.array([math.erfc(v) for v in np.atleast_1d(x)]).reshape(np.shape(x))

@@ -104,10 +104,11 @@ class Contest:
 
 @dataclass(frozen=True)
 class Measure:
-    """One whole number a row. ``rows``: 1; ``present``: 1 where ``of`` is not missing; ``value``: its units less ``shift``;
-    ``square``: the square of that, less ``lift``."""
+    """One whole number a row. ``rows``: always ``high``, which is 1 but in pairs; ``present``: the same where ``of`` is not
+    missing; ``value``: its units less ``shift``; ``rest``: ``shift`` less its units; ``square``: the square of a value, less
+    ``lift``."""
 
-    what: Literal["rows", "present", "value", "square"]
+    what: Literal["rows", "present", "value", "rest", "square"]
     low: int  # the least and the largest number that a row adds
     high: int
     of: Expression | None = None
@@ -142,6 +143,8 @@ class Measure:
         return _of_persons(unit.rows * self.bound << bits, frame, bits, signed=self.low < 0)
 
     def __str__(self) -> str:
+        if self.what == "rest":
+            return f"sum({float(self.shift * self.step):g} - {self.of})"
         if self.of is None:
             return "count(*)"
         middle = f" - {float(self.shift * self.step):g}" if self.shift else ""
@@ -158,8 +161,8 @@ ROWS = Measure("rows", 1, 1)
 
 @dataclass(frozen=True)
 class Sums:
-    """The sums of some measures in every group, one measure after the other: usually of one; of as many as there are
-    candidates, where one is chosen for the whole table."""
+    """The sums of some measures in every group, one measure after the other: usually of one; of the two of a mean that is a pair
+    (``aggregates.soft``); of as many as there are candidates, where one is chosen for the whole table."""
 
     of: tuple[Measure, ...]
 
@@ -171,9 +174,30 @@ class Sums:
         return self.of[0].worth
 
     def norms(self, frame: Frame) -> Norms:
-        """Of the one measure that there is."""
+        """Of the one measure that there is, or of both of a pair together."""
+        if self.is_pair:
+            return self._pair(frame)
         (measure,) = self.of
         return measure.norms(frame)
+
+    @property
+    def is_pair(self) -> bool:
+        """Whether these are the two numbers of a mean, which have a sensitivity together."""
+        return len(self.of) == 2 and self.of[1].what != "value"
+
+    def _pair(self, frame: Frame) -> Norms:
+        """A row adds S to soft counts together, whatever it holds; to a sum around the middle and b times a count at most 2b,
+        and so much is also the most by which one row for another moves these two."""
+        value, other = self.of
+        soft, unit = other.what == "rest", frame.unit
+        row, rows = value.high if soft else 2 * value.bound, unit.rows if isinstance(unit, Person) else 1
+        bits = max(0, 16 - row.bit_length()) if isinstance(unit, Person) else 0
+        if frame.exchanged and frame.groups == 1 and not soft:
+            return Norms(rows * row << bits, rows * row << bits, bits)
+        if isinstance(unit, Person):
+            return _of_persons(rows * row << bits, frame, bits, signed=not soft)
+        l1, square = move(0, row, grouped=True, neighbours=unit.neighbours)
+        return _rounded(l1, square if soft else l1**2)
 
     def contest(self, frame: Frame) -> Contest:
         """Candidates' sums: each moves by at most the largest norm; all the same way if no score, or every score, is negative."""
@@ -187,6 +211,8 @@ class Sums:
         return (unit.size or 0) * self.of[0].high
 
     def __str__(self) -> str:
+        if self.is_pair:
+            return f"count and sum of {self.of[0].of}, as a pair"
         return ", ".join(map(str, self.of))
 
 

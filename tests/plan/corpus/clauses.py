@@ -9,6 +9,7 @@ from plan.corpus.worlds import WORLDS, Row, Rows
 
 FLOORS = {ward["ward"]: ward["floor"] for ward in WORLDS["hospital"].public["wards"]}
 BUILDINGS = {ward["ward"]: ward["building"] for ward in WORLDS["hospital"].public["wards"]}
+COUNTRIES = {one["code"]: one["name"] for one in WORLDS["shop"].public["countries"]}
 TOWNS = {one["building"]: one["town"] for one in WORLDS["hospital"].public["buildings"]}
 
 
@@ -234,6 +235,13 @@ ASKED = [
         lambda rows: (len({r["age"] // 10 for r in rows}), len({r["satisfied"] for r in rows})),
     ),
     # public tables behind one another
+    Asked(
+        "shop",
+        "SELECT c.name, sum(d.amount) AS revenue FROM data d, countries c WHERE d.country = c.code AND items > 2 GROUP BY c.name",
+        lambda rows: grouped(
+            where(rows, lambda r: r["items"] > 2), lambda r: COUNTRIES[r["country"]], lambda g: sum(values(g, "amount"))
+        ),
+    ),
     Asked(
         "hospital",
         "SELECT b.town, avg(d.cost) AS mean_cost FROM data d JOIN wards w ON d.ward = w.ward "

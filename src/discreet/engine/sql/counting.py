@@ -84,11 +84,11 @@ class Counting:
         partial sum in any order leaves the whole numbers that doubles hold."""
         new = self._statement()
         added = {
-            f"m{j}": new.added_in_doubles(measure) if measure.what == "value" else new.added(measure)
+            f"m{j}": new.added_in_doubles(measure) if measure.what in _VALUES else new.added(measure)
             for j, measure in enumerate(measures)
             if measure != ROWS
         }
-        totals = [*(f"sum(m{j})" if m.what == "value" else self._total(m, j) for j, m in enumerate(measures)), "count(*)"]
+        totals = [*(f"sum(m{j})" if m.what in _VALUES else self._total(m, j) for j, m in enumerate(measures)), "count(*)"]
         new.text = f"{self._with(new, added, groups)}\n{summed(totals, len(groups.listed), wide=self._wide)}"
         return new
 
@@ -224,7 +224,7 @@ class Counting:
         """The aggregate that adds up what rows add."""
         if measure == ROWS:
             return "count(*)"
-        return f"count(m{j})" if measure.what == "present" else self.dialect.total.format(f"m{j}")
+        return f"count(m{j})" if measure.what == "present" and measure.high == 1 else self.dialect.total.format(f"m{j}")
 
     def _statement(self) -> Statement:
         kind = PersonStatement if self._single else Statement
@@ -270,6 +270,7 @@ class Counting:
         return not self._single and self._most(groups) < groups.size
 
 
+_VALUES = ("value", "rest")
 _P = 2**31 - 1
 _DIGITS = 10**18 - 1
 _BRIEF = 64  # bytes of a text that is kept as it is

@@ -181,15 +181,19 @@ class Statement:
             and column.step == measure.step
         ):
             units = self._alias(of.name, doubles=True)
+            if measure.what == "rest":
+                return f"({self.dialect.double.format(measure.shift)} - {units})"
             return f"({units} - {self.dialect.double.format(measure.shift)})" if measure.shift else units
         return f"CAST({self.added(measure)} AS {self._type('number')})"
 
     def added(self, measure: Measure) -> str:
         """What a row adds to a measure: a whole number between its bounds; NULL where it adds nothing."""
         if measure.of is None:
-            return "1"
+            return f"{measure.high}"
         if measure.what == "present":
-            return f"CASE WHEN {self.value(measure.of)} IS NOT NULL THEN 1 END"
+            return f"CASE WHEN {self.value(measure.of)} IS NOT NULL THEN {measure.high} END"
+        if measure.what == "rest":
+            return f"({measure.shift} - {self._units(measure, measure.shift - measure.high, measure.shift - measure.low)})"
         if measure.what == "value":
             units = self._units(measure, measure.low + measure.shift, measure.high + measure.shift)
             return f"({units} - {measure.shift})" if measure.shift else units

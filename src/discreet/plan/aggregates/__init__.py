@@ -122,15 +122,17 @@ def stddev(of: str) -> Asked:
 
 
 @called_as('"age"')
-def median(of: str) -> Asked:
-    """The value below which half of what is not missing lies."""
-    return Asked("quantile", of, 0.5)
+def median(of: str, *, interval: bool = True) -> Asked:
+    """The value below which half of what is not missing lies; without an ``interval`` the value has its whole share."""
+    return quantile(of, 0.5, interval=interval)
 
 
 @called_as('"age", 0.9')
-def quantile(of: str, share: object) -> Asked:
-    """The value below which a share of what is not missing lies."""
-    return Asked("quantile", of, share)
+def quantile(of: str, share: object, *, interval: bool = True) -> Asked:
+    """The value below which a share of what is not missing lies; without an ``interval`` the value has its whole share."""
+    if not isinstance(interval, bool):
+        raise ParameterError("interval is True or False; write interval=False for the value alone.")
+    return Asked("quantile" if interval else "quantile_only", of, share)
 
 
 @called_as('"ward"')

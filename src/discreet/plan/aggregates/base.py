@@ -20,6 +20,7 @@ from discreet.plan.expressions.evaluate import infer, listing
 from discreet.plan.expressions.facts import Facts
 from discreet.plan.forms import Form
 from discreet.plan.release import Need, Release, Released
+from discreet.plan.statistics import Measure
 from discreet.schema.units import Unit
 
 __all__ = ["Aggregate", "Context", "Estimate", "Expected", "OfExpression", "OfNumbers", "Spelling", "Typical", "name_from"]
@@ -38,11 +39,14 @@ class Spelling:
 
 @dataclass(frozen=True)
 class Context:
-    """What an aggregate may know when it says what it needs: public facts, how many groups there can be, and its neighbours."""
+    """What an aggregate may know when it says what it needs: public facts, how many groups there can be, its neighbours, and
+    which means are released as pairs (``pairs``, by what they are of), from which their count is read as well (``counted``)."""
 
     facts: Mapping[str, Facts]
     groups: int = 1
     beside: tuple[Aggregate, ...] = ()
+    pairs: Mapping[Expression, Need] = field(default_factory=dict)
+    counted: Mapping[Measure, Need] = field(default_factory=dict)
 
     def of(self, expression: Expression) -> Facts:
         """What is known of an expression."""
@@ -51,12 +55,14 @@ class Context:
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """Values of one output in every group, with standard errors and the ends of intervals; choices have neither."""
+    """Values of one output in every group, with standard errors and the ends of intervals; choices have neither. ``whole``: they
+    are whole numbers."""
 
     values: Reals | list[Value]
     errors: Reals | None = None
     lower: Reals | None = None
     upper: Reals | None = None
+    whole: bool = False
 
 
 @dataclass(frozen=True)
@@ -70,10 +76,12 @@ class Typical:
 
 @dataclass(frozen=True)
 class Expected:
-    """How far off an answer will be: the half-width of its 95 % interval (None where there is no such number), and in words."""
+    """How far off an answer will be: the half-width of its 95 % interval (None where there is no such number), and in words;
+    ``ranks``: by how many rows a choice may miss."""
 
     error: float | None
     meaning: str
+    ranks: int | None = None
 
 
 class Aggregate(ABC):
@@ -81,6 +89,7 @@ class Aggregate(ABC):
 
     spellings: ClassVar[tuple[Spelling, ...]] = ()
     depends_on_size: ClassVar[bool] = False  # whether its error depends on how many rows there are
+    paired: ClassVar[bool] = False  # whether it can be read from a count and a sum that are released as a pair
 
     @classmethod
     def make(cls, of: Expression | None, **fixed: Any) -> Self:

@@ -41,19 +41,27 @@ class Quantile(OfNumbers):
 
     of: Expression
     share: Fraction
+    interval: bool = True  # without one, the value has all that is paid
 
     spellings = (
         Spelling("median", ("median",), fixed={"share": Fraction(1, 2)}),
+        Spelling("median_only", ("median_only",), fixed={"share": Fraction(1, 2), "interval": False}),
         Spelling("quantile", python="quantile", extra="share"),
+        Spelling("quantile_only", python="quantile_only", extra="share", fixed={"interval": False}),
     )
 
     @classmethod
-    def make(cls, of: Expression | None, *, share: object = None, **_: object) -> Quantile:
-        return super().make(of, share=probability("share", share, zero=False, hint="0.5 for the median"))
+    def make(cls, of: Expression | None, *, share: object = None, interval: bool = True, **_: object) -> Quantile:
+        exact = probability("share", share, zero=False, hint="0.5 for the median")
+        return super().make(of, share=exact, interval=interval)
 
     @property
     def spelled(self) -> str:
-        return f"median({self.of})" if self.share == Fraction(1, 2) else str(self)
+        return f"median{self._only}({self.of})" if self.share == Fraction(1, 2) else str(self)
+
+    @property
+    def _only(self) -> str:
+        return "" if self.interval else "_only"
 
     def with_numbers(self, facts: Mapping[str, Facts]) -> Aggregate:
         return self  # a quantile of truth values is one of two
@@ -71,27 +79,30 @@ class Quantile(OfNumbers):
             width *= math.ceil((facts.upper - facts.lower) / width / (most - 2))
         count = math.ceil((facts.upper - facts.lower) / width) + 1
         axis = Axis(self.of, count, facts.lower, width, facts.upper, exact=width == facts.step)
-        return (Ranked(Histogram((axis,)), self.share),)
+        return (Ranked(Histogram((axis,)), self.share, self.interval),)
 
     def takes(self, releases: Sequence[Release]) -> int:
-        return 3
+        return 3 if self.interval else 1
 
     def estimate(self, released: Sequence[Released]) -> Estimate:
-        """From the cells chosen for the value and for the ends of its interval."""
+        """From the cells chosen for the value and, where they were asked for, the ends of its interval."""
         axis = _histogram(released[0].release).axes[0]
         first, width, last, rounded = float(axis.first), float(axis.width), float(axis.last), 0.0 if axis.exact else 0.5
 
         def at(place: Reals) -> Reals:
             return np.clip(first + place * width, first, last)
 
+        if not self.interval:
+            return Estimate(at(released[0].units.astype(np.float64)))
         middle, low, high = (one.units.astype(np.float64) for one in released)
         return Estimate(at(middle), None, at(np.minimum(low, middle) - rounded), at(np.maximum(high, middle) + rounded))
 
     def expected(self, releases: Sequence[Release], typical: Typical) -> Expected:
-        return Expected(None, f"within {_rows_short(releases[0]):,} rows of the quantile")
+        ranks = _rows_short(releases[0])
+        return Expected(None, f"within {ranks:,} rows of the quantile", ranks)
 
     def __str__(self) -> str:
-        return f"quantile({self.of}, {Literal(self.share)})"
+        return f"quantile{self._only}({self.of}, {Literal(self.share)})"
 
 
 @dataclass(frozen=True)
@@ -126,7 +137,8 @@ class Mode(OfExpression):
         return _chosen(released[0], _histogram(released[0].release).axes[0].values or ())
 
     def expected(self, releases: Sequence[Release], typical: Typical) -> Expected:
-        return Expected(None, f"a value with at most {_rows_short(releases[0]):,} rows fewer than the commonest")
+        ranks = _rows_short(releases[0])
+        return Expected(None, f"a value with at most {ranks:,} rows fewer than the commonest", ranks)
 
     def __str__(self) -> str:
         return f"mode({self.of})"

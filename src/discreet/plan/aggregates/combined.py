@@ -37,7 +37,7 @@ from discreet.plan.expressions.evaluate import evaluate, infer
 from discreet.plan.expressions.facts import Facts
 from discreet.plan.forms import Linear, Ratio, Source
 from discreet.plan.release import Need, Release, Released
-from discreet.plan.statistics import Persons, Sums
+from discreet.plan.statistics import Measure, Persons, Sums
 from discreet.schema.units import Unit
 
 _MISS = 0.05
@@ -195,12 +195,14 @@ def _typical_units(release: Release, rows: int) -> Reals:
     """What a release counts of so many rows in the middle of their bounds; a condition holds in half of them."""
     if not isinstance(release.statistic, Sums):
         return np.full(1, rows, dtype=np.float64)
-    measure = release.statistic.of[0]
+    each = [_typical_unit(measure) for measure in release.statistic.of]
+    return np.array([one * rows * 2.0**release.bits for one in each])
+
+
+def _typical_unit(measure: Measure) -> float:
     if measure.what in ("rows", "present"):
-        each = 0.5 if isinstance(measure.of, Call) and measure.of.name == "case" else 1.0
-    else:
-        each = (measure.low + measure.high) / 2
-    return np.full(1, each * rows * 2.0**release.bits)
+        return measure.high * (0.5 if isinstance(measure.of, Call) and measure.of.name == "case" else 1.0)
+    return (measure.low + measure.high) / 2
 
 
 def _numbers(formula: Expression, pieces: Pieces) -> Estimate:

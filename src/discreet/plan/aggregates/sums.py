@@ -1,14 +1,14 @@
 """Aggregates that are made of noisy sums: counts, sums, means, variances; with standard errors and 95 % intervals.
 
-Means and variances are taken around the middle of the declared range: half the bound, half the noise. Estimates are made after
-the release and cost nothing. An interval covers the statistic after clamping and bounding: what the table would answer without
+Means and variances are taken around the middle of the declared range: half the bound, half the noise. Under a pure budget a mean
+is one noisy pair (``soft``), of which its count and its sum are linear forms. Estimates are made after the release and cost
+nothing. An interval covers the statistic after clamping and bounding: what the table would answer without
 noise. Sums have the interval of their noise. A mean is a ratio S / N: its interval holds every r for which S - r N is compatible
 with noise alone (Fieller 1954), which is exact for Gaussian noise. Variances take the worst case of the intervals of their three
 sums, and so cover more often than they say. Declared bounds cut off what cannot be.
 
 >>> from discreet.plan.expressions import Column
 >>> from discreet.plan.expressions.facts import Facts
-from discreet.plan.forms import Form, Ratio, sum_of
 >>> age = Facts("number", False, Fraction(0), Fraction(120), Fraction(1))
 >>> [str(need.statistic) for need in Mean(Column("age")).needs(Context({"age": age}))]
 ['count(*)', 'sum(age - 60)']
@@ -21,15 +21,17 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.arrays import Reals
 from discreet.errors import ParameterError
 from discreet.plan.aggregates.base import Aggregate, Context, Estimate, Expected, OfNumbers, Spelling, Typical
+from discreet.plan.aggregates.soft import Forms, forms_of, numbers_of
 from discreet.plan.expressions import Call, Expression, Literal
 from discreet.plan.expressions.evaluate import infer
 from discreet.plan.expressions.facts import Facts
 from discreet.plan.forms import Form, Ratio, sum_of
-from discreet.plan.release import Additive, Release, Released, Spread, outside
+from discreet.plan.release import Additive, Need, Release, Released, Spread
 from discreet.plan.statistics import ROWS, Measure, Persons, Sums, measure_presence, measure_value
 from discreet.schema.units import Rows, Unit
 
@@ -47,7 +49,7 @@ class _Alone(Aggregate):
 
     def estimate(self, released: Sequence[Released]) -> Estimate:
         (one,) = released
-        return _alone(one.real, one.release.spread)
+        return _alone(one.real, one.release)
 
     def form(self, released: Sequence[Released]) -> Form | None:
         (one,) = released
@@ -67,6 +69,7 @@ class Count(_Alone):
     of: Expression | None = None
 
     spellings = (Spelling("count", python="count"),)
+    paired = True
 
     @classmethod
     def make(cls, of: Expression | None, **_: object) -> Count:
@@ -83,8 +86,24 @@ class Count(_Alone):
     def filtered(self, test: Expression) -> Aggregate:
         return Count(Call("case", (test, Literal(1) if self.of is None else self.of, Literal(None))))
 
-    def needs(self, context: Context) -> tuple[Additive, ...]:
-        return _sums(ROWS if self.of is None else measure_presence(self.of, context.of(self.of)))
+    def needs(self, context: Context) -> tuple[Need, ...]:
+        """Its own count, or the pair of a mean that has the same."""
+        measure = ROWS if self.of is None else measure_presence(self.of, context.of(self.of))
+        return (context.counted[measure],) if measure in context.counted else _sums(measure)
+
+    def estimate(self, released: Sequence[Released]) -> Estimate:
+        return _counted(released) if _is_pair(released[0].release) else super().estimate(released)
+
+    def form(self, released: Sequence[Released]) -> Form | None:
+        if not _is_pair(released[0].release):
+            return super().form(released)
+        return forms_of([released[0].release]).linear(released)[0]
+
+    def expected(self, releases: Sequence[Release], typical: Typical) -> Expected:
+        if not _is_pair(releases[0]):
+            return super().expected(releases, typical)
+        half = forms_of(releases).half(0, 1)
+        return Expected(half, f"± {half:,.4g}{typical.each}")
 
     def __str__(self) -> str:
         return f"count({'*' if self.of is None else self.of})"
@@ -125,18 +144,20 @@ class Sum(_Alone, OfNumbers):
     of: Expression
 
     spellings = (Spelling("sum", ("sum",), "sum"),)
+    paired = True
 
-    def needs(self, context: Context) -> tuple[Additive, ...]:
+    def needs(self, context: Context) -> tuple[Need, ...]:
         if any(other.averages == self.of for other in context.beside):
             return Mean(self.of).needs(context)
         return _sums(measure_value(self.of, context.of(self.of)))
 
     def estimate(self, released: Sequence[Released]) -> Estimate:
-        if len(released) == 1:
+        releases = [one.release for one in released]
+        if len(releases) == 1 and not _is_pair(releases[0]):
             return super().estimate(released)
-        count, centred = released
-        spreads = count.release.spread, centred.release.spread
-        return _total(count.real, centred.real, *spreads, _middle(centred.release))
+        forms = forms_of(releases)
+        count, centred = forms.values(numbers_of(released))
+        return _total(centred + forms.middle * count, forms)
 
     def takes(self, releases: Sequence[Release]) -> int:
         mine = releases[0].statistic
@@ -144,17 +165,16 @@ class Sum(_Alone, OfNumbers):
         return 1 if alone else Mean(self.of).takes(releases)
 
     def form(self, released: Sequence[Released]) -> Form | None:
-        if len(released) == 1:
+        if len(released) == 1 and not _is_pair(released[0].release):
             return super().form(released)
         return Mean(self.of).form(released).over
 
     def expected(self, releases: Sequence[Release], typical: Typical) -> Expected:
-        if len(releases) == 1:
+        if len(releases) == 1 and not _is_pair(releases[0]):
             return super().expected(releases, typical)
-        zero = np.zeros(1)
-        found = _total(zero, zero, releases[0].spread, releases[1].spread, _middle(releases[1]))
-        assert found.upper is not None
-        return Expected(float(found.upper[0]), f"± {found.upper[0]:,.4g}{typical.each}")
+        forms = forms_of(releases)
+        half = forms.half(1, forms.middle)
+        return Expected(half, f"± {half:,.4g}{typical.each}")
 
     def __str__(self) -> str:
         return f"sum({self.of})"
@@ -171,13 +191,13 @@ class _Ratio(OfNumbers):
 
     def expected(self, releases: Sequence[Release], typical: Typical) -> Expected:
         """The largest half-width that a group of this many rows can have, whatever its mean and variance are."""
-        found = self._worst([release.spread for release in releases], releases, float(typical.rows))
+        found = self._worst(releases, float(typical.rows))
         assert found.lower is not None
         assert found.upper is not None
         error = float(np.max(found.upper - found.lower)) / 2
         return Expected(error, f"± {error:,.4g} at most, {typical.of}")
 
-    def _worst(self, spreads: Sequence[Spread], releases: Sequence[Release], size: float) -> Estimate:
+    def _worst(self, releases: Sequence[Release], size: float) -> Estimate:
         raise NotImplementedError
 
 
@@ -188,28 +208,39 @@ class Mean(_Ratio):
     of: Expression
 
     spellings = (Spelling("avg", ("avg", "mean"), "mean"),)
+    paired = True
 
-    def needs(self, context: Context) -> tuple[Additive, ...]:
+    def needs(self, context: Context) -> tuple[Need, ...]:
+        if self.of in context.pairs:
+            return (context.pairs[self.of],)
         known = context.of(self.of)
         return _sums(measure_presence(self.of, known), measure_value(self.of, known, centred=True))
 
     def estimate(self, released: Sequence[Released]) -> Estimate:
-        count, centred = released
-        return _mean(count.real, centred.real, count.release.spread, centred.release.spread, _measure(centred.release))
+        forms = forms_of([one.release for one in released])
+        return _mean(*forms.values(numbers_of(released)), forms)
 
     def takes(self, releases: Sequence[Release]) -> int:
-        return 2
+        return 1 if _is_pair(releases[0]) else 2
 
     def form(self, released: Sequence[Released]) -> Ratio:
         """The sum over the count, between the declared bounds."""
-        count, centred = map(sum_of, released)
-        measure = _measure(released[1].release)
-        middle, low, high = (float(units * measure.step) for units in (measure.shift, measure.low, measure.high))
-        return Ratio(centred.plus(count.times(middle)), count, middle + low, middle + high)
+        forms = forms_of([one.release for one in released])
+        count, centred = forms.linear(released)
+        return Ratio(centred.plus(count.times(forms.middle)), count, forms.middle + forms.low, forms.middle + forms.high)
 
-    def _worst(self, spreads: Sequence[Spread], releases: Sequence[Release], size: float) -> Estimate:
-        means = _means(_measure(releases[1]))
-        return _mean(np.full_like(means, size), size * means, spreads[0], spreads[1], _measure(releases[1]))
+    def _worst(self, releases: Sequence[Release], size: float) -> Estimate:
+        """With as few rows as the noisy count says but once in 40 times.
+
+        The nearer the mean is to a bound, the more noise a quotient has, until the bound cuts its interval off. So the widest is
+        where the interval just reaches a bound, and that mean is among those that are tried.
+        """
+        forms = forms_of(releases)
+        fewest = max(size - forms.half(0, 1), 1.0)
+        reach = forms.half(1, -forms.low) / fewest, forms.half(1, -forms.high) / fewest
+        ends = np.clip([forms.low + reach[0], forms.high - reach[1]], forms.low, forms.high)
+        means = np.concatenate([np.linspace(forms.low, forms.high, _TRIED), ends])
+        return _mean(np.full_like(means, fewest), fewest * means, forms)
 
     def __str__(self) -> str:
         return f"avg({self.of})"
@@ -246,7 +277,8 @@ class Variance(_Ratio):
     def takes(self, releases: Sequence[Release]) -> int:
         return 3
 
-    def _worst(self, spreads: Sequence[Spread], releases: Sequence[Release], size: float) -> Estimate:
+    def _worst(self, releases: Sequence[Release], size: float) -> Estimate:
+        spreads = [release.spread for release in releases]
         value, square = _measure(releases[1]), _measure(releases[2])
         low, high = float(value.low * value.step), float(value.high * value.step)
         shares, means = (
@@ -271,9 +303,8 @@ def _measure(release: Release) -> Measure:
     return release.statistic.of[0]
 
 
-def _middle(release: Release) -> float:
-    measure = _measure(release)
-    return float(measure.shift * measure.step)
+def _is_pair(release: Release) -> bool:
+    return isinstance(release.statistic, Sums) and release.statistic.is_pair
 
 
 def _means(value: Measure) -> Reals:
@@ -281,34 +312,36 @@ def _means(value: Measure) -> Reals:
     return np.linspace(float(value.low * value.step), float(value.high * value.step), _TRIED)
 
 
-def _alone(noisy: Reals, spread: Spread) -> Estimate:
+def _alone(noisy: Reals, release: Release) -> Estimate:
     """A sum by itself."""
-    half = spread.half()
-    return Estimate(noisy, np.full_like(noisy, spread.deviation), noisy - half, noisy + half)
+    spread = release.spread
+    half, whole = spread.half(), not release.bits and release.worth.denominator == 1
+    return Estimate(noisy, np.full_like(noisy, spread.deviation), noisy - half, noisy + half, whole=whole)
 
 
-def _total(count: Reals, centred: Reals, of_count: Spread, of_sum: Spread, middle: float) -> Estimate:
+def _counted(released: Sequence[Released]) -> Estimate:
+    """A count from the pair of a mean; of rows it is a whole number."""
+    forms = forms_of([released[0].release])
+    count, _ = forms.values(numbers_of(released))
+    half, whole = forms.half(0, 1), not released[0].release.bits
+    error = np.full_like(count, forms.deviation(0, 1))
+    return Estimate(np.rint(count) if whole else count, error, count - half, count + half, whole=whole)
+
+
+def _total(values: Reals, forms: Forms) -> Estimate:
     """A sum from the sum around a middle and the count."""
-    values = centred + middle * count
-    one = np.ones(1)
-    low, high = np.zeros(1), np.full(1, 100 * (of_sum.deviation + abs(middle) * of_count.deviation) + 1e-300)
-    for _ in range(_STEPS):
-        half = (low + high) / 2
-        inside = outside(half, of_sum, of_count, abs(middle) * one) < _MISS
-        low, high = np.where(inside, low, half), np.where(inside, half, high)
-    error = np.hypot(of_sum.deviation, middle * of_count.deviation)
-    return Estimate(values, np.full_like(values, error), values - high, values + high)
+    half = forms.half(1, forms.middle)
+    return Estimate(values, np.full_like(values, forms.deviation(1, forms.middle)), values - half, values + half)
 
 
-def _mean(count: Reals, centred: Reals, of_count: Spread, of_sum: Spread, measure: Measure) -> Estimate:
+def _mean(count: Reals, centred: Reals, forms: Forms) -> Estimate:
     """A mean from the sum around a middle and the count; without a count that is surely positive, the whole declared range."""
-    middle, low, high = (float(units * measure.step) for units in (measure.shift, measure.low, measure.high))
-    enough = count > max(of_count.half(), 0.5)
+    enough = count > max(forms.half(0, 1), 0.5)
     size = np.where(enough, count, 1.0)
-    best = np.where(enough, np.clip(centred / size, low, high), 0.0)
+    best = np.where(enough, np.clip(centred / size, forms.low, forms.high), 0.0)
 
-    def compatible(r: Reals) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
-        return outside(np.abs(centred - r * size), of_sum, of_count, r) >= _MISS
+    def compatible(r: Reals) -> NDArray[np.bool_]:
+        return forms.explain(np.abs(centred - r * size), 1, -r)
 
     def end(bound: float) -> Reals:
         far, near = np.full_like(best, bound), best.copy()
@@ -319,8 +352,8 @@ def _mean(count: Reals, centred: Reals, of_count: Spread, of_sum: Spread, measur
             near, far = np.where(inside, between, near), np.where(inside, far, between)
         return np.where(reached | ~enough, bound, far)
 
-    error = np.hypot(of_sum.deviation, np.abs(best) * of_count.deviation) / size
-    return Estimate(best + middle, np.where(enough, error, (high - low) / 2), end(low) + middle, end(high) + middle)
+    error = np.where(enough, forms.deviation(1, -best) / size, (forms.high - forms.low) / 2)
+    return Estimate(best + forms.middle, error, end(forms.low) + forms.middle, end(forms.high) + forms.middle)
 
 
 def _variance(

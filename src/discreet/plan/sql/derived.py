@@ -27,7 +27,7 @@ from discreet.plan.sql.scalars import aggregates_in, scalar
 from discreet.plan.sql.scope import PERSON, Scope, match, private
 from discreet.plan.sql.syntax import name_of, only, refusal
 from discreet.plan.sql.tables.private import begin, read_members
-from discreet.plan.sql.tables.public import read_joins, read_table
+from discreet.plan.sql.tables.public import move_conditions, read_joins, read_table
 from discreet.schema.table import Schema
 from discreet.schema.units import Person
 
@@ -63,6 +63,7 @@ def read_source(tree: exp.Select, schema: Schema, views: Mapping[str, View] | No
         raise ParameterError("A question is about the private table; write FROM data.")
     only(source, "this")
     found = _from(source.this, schema, known)
+    move_conditions(tree)
     scope, joins = read_joins(tree.args.get("joins") or [], found.scope, found.joins, known)
     return replace(found, scope=scope, joins=joins)
 

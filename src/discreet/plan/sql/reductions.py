@@ -46,6 +46,8 @@ def read_as_written(node: object, scope: Scope) -> Aggregate:
         return Quantile(_argument(node.this, scope), _share(node.args.get("quantile"), scope))
     if name == "choose":
         return _best(node, scope)
+    if name == "quantile_only":
+        return _value_only(node, scope)
     if _name(node) not in SQL:
         raise _unanswered(node, scope)
     found, spelling = SQL[_name(node)]
@@ -71,6 +73,15 @@ def _best(node: exp.Expression, scope: Scope) -> Aggregate:
         raise ParameterError("Candidates are constants, from public knowledge; write choose([200, 500], ...).")
     candidates = plain_values("Candidates", [one.value for one in listed if isinstance(one, Literal)], "choose([200, 500], ...)")
     return Best(candidates, scalar(arguments[1], replace(scope, free=("candidate",))))
+
+
+def _value_only(node: exp.Expression, scope: Scope) -> Aggregate:
+    """``quantile_only(x, 0.9)``: without an interval, for the whole share."""
+    only(node, "this", "expressions")
+    arguments = node.args.get("expressions") or []
+    if len(arguments) != 2:
+        raise ParameterError("quantile_only takes an expression and a share; write quantile_only(x, 0.9), or median_only(x).")
+    return Quantile(_argument(arguments[0], scope), _share(arguments[1], scope), interval=False)
 
 
 def _argument(node: object, scope: Scope) -> Expression:

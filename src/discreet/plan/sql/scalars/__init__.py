@@ -262,7 +262,7 @@ _CALLS: dict[type[exp.Expression], tuple[str, tuple[str, ...], tuple[str, ...]]]
 }
 # Aggregates that sqlglot does not know, and that are not answered by that name alone.
 _STRANGERS: tuple[str, ...] = ("list", "arg_min", "arg_max", "quantile_disc", "product")
-_STRANGERS += ("histogram", "choose", "fsum", "sumkahan", "kahan_sum", "favg")
+_STRANGERS += ("histogram", "choose", "quantile_only", "fsum", "sumkahan", "kahan_sum", "favg")
 _STRANGERS += ("reservoir_quantile", "mad", "kurtosis_pop", "sem", "geomean", "entropy")
 
 

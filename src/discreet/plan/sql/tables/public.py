@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from typing import Any
 
 from sqlglot import exp
 
@@ -39,6 +40,34 @@ def read_joins(
         join, scope = _join(node, scope, views, joins)
         joins.append(join)
     return scope, tuple(joins)
+
+
+def move_conditions(tree: exp.Select) -> None:
+    """``FROM data d, wards w WHERE d.ward = w.ward`` as ``FROM data d JOIN wards w ON d.ward = w.ward``: a row passes both, or
+    neither."""
+    where, nodes = tree.args.get("where"), tree.args.get("joins") or []
+    names = [str(node.this.alias_or_name).lower() for node in nodes]
+    for place, node in enumerate(nodes):
+        if not isinstance(where, exp.Where) or any(value for part, value in node.args.items() if part != "this"):
+            continue
+        tests: list[Any] = list(where.this.flatten()) if isinstance(where.this, exp.And) else [where.this]
+        moved = [test for test in tests if _looks_up(test, names[place], names[place:])]
+        kept = [test for test in tests if test not in moved]
+        if moved:
+            node.set("on", exp.and_(*moved))
+            where = exp.Where(this=exp.and_(*kept)) if kept else None
+            tree.set("where", where)
+
+
+def _looks_up(test: object, name: str, unseen: Collection[str]) -> bool:
+    """Whether a condition compares a column of a table with what is in sight before it."""
+    if not isinstance(test, exp.EQ):
+        return False
+    for one, other in ((test.this, test.args["expression"]), (test.args["expression"], test.this)):
+        tables = {str(column.table).lower() for column in other.find_all(exp.Column)}
+        if isinstance(one, exp.Column) and str(one.table).lower() == name and tables and not tables & {*unseen}:
+            return True
+    return False
 
 
 def read_table(node: object) -> tuple[str, bool, str]:

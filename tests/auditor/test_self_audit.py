@@ -193,6 +193,9 @@ def chosen(curator: dp.Curator, number: int) -> Answer:
 QUESTIONS = {
     "a public join": sql("SELECT weights.w, count(*) AS n{}, sum(x) AS s FROM data JOIN weights USING (g) GROUP BY weights.w"),
     "moments, median and mode": sql("SELECT avg(x) AS m{}, var_pop(x) AS v, median(x) AS q, mode(g) AS o FROM data"),
+    "arithmetic, and what is not shown": sql(
+        "SELECT g, sum(x) / count(*) AS r{}, avg(x > 5) AS o FROM data GROUP BY g HAVING count(DISTINCT id) > -9 ORDER BY sum(x)"
+    ),
     "distinct persons": sql("SELECT count(DISTINCT id) AS p{} FROM data WHERE x >= 10"),
     "one row a person": sql(
         "SELECT g, count(*) AS c{}, avg(s) AS s FROM (SELECT id, any_value(g) AS g, sum(x) AS s FROM data GROUP BY id) GROUP BY g"

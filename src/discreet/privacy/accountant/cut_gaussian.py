@@ -243,9 +243,9 @@ def _line(
             high += 0.125
         high = min(high, farthest) if slope else farthest
     while True:
-        z: Reals = np.arange(math.floor(low / step), math.ceil(high / step) + 1, dtype=np.float64) * step
-        if not z.size <= _MOST_TERMS:
+        if not (high - low) / step < _MOST_TERMS:
             return None
+        z: Reals = np.arange(math.floor(low / step), math.ceil(high / step) + 1, dtype=np.float64) * step
         losses, _ = log_shifted(z, mu, rate, keep, 0.0)
         fading = np.exp(slope * (z - cut)) if slope else np.zeros(z.size)
         exponent = power * losses - fading

@@ -22,7 +22,16 @@ from rich.console import Console
 from rich.table import Table
 
 import discreet as dp
-from discreet.privacy.accountant import composition, contour, cut_gaussian, cutting, enumeration, sampled_density, smoothing
+from discreet.privacy.accountant import (
+    composition,
+    contour,
+    cut_gaussian,
+    cutting,
+    enumeration,
+    jumps,
+    sampled_density,
+    smoothing,
+)
 from discreet.privacy.losses import sampled_gaussian
 
 DELTA = 1e-6
@@ -31,6 +40,7 @@ CACHES = (
     contour.find_saddle,
     contour.open_contour,
     enumeration.list_outcomes,
+    jumps.take_apart,
     smoothing.open_smoothed,
     sampled_gaussian._line,
     cut_gaussian._line,

@@ -35,7 +35,7 @@ from discreet.privacy.losses.base import UNIT, Parts
 __all__ = ["Contour", "Saddle", "find_saddle", "log_moment", "open_contour"]
 
 _MOST_NODES = 1 << 17
-_MOST_WORK = 1 << 24  # terms: a quarter of a second or so
+_MOST_WORK = 1 << 23  # terms: a third of a second or so
 _FACTORS = (1.05, 1.2, 1.5, 2.0, 3.0, 6.0)  # of the tilt, tried in Chernoff bounds
 _GOAL = 1e-14  # of the answer, for each source of error that can be chosen
 

@@ -207,7 +207,7 @@ def _bound_smoothed(parts: Parts, aim: Aim, sure: float, *, top: bool) -> Bound 
     if kept is None:
         return None
     listed = [loss for loss, _ in kept.parts if isinstance(loss, CutList)]
-    effort = _WORK >> (3 if not all(loss.exact for loss in listed) else 1 if listed else 0)
+    effort = _WORK >> (3 if not all(loss.exact for loss in listed) else 2 if listed else 0)
     few = any(isinstance(loss, (CutGaussian, SampledDensity)) for loss, _ in kept.parts) and not listed
     side, best = (1, min) if top else (0, max)
     apart = take_apart(kept, effort, aim.log_delta)

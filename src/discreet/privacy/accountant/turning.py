@@ -59,7 +59,14 @@ def _direct(t: Reals, losses: Reals | Complex, weights: Reals | Complex) -> Comp
     rows = max(1, _BLOCK // losses.size)
     result = np.empty(t.size, dtype=np.complex128)
     for start in range(0, t.size, rows):
-        result[start : start + rows] = (expm1(np.multiply.outer(1j * t[start : start + rows], losses)) * weights).sum(axis=1)
+        some = slice(start, start + rows)
+        if np.isrealobj(losses) and np.isrealobj(weights):  # e^(ib) - 1 = -2 sin^2(b/2) + i sin b
+            turned = np.multiply.outer(t[some], losses)
+            half = np.sin(turned / 2)
+            result.real[some] = -2 * (half * half * weights).sum(axis=1)
+            result.imag[some] = (np.sin(turned) * weights).sum(axis=1)
+        else:
+            result[some] = (expm1(np.multiply.outer(1j * t[some], losses)) * weights).sum(axis=1)
     return result
 
 

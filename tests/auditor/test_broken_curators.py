@@ -83,7 +83,7 @@ def failing(patch: pytest.MonkeyPatch) -> None:
     count = SqlEngine.count
 
     def fails(self: Any, *of: Any) -> Any:
-        if self._session._source.frame.num_rows > 6:
+        if self._session._sources[""].frame.num_rows > 6:
             raise RuntimeError("too many rows")
         return count(self, *of)
 
@@ -95,7 +95,7 @@ def talking(patch: pytest.MonkeyPatch) -> None:
     released = plans._released
 
     def leaks(plan: Any, engine: Any, reserved: Any) -> Any:
-        lines = engine._session._source.frame.num_rows
+        lines = engine._session._sources[""].frame.num_rows
         return dataclasses.replace(released(plan, engine, reserved), remarks=(f"{lines} rows",))
 
     patch.setattr(plans, "_released", leaks)

@@ -127,9 +127,9 @@ def as_table(answers: Sequence[Answer], asked: Sequence[tuple[str, str]]) -> Ans
 
 def _parts(answer: Answer) -> tuple[tuple[str, str], ...]:
     """All sums are alike, because a row adds 0 or 1. So is the count, unless it is public."""
-    (rows, noise), (_, last) = answer.parts[0], answer.parts[-1]
+    (_, noise), (_, last) = answer.parts[0], answer.parts[-1]
     sums = "1 sum" if len(answer.outputs) == 1 else f"{len(answer.outputs)} sums"
-    return ((f"{rows} and {sums}", last),) if noise == last else ((rows, noise), (sums, last))
+    return ((f"count(*) and {sums}", last),) if noise == last else (("count(*)", noise), (sums, last))
 
 
 @dataclass(frozen=True, repr=False)

@@ -13,6 +13,7 @@ import pytest
 
 import discreet as dp
 from discreet.errors import BudgetExceeded, DiscreetError, LedgerRefused, ParameterError
+from discreet.ledger import people as register
 
 UNIT = dp.person("pid", rows=4, groups=2)
 COLUMNS: dict[str, Any] = {
@@ -319,3 +320,52 @@ def test_ids_of_frames_are_compared_as_they_are(tmp_path: Path) -> None:
         clinic({"patients": whole, "visits": doubles}, tmp_path / "c.ledger")
     doubles["pid"] = doubles["pid"].astype("Int64")
     assert round(clinic({"patients": whole, "visits": doubles}, tmp_path / "c.ledger").sql(BOTH, epsilon=MUCH).value) == 330
+
+
+def test_whoever_was_refused_is_refused_again(tmp_path: Path) -> None:
+    """The second table pays elsewhere; the first ledger is there, and nobody remembers it."""
+    given = frames()
+    facts: dict[str, Any] = {"unit": UNIT, "budget": RICH}
+    alone = {
+        name: dp.Curator(given[name], columns=COLUMNS[name], ledger=tmp_path / f"{name}.ledger", **facts)
+        for name in ("patients", "visits")
+    }
+    alone["patients"].sql("SELECT count(*) AS n FROM data", epsilon=0.1)
+    register.forget((tmp_path / "patients.ledger").resolve())
+    alone["visits"].sql("SELECT count(*) AS n FROM data", epsilon=0.1)
+    both = clinic({name: given[name] for name in alone}, tmp_path / "patients.ledger")
+    for _ in range(3):
+        with pytest.raises(LedgerRefused, match="second budget"):
+            both.sql("SELECT count(*) AS n FROM visits", epsilon=0.1)
+
+
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        ("SELECT count(*) AS n FROM patients JOIN visits USING (pid)", "visits is a query"),
+        ("SELECT count(*) AS n FROM patients WHERE pid IN (SELECT pid FROM visits)", "visits is a query"),
+        ("SELECT count(*) AS n FROM patients WHERE pid NOT IN (SELECT pid FROM visits)", "visits is a query"),
+        ("SELECT count(*) AS n FROM patients p WHERE EXISTS (SELECT 1 FROM visits v WHERE v.pid = p.pid)", "visits is a query"),
+    ],
+    ids=["join", "in", "not in", "exists"],
+)
+def test_a_query_that_hides_a_table_is_not_taken_for_it(asked: str, says: str, tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match=says):
+        clinic(frames(), tmp_path / "c.ledger").sql(
+            f"WITH visits AS (SELECT * FROM visits WHERE cost > 50) {asked}", epsilon=MUCH
+        )
+
+
+def test_a_query_sees_only_those_before_it(tmp_path: Path) -> None:
+    people = clinic(frames(), tmp_path / "c.ledger")
+    hidden = "WITH a AS (SELECT count(*) AS n FROM visits), visits AS (SELECT * FROM visits WHERE cost > 50) SELECT n FROM a"
+    assert people.sql(hidden, epsilon=MUCH).value == pytest.approx(4, abs=0.1)
+    own = "WITH visits AS (SELECT ward, count(*) AS n FROM visits GROUP BY ward) SELECT ward, n FROM visits ORDER BY ward"
+    assert [round(n) for n in people.sql(own, epsilon=MUCH).outputs["n"].values] == [1, 3]
+
+
+def test_another_column_that_is_called_like_the_id_is_not_the_id(tmp_path: Path) -> None:
+    with pytest.raises(ParameterError):
+        clinic(frames(), tmp_path / "c.ledger").sql(
+            "SELECT count(*) AS n FROM (SELECT cost AS pid, ward FROM visits) AS t JOIN patients USING (pid)", epsilon=MUCH
+        )

@@ -180,3 +180,9 @@ def test_towers_of_names_are_bounded() -> None:
     for levels, inside in ((1, 60), (3, 20), (60, 1), (5, 15)):
         with pytest.raises(ParameterError, match="deeply"):
             ask(levels, inside)
+
+
+def test_a_name_of_the_result_is_ordered_by_as_it_is_shown() -> None:
+    """The query within calls another column by the same name."""
+    text = "SELECT smokes AS n, n AS c FROM (SELECT smokes, count(*) AS n FROM data GROUP BY smokes) AS q ORDER BY n DESC LIMIT 1"
+    assert str(parse_query(text, SCHEMA)).endswith("ORDER BY n DESC LIMIT 1")

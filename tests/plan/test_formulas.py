@@ -26,7 +26,8 @@ from discreet.plan.noises import explains, reach, tail
 from discreet.plan.plan import Plan, price
 from discreet.plan.query import Output, Query
 from discreet.plan.release import Release, Released, Spread
-from discreet.plan.statistics import Persons, Sums
+from discreet.plan.sql import parse_query
+from discreet.plan.statistics import ROWS, Persons, Sums
 from discreet.schema.table import Schema
 
 TABLES, LEAST = 2000, 1817
@@ -175,3 +176,26 @@ def test_persons_are_numbers_of_formulas_too() -> None:
     each = combine(Call("/", (Column("n"), Column("p"))), {"n": N, "p": dp.persons().aggregate(Column)})
     plan = price(Query((Output("z", each),)), schema, Cost("rho", Fraction(1)))
     assert any(isinstance(release.statistic, Persons) for release in plan.releases)
+
+
+@pytest.mark.parametrize("rho", [0.5, 1, 1.5, 2, 4, 8])
+@pytest.mark.parametrize("weight", [1.0, -1.0, 0.5])
+def test_sums_of_noise_of_about_one_unit_are_covered(rho: float, weight: float) -> None:
+    """Noise of whole units jumps: the probability that two of them together are explained is at least 0.94, without chance."""
+    law = dp.Gaussian(sensitivity=1, rho=rho)
+    release = Release(Sums((ROWS,)), law)
+    reach = 60
+    share = np.exp(-0.5 * (np.arange(-reach, reach + 1) / law.sigma) ** 2)
+    share /= share.sum()  # of the rounded Gaussian nearly; the discrete one exactly
+    one = np.add.outer(np.arange(-reach, reach + 1), weight * np.arange(-reach, reach + 1))
+    inside = explains(
+        np.abs(one.ravel()), [(release.spread, np.ones(one.size)), (release.spread, np.full(one.size, weight))], 0.05
+    )
+    assert np.outer(share, share).ravel()[inside].sum() >= 0.94
+
+
+@pytest.mark.parametrize("text", ["count(*) * 1e150 * 1e150 * 1e150", "sum(age) * 1e150 * 1e150 / count(*)", "avg(age) / 1e-150"])
+def test_constants_that_lead_beyond_the_doubles_are_refused(text: str) -> None:
+    schema = Schema({"age": dp.integer(0, 120)}, dp.rows())
+    with pytest.raises(ParameterError, match="more than 100 digits"):
+        parse_query(f"SELECT {text} AS x FROM data", schema)

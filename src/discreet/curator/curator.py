@@ -372,9 +372,10 @@ class Curator:
             if self._opened is None:
                 for table in tables[1:]:  # before the ledger is made for the first
                     check(self._place, self._people, table)
-                self._opened = Ledger.open(self._place, self._budget, unit, self._people, tables[0], self._tables.first_name)
+                opened = Ledger.open(self._place, self._budget, unit, self._people, tables[0], self._tables.first_name)
                 for table in tables[1:]:
-                    self._opened.pay_for(self._people, table)
+                    opened.pay_for(self._people, table)
+                self._opened = opened
             elif files != self._files:  # of a pattern
                 for table in tables:
                     self._opened.pay_for(self._people, table)

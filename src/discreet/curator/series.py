@@ -111,7 +111,11 @@ class Series(tuple[Value, ...]):
             return self._made(operation(mine, other._figure()), self.sources | other.sources)
         if isinstance(other, bool) or not isinstance(other, (int, float, np.integer, np.floating)):
             return NotImplemented  # type: ignore[no-any-return]
-        return self._made(operation(mine, figures.public_figure(float(other), mine.values)), self.sources)
+        try:
+            number = float(other)
+        except OverflowError:
+            raise ParameterError("This number is beyond all doubles; write a smaller one.") from None
+        return self._made(operation(mine, figures.public_figure(number, mine.values)), self.sources)
 
     @staticmethod
     def _made(found: Figure, sources: frozenset[str]) -> Series:

@@ -59,7 +59,7 @@ class Linear:
     @property
     def deviation(self) -> float:
         """The standard deviation of its noise."""
-        return math.sqrt(sum((weight * release.spread.deviation) ** 2 for (release, _), weight in self.weights.items()))
+        return math.hypot(*(weight * release.spread.deviation for (release, _), weight in self.weights.items()))
 
     def half(self, miss: float) -> float:
         """The half-width of its interval."""

@@ -68,6 +68,9 @@ def explains(distance: Reals, noises: Weighted, miss: float) -> NDArray[np.bool_
     effective = [(spread.law, np.abs(weight) * scale_of(spread, miss)) for spread, weight in noises if spread.law != "none"]
     if not effective:
         return np.asarray(distance <= 0)
+    if len(effective) > 1:  # sums of whole units jump: half of the largest jump, as for a binomial law
+        steps = [np.abs(weight) * spread.unit for spread, weight in noises if spread.law != "none"]
+        distance = distance - np.maximum.reduce(np.broadcast_arrays(*steps)) / 2
     if all(law == "gaussian" for law, _ in effective):
         deviation = np.sqrt(sum((scale**2 for _, scale in effective), np.zeros_like(distance)))
         return np.asarray(distance <= _normal(miss) * deviation)

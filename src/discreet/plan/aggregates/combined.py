@@ -23,6 +23,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
@@ -43,6 +44,7 @@ from discreet.schema.units import Unit
 _MISS = 0.05
 _NORMAL = 1.96
 _MOST = 200  # operations of a formula
+_MOST_DIGITS = 100  # of all its constants together
 _RISING = ("round", "round_to", "floor", "ceil", "sqrt", "ln", "log", "log10", "log2", "exp", "cbrt")
 _COMPARED = ("=", "<>", "<", "<=", ">", ">=")
 _KNOWN: tuple[str, ...] = (*SMOOTH, *_RISING, *_COMPARED, "abs", "least", "greatest", "coalesce", "nullif", "case")
@@ -111,7 +113,21 @@ class Combined(Aggregate):
                 f"{strange or 'So long a formula'} is not computed of aggregates, since no interval would cover it; select "
                 f"{' and '.join(part.spelled for part in self.of[:4])}, and compute with the noisy result, which is free."
             )
+        self._check_constants()
         return Facts("number")
+
+    def _check_constants(self) -> None:
+        """Refuse constants that could carry numbers beyond the doubles, before anything is paid for them."""
+        size = 0.0
+        for one in nodes(self.formula):
+            if isinstance(one, Literal) and isinstance(one.value, (int, float, Fraction)) and one.value:
+                exact = abs(Fraction(one.value))
+                size += abs(math.log10(exact.numerator) - math.log10(exact.denominator))
+        if size > _MOST_DIGITS:
+            raise ParameterError(
+                f"The constants of this formula have more than {_MOST_DIGITS} digits together; compute with smaller ones, or "
+                "with the noisy result, which is free."
+            )
 
     def estimate(self, released: Sequence[Released]) -> Estimate:
         own = self._own(released)
@@ -138,7 +154,7 @@ class Combined(Aggregate):
         found = self.estimate([Released(release, _typical_units(release, typical.rows)) for release in releases])
         if found.lower is None or found.upper is None:
             return Expected(None, "that of the numbers it is made of")
-        error = float(found.upper[0] - found.lower[0]) / 2
+        error = (float(found.upper[0]) - float(found.lower[0])) / 2
         if not math.isfinite(error):
             return Expected(math.inf, f"nothing would be known of it {typical.of}: it divides by what may be 0")
         if not self.depends_on_size:
@@ -220,13 +236,14 @@ def _numbers(formula: Expression, pieces: Pieces) -> Estimate:
     else:
         errors = (upper - lower) / (2 * _NORMAL)
     whole = isinstance(form, Linear) and all(_is_whole(*one) for one in form.weights.items())
-    values: list[Value] = [None if math.isnan(x) else int(x) if whole and x == int(x) else float(x) for x in found.values]
+    numbers = [float(x) for x in found.values]
+    values: list[Value] = [None if math.isnan(x) else int(x) if whole and x.is_integer() else x for x in numbers]
     return Estimate(values, errors, lower, upper)
 
 
 def _is_whole(source: Source, weight: float) -> bool:
     release, _ = source
-    return weight == int(weight) and not release.bits and release.worth.denominator == 1
+    return weight.is_integer() and not release.bits and release.worth.denominator == 1
 
 
 def _bare(node: Expression) -> Expression:

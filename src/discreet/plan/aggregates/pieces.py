@@ -103,8 +103,9 @@ class Pieces:
     def _moves(self, node: Expression, miss: float) -> tuple[Reals, Reals, Reals]:
         values = self._at(node, None, 0.0)
         down, up = np.zeros_like(values), np.zeros_like(values)
-        for source in dict.fromkeys(self._sources(node)):
-            half = source[0].spread.half(1 - miss)
+        sources = dict.fromkeys(self._sources(node))
+        for source in sources:
+            half = source[0].spread.half(1 - miss) + (source[0].spread.unit / 2 if len(sources) > 1 else 0.0)
             moved = [self._at(node, source, by) - values for by in (-half, half)]
             down, up = down + np.minimum(np.minimum(*moved), 0.0) ** 2, up + np.maximum(np.maximum(*moved), 0.0) ** 2
         return values, np.sqrt(down), np.sqrt(up)

@@ -33,8 +33,9 @@ def as_one(tree: exp.Select, schema: Schema) -> exp.Select:
     if inner is None or (inner.args.get("with_") and tree.args.get("with_")):
         return tree
     held = inner.copy()
-    if tree.args.get("with_"):
-        held.set("with_", tree.args["with_"].copy())
+    if (with_ := tree.args.get("with_")) is not None:
+        seen = [one.copy() for one in with_.expressions[: _place(tree)]]
+        held.set("with_", exp.With(**{**with_.args, "expressions": seen}) if seen else None)
     held.meta.update(tree.meta)
     inner = as_one(held, schema)
     later = any(tree.args.get(part) for part in ("where", "order", "limit", "offset"))
@@ -62,6 +63,13 @@ def _within(tree: exp.Select) -> tuple[exp.Select | None, str, tuple[str, ...]]:
             named = tuple(str(one.name) for one in view.args["alias"].args.get("columns") or [])
             return view.this, str(node.alias or node.name), named
     return None, "", ()
+
+
+def _place(tree: exp.Select) -> int | None:
+    """How many of the queries in WITH the one after FROM sees: those before it, all where it has no name there."""
+    names = [str(view.alias).lower() for view in tree.args["with_"].expressions]
+    node = tree.args["from_"].this
+    return names.index(node.name.lower()) if isinstance(node, exp.Table) and node.name.lower() in names else None
 
 
 def _is_grouped(inner: exp.Select, schema: Schema) -> bool:
@@ -158,9 +166,10 @@ class _Merging:
             test, before = self._replaced(where.this), inner.args.get("having")
             both = exp.and_(before.this, test, copy=False) if isinstance(before, exp.Having) else test
             inner.set("having", exp.Having(this=both))
+        shown = {str(node.alias).lower() for node in tree.expressions if isinstance(node, exp.Alias)}
         for part in ("order", "limit", "offset"):
             if isinstance(node := tree.args.get(part), exp.Expression):
-                inner.set(part, self._replaced(node))
+                inner.set(part, self._ordered(node, shown) if part == "order" else self._replaced(node))
         return inner
 
     def _named(self, name: str) -> exp.Expression:
@@ -172,6 +181,15 @@ class _Merging:
         return node.copy().transform(
             lambda one: exp.Paren(this=self._copy(self._find(one))) if _is_name(one) else one, copy=False
         )
+
+    def _ordered(self, node: exp.Expression, shown: set[str]) -> exp.Expression:
+        """ORDER BY: a name alone is that of the result, where it has one."""
+
+        def is_shown(one: exp.Expression) -> bool:
+            return _is_name(one.this) and not one.this.args.get("table") and one.this.name.lower() in shown
+
+        made = [one.copy() if is_shown(one) else self._replaced(one) for one in node.expressions]
+        return exp.Order(**{**node.args, "expressions": made})
 
     def _find(self, node: exp.Expression) -> str:
         name, quoted = name_of(node.this)

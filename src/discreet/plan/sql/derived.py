@@ -63,7 +63,7 @@ def read_source(tree: exp.Select, schema: Schema, views: Mapping[str, View] | No
     found = _from(source.this, schema, known)
     move_conditions(tree)
     scope, joins = read_joins(tree.args.get("joins") or [], found.scope, found.joins, known)
-    return replace(found, scope=scope, joins=joins)
+    return replace(found, scope=replace(scope, views=frozenset(known)), joins=joins)
 
 
 def _views(node: object, around: Mapping[str, View]) -> dict[str, View]:

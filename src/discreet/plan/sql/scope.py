@@ -42,6 +42,7 @@ class Scope:
     copied: list[int] = field(default_factory=list)  # nodes of expressions that stand for names, so far
     people: People | None = None
     private: tuple[Private, ...] = ()  # the private tables of this question, where "data" is not the only one
+    views: Collection[str] = ()  # names that WITH gave to queries
 
     def column(self, name: str, table: str | None, quoted: bool) -> Expression:
         """The column that is meant; unknown ones are refused with the names there are, nearest first."""
@@ -83,7 +84,7 @@ class Scope:
         if not isinstance(unit, Person):
             return False
         if any(self.schema.is_private(one) and (table is None or table.lower() == alias) for alias, one in self.tables.items()):
-            stands_for = name == "person" and "person" not in self.schema.columns
+            stands_for = name == "person" and "person" not in {one.rsplit(".", 1)[-1] for one in self.schema.columns}
             return stands_for or match(name, (unit.id,), quoted) is not None
         found = self.find(name, table, quoted)
         return found in (PERSON, Column(unit.id), *(Column(f"{one}.{unit.id}") for one in self.schema.tables))

@@ -52,7 +52,7 @@ def join_private(node: exp.Expression, scope: Scope, name: str, quoted: bool, al
     linked = scope.linked(alias, private)
     using = [name_of(one.this if isinstance(one, exp.Column) else one) for one in node.args.get("using") or []]
     strange = [one for one, _ in using if one.lower() != unit.id.lower()]
-    by_id = bool(using) and not strange
+    by_id = bool(using) and not strange and all(scope.is_person(one, None, quoted) for one, quoted in using)
     tests: list[exp.Expression] = []
     for one in _conjuncts(node.args.get("on")):
         if _pair(one, linked) in ((alias.lower(), ""), ("", alias.lower())):
@@ -273,6 +273,8 @@ def _inner(select: exp.Select, scope: Scope) -> tuple[Scope, str]:
         raise refusal(table if isinstance(table, exp.Expression) else select)
     only(table, "this", "alias", "db", "catalog")
     name, quoted = name_of(table.this)
+    if name.lower() in scope.views and not table.args.get("db"):
+        raise refusal(table, f"{name} is a query, and persons are asked about in a private table; write its conditions there")
     known = _find(name, quoted, scope.schema) if scope.schema.tables else ("data" if name.lower() == "data" else None)
     if known is None:
         listed = ", ".join(scope.schema.tables or ("data",))

@@ -31,7 +31,9 @@ def read_joins(
     """What is in sight after all JOINs; those of a query within come first. ``views``: names that are no public table's."""
     joins = list(before)
     for node in nodes:
-        linked = join_private(node, scope, *read_table(node.this)) if scope.private else None
+        name, quoted, alias = read_table(node.this)
+        hidden = name.lower() in views and not node.this.args.get("db")
+        linked = join_private(node, scope, name, quoted, alias) if scope.private and not hidden else None
         if linked is not None:
             scope = linked
             continue
@@ -91,7 +93,8 @@ def _join(node: exp.Expression, scope: Scope, views: Collection[str], before: Se
     if method or (side, kind) not in (("", ""), ("", "INNER"), ("LEFT", ""), ("LEFT", "OUTER")):
         raise refusal(node, f"{method or side or kind} JOIN is not answered; {_HOW}")
     name, quoted, alias = read_table(node.this)
-    public = [known for known in scope.schema.public if known not in {join.alias for join in before}]
+    within = scope.people.rows.joins if scope.people else ()
+    public = [known for known in scope.schema.public if known not in {join.alias for join in (*before, *within)}]
     if name.lower() in views:
         raise refusal(node, f"{name} is a query, and a JOIN takes a public table; join that, and put conditions into WHERE")
     if name.lower() == "data":

@@ -203,3 +203,23 @@ def test_the_mean_of_truth_values_is_a_share(hospital: dp.Curator) -> None:
     old = sum(age is not None and age > 65 for age in ages)
     assert float(share["many"][0]) == pytest.approx(old, abs=0.5)  # type: ignore[arg-type]
     assert float(share["old"][0]) == pytest.approx(old / sum(age is not None for age in ages), abs=1e-3)  # type: ignore[arg-type]
+
+
+def test_a_formula_that_doubles_is_refused_before_it_grows() -> None:
+    asked = dp.sum("age") + 0
+    for _ in range(6):
+        asked = asked + asked
+    with pytest.raises(ParameterError, match="at most 200 operations"):
+        asked + asked  # 255 of them, written out
+
+
+@pytest.mark.parametrize("other", [np.array([1.0, 2.0]), np.array([1.0]), "2", b"2", True, None, [1]], ids=str)
+def test_what_is_no_number_is_no_part_of_a_formula(other: object) -> None:
+    with pytest.raises(ParameterError, match="aggregates and numbers"):
+        dp.sum("age") * other  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("rows", [10**400, 0, -5, float("nan")])
+def test_at_least_is_a_number_of_rows(rows: object, tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match="at_least"):
+        curator(tmp_path).preview("SELECT avg(age) AS a FROM data", accuracy=1, at_least=rows)

@@ -69,7 +69,7 @@ class Terms:
         if self.at_least is None:
             return None
         found = floor(positive("at_least", self.at_least, "a number of rows that every group surely has, such as 1000"))
-        if not found:
+        if not 0 < found <= 2**62:
             raise ParameterError("at_least is a number of rows that every group surely has; write a number such as 1000.")
         return found
 

@@ -15,7 +15,7 @@ from discreet.plan.expressions.values import plain_values
 
 Read = Callable[[str], Expression]
 
-_MOST = 200  # operations within one another
+_MOST = 200  # operations of a formula
 
 
 class Askable(ABC):
@@ -65,7 +65,7 @@ class Computed(Askable):
 
     operation: str
     of: tuple[Askable | Literal, ...]
-    depth: int = 1
+    size: int = 1  # operations
 
     def aggregate(self, read: Read) -> Aggregate:
         parts: dict[str, Aggregate] = {}
@@ -86,16 +86,17 @@ def compute(operation: str, *of: object) -> Computed:
     """A formula of aggregates and numbers; anything else is refused."""
     found: list[Askable | Literal] = []
     for one in of:
-        if isinstance(one, (str, bytes, bool)) or (not isinstance(one, Askable) and not hasattr(one, "__float__")):
+        number = hasattr(one, "__float__") and not isinstance(one, bool) and not getattr(one, "shape", ())
+        if not isinstance(one, Askable) and not number:
             raise ParameterError(
                 f"Aggregates are computed with aggregates and numbers, not with {type(one).__name__}; write "
                 'sum("cost") / sum("days"), or 100 * mean("smoker").'
             )
         found.append(one if isinstance(one, Askable) else Literal(plain_values("Numbers of a formula", [one], "100")[0]))
-    depth = 1 + max(one.depth if isinstance(one, Computed) else 0 for one in found)
-    if depth > _MOST:
-        raise ParameterError(f"A formula has at most {_MOST} operations within one another; ask for its parts.")
-    return Computed(operation, tuple(found), depth)
+    size = 1 + sum(one.size for one in found if isinstance(one, Computed))
+    if size > _MOST:
+        raise ParameterError(f"A formula has at most {_MOST} operations; ask for its parts.")
+    return Computed(operation, tuple(found), size)
 
 
 Known = Mapping[str, Callable[..., Askable]]

@@ -16,6 +16,7 @@ sums, and so cover more often than they say. Declared bounds cut off what cannot
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -195,8 +196,9 @@ class _Ratio(OfNumbers):
         error = float(np.max(found.upper - found.lower)) / 2
         return Expected(error, f"± {error:,.4g} at most, {typical.of}")
 
+    @abstractmethod
     def _worst(self, releases: Sequence[Release], size: float) -> Estimate:
-        raise NotImplementedError
+        """The estimates of groups of this size whose intervals are the widest."""
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from discreet.plan.people import Trait, What, most_rows, person_table
 from discreet.plan.query import People, Query
 from discreet.plan.sql.scalars import aggregates_in, is_aggregate, scalar
 from discreet.plan.sql.scope import PERSON, Scope, match, private
-from discreet.plan.sql.syntax import name_of, only, refusal, written
+from discreet.plan.sql.syntax import name_of, only, refusal, unname, written
 from discreet.schema.units import Person
 
 _TRAITS: Mapping[type[exp.Expression] | str, What] = {
@@ -55,7 +55,7 @@ def read_people(
         person_table((), rows.schema, {})  # which says why there is none
     if rows.people is not None:
         raise ParameterError("These rows are persons already, one row each; ask about them without grouping them again.")
-    items = [_unnamed(one) for one in tree.expressions]
+    items = [unname(one) for one in tree.expressions]
     if len(names) > len(items):
         raise ParameterError(f"{alias} has {len(items)} columns, and {len(names)} names are given; give one for each.")
     items = [(names[i] if i < len(names) else name, of) for i, (name, of) in enumerate(items)]
@@ -84,17 +84,6 @@ def _rows_kept(where: object, rows: Scope) -> Expression | None:
     return found
 
 
-def _unnamed(node: exp.Expression) -> tuple[str | None, exp.Expression]:
-    name = None
-    if isinstance(node, exp.Alias):
-        only(node, "this", "alias")
-        name, node = name_of(node.args.get("alias"))[0], node.this
-    while isinstance(node, exp.Paren):
-        only(node, "this")
-        node = node.this
-    return name, node
-
-
 def _is_id(node: object, rows: Scope) -> bool:
     """Whether this is the protected person's id."""
     if not isinstance(node, exp.Column) or not isinstance(node.this, exp.Identifier):
@@ -105,7 +94,7 @@ def _is_id(node: object, rows: Scope) -> bool:
 
 def _groups(tree: exp.Select) -> list[exp.Expression]:
     """What a query is grouped by; by all that it selects where that is DISTINCT."""
-    group, items = tree.args.get("group"), [_unnamed(one)[1] for one in tree.expressions]
+    group, items = tree.args.get("group"), [unname(one)[1] for one in tree.expressions]
     if isinstance(group, exp.Group):
         if group.args.get("all"):
             return [one for one in items if not aggregates_in(one)]

@@ -24,7 +24,7 @@ from discreet.plan.sql.formulas import is_formula, read_formula
 from discreet.plan.sql.scalars import aggregates_in, scalar
 from discreet.plan.sql.scope import Scope
 from discreet.plan.sql.synonyms import several
-from discreet.plan.sql.syntax import name_of, only, refusal
+from discreet.plan.sql.syntax import name_of, only, refusal, unname
 from discreet.plan.sql.tables.private import read_members
 from discreet.schema.table import Schema
 
@@ -97,13 +97,7 @@ def _written_out(nodes: Sequence[exp.Expression]) -> Iterator[exp.Expression]:
 
 
 def _item(node: exp.Expression, scope: Scope) -> _Item:
-    name = None
-    if isinstance(node, exp.Alias):
-        only(node, "this", "alias")
-        name, node = name_of(node.args.get("alias"))[0], node.this
-    while isinstance(node, exp.Paren):
-        only(node, "this")
-        node = node.this
+    name, node = unname(node)
     if isinstance(node, (exp.Star, exp.Subquery)):
         raise refusal(node)
     for window in node.find_all(exp.Window):

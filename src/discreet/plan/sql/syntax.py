@@ -184,6 +184,18 @@ def name_of(node: object) -> tuple[str, bool]:
     return str(node.this), bool(node.args.get("quoted"))
 
 
+def unname(node: exp.Expression) -> tuple[str | None, exp.Expression]:
+    """The name that AS gives, and what it is given to, out of its brackets."""
+    name = None
+    if isinstance(node, exp.Alias):
+        only(node, "this", "alias")
+        name, node = name_of(node.args.get("alias"))[0], node.this
+    while isinstance(node, exp.Paren):
+        only(node, "this")
+        node = node.this
+    return name, node
+
+
 def written(node: exp.Expression) -> str:
     """A function's name as it stands in the question; one that it has anyway where that is not known."""
     start, end = node.meta.get("start"), node.meta.get("end")

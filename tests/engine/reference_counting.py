@@ -123,6 +123,8 @@ def _plain(value: Any) -> Any:
 
 def added(plan: Plan, measure: Measure, line: Line) -> int:
     """What a line adds to a measure."""
+    if measure.factors:
+        return math.prod(added(plan, one, line) for one in measure.factors)
     of = measure.of
     if of is None:
         return measure.high

@@ -15,7 +15,7 @@ from __future__ import annotations
 import hashlib
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from fractions import Fraction
@@ -124,6 +124,12 @@ class Part(ABC, Generic[Kept, Result]):
     def finish(self, kept: Kept, receipt: Receipt) -> Result:
         """What was asked for: free."""
 
+    @property
+    def serve(self) -> Callable[[str], Kept | None] | None:
+        """What finds in the text that was kept of another question what this one needs, paid at least as much; None where no
+        other question serves."""
+        return None
+
 
 @dataclass(frozen=True)
 class Plans:
@@ -178,6 +184,18 @@ class Plans:
 
     def read(self, texts: list[str]) -> list[Any]:
         return [part.read(text) for part, text in zip(self.parts, texts, strict=True)]
+
+    @property
+    def serve(self) -> Callable[[list[str]], list[Any] | None] | None:
+        """What is asked alone may be in what was paid for another question."""
+        serve = self.parts[0].serve if len(self.parts) == 1 else None
+        if serve is None:
+            return None
+
+        def found(texts: list[str]) -> list[Any] | None:
+            return [kept for text in texts if (kept := serve(text)) is not None][:1] or None
+
+        return found
 
     def finish(self, outcome: Outcome[list[Any]], remarks: Sequence[tuple[str, ...]]) -> list[Any]:
         """What was asked for; ``remarks`` on every part."""

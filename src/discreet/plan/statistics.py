@@ -91,9 +91,9 @@ class Contest:
 class Measure:
     """One whole number a row. ``rows``: always ``high``, which is 1 but in pairs; ``present``: the same where ``of`` is not
     missing; ``value``: its units less ``shift``; ``rest``: ``shift`` less its units; ``square``: the square of a value, less
-    ``lift``."""
+    ``lift``; ``product``: of the values that are its ``factors``."""
 
-    what: Literal["rows", "present", "value", "rest", "square"]
+    what: Literal["rows", "present", "value", "rest", "square", "product"]
     low: int  # the least and the largest number that a row adds
     high: int
     of: Expression | None = None
@@ -101,6 +101,7 @@ class Measure:
     step: Fraction = Fraction(1)  # what one unit of the value is worth
     shift: int = 0
     lift: int = 0
+    factors: tuple[Measure, ...] = ()
 
     @property
     def bound(self) -> int:
@@ -117,7 +118,7 @@ class Measure:
         unit = frame.unit
         low, high = min(self.low, 0), max(self.high, 0)
         if isinstance(unit, Rows):
-            plain = self.of is None or (isinstance(self.of, Column) and "." not in self.of.name)
+            plain = all(one.of is None or _is_private(one.of) for one in self.factors or (self,))
             if frame.exchanged and frame.groups == 1 and frame.whole_table and plain and not self.nullable:
                 low, high = self.low, self.high  # a row is always there
             return _rounded(*move(low, high, grouped=frame.groups != 1, neighbours=unit.neighbours))
@@ -128,6 +129,8 @@ class Measure:
         return _of_persons(unit.rows * self.bound << bits, frame, bits, signed=self.low < 0)
 
     def __str__(self) -> str:
+        if self.what == "product":
+            return f"sum({' * '.join(str(one)[4:-1] if not one.shift else str(one)[3:] for one in self.factors)})"
         if self.what == "rest":
             return f"sum({float(self.shift * self.step):g} - {self.of})"
         if self.of is None:
@@ -139,6 +142,11 @@ class Measure:
             "value": f"sum({self.of}{middle})",
             "square": f"sum(({self.of}{middle})^2)",
         }[self.what]
+
+
+def _is_private(of: Expression) -> bool:
+    """Whether it is a column of the one private table, as it is."""
+    return isinstance(of, Column) and "." not in of.name
 
 
 ROWS = Measure("rows", 1, 1)
@@ -321,6 +329,25 @@ def measure_value(
     low, high = math.floor(facts.lower / unit), math.ceil(facts.upper / unit)
     shift = (low + high) // 2 if centred else 0
     return Measure("value", low - shift, high - shift, of, facts.nullable, unit, shift)
+
+
+def measure_product(*factors: Measure) -> Measure:
+    """The product of values, each as often as it stands there; of one it is that value, and of none every row's 1.
+
+    >>> x = Measure("value", -3, 4, Column("x"))
+    >>> [(m.low, m.high) for m in (measure_product(x, x), measure_product(x, x, x))]
+    [(0, 16), (-27, 64)]
+    """
+    if len(factors) < 2:
+        return factors[0] if factors else ROWS
+    low, high, step = 1, 1, Fraction(1)
+    for one in dict.fromkeys(factors):
+        times = factors.count(one)
+        ends = (one.low**times, one.high**times)
+        least = 0 if times % 2 == 0 and one.low < 0 < one.high else min(ends)
+        corners = [a * b for a in (low, high) for b in (least, max(ends))]
+        low, high, step = min(corners), max(corners), step * one.step**times
+    return Measure("product", low, high, None, any(one.nullable for one in factors), step, factors=factors)
 
 
 def _of_persons(row: int, frame: Frame, bits: int, *, signed: bool = False) -> Norms:

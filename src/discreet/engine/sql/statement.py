@@ -185,7 +185,8 @@ class Statement:
         return f"CAST({self.added(measure)} AS {self._type('number')})"
 
     def added(self, measure: Measure) -> str:
-        """What a row adds to a measure: a whole number between its bounds; NULL where it adds nothing."""
+        """What a row adds to a measure: a whole number between its bounds; NULL where it adds nothing. A product has no text of
+        its own: its factors are written once for all products, and multiplied where they are added up."""
         if measure.of is None:
             return f"{measure.high}"
         if measure.what == "present":

@@ -26,7 +26,7 @@ import numpy as np
 from discreet.analysis.base import Analysis, Paid
 from discreet.analysis.gram import Cell, Gram, Matrix, Product, bare
 from discreet.analysis.products import ProductsAsked
-from discreet.analysis.regression import Regression, conclude, read_formula
+from discreet.analysis.regression import Regression, conclude
 from discreet.analysis.square import Components, Square
 from discreet.arrays import Number, Reals
 from discreet.calls import called_as
@@ -206,7 +206,7 @@ class Moments:
     @called_as('"debt ~ age"')
     def regress(self, formula: str) -> Regression:
         """A linear model whose products are all in this matrix, over its rows: free."""
-        return conclude(read_formula(self.asked.rows, formula), self.matrix, self.paid)
+        return conclude(self.asked.rows, formula, self.matrix, self.paid)
 
     def to_pandas(self) -> pandas.DataFrame:
         """The means as a pandas DataFrame."""

@@ -42,11 +42,9 @@ from discreet.plan.plan import Plan, facts_of, price_needs
 from discreet.plan.preview import PreviewLine
 from discreet.plan.query import Key, Query
 from discreet.plan.release import Additive
-from discreet.plan.statistics import Measure, Sums, measure_product
-from discreet.schema.columns import default_step
+from discreet.plan.statistics import Measure, Sums, measure_coarse, measure_product
 
 MOST_PRODUCTS = 2000
-_UNITS = 2**10  # either side of the middle: a product of two is small enough for an engine's quickest exact sums
 _MOST_LEVELS = 200
 _LAPLACE = 1.09  # 95 % of a Laplace law are within 1.09 times as many standard deviations as of a Gaussian one
 
@@ -253,12 +251,7 @@ def measure_number(of: Expression, known: Facts) -> Measure:
         raise ParameterError(f"{name} can only be {float(known.lower):g}, so there is nothing to learn about it; leave it out.")
     if not 1e-100 < float(known.upper - known.lower) < 1e100 or max(abs(known.lower), abs(known.upper)) > 10**100:
         raise ParameterError(f"The bounds of {name} are too far apart, or too near, to multiply; write it in other units.")
-    step = known.step or default_step(known.lower, known.upper)
-    while (known.upper - known.lower) / step > 2 * _UNITS:
-        step *= 2
-    low, high = math.floor(known.lower / step), math.ceil(known.upper / step)
-    shift = (low + high) // 2
-    return Measure("value", low - shift, high - shift, of, known.nullable, step, shift)
+    return measure_coarse(of, known)
 
 
 def list_levels(of: Expression, query: Query, facts: Mapping[str, Facts]) -> tuple[Value, ...]:

@@ -56,6 +56,8 @@ class Regression:
     fit: Fit
     matrix: Matrix
     paid: Paid
+    asked_of: Question
+    at: tuple[tuple[str, int], ...] = ()  # the level that it is of
 
     @property
     def supported(self) -> bool:
@@ -153,6 +155,11 @@ class Regression:
                     raise ParameterError(f"{bare(name)} is a number; a row to predict for has none.")
             yield found
 
+    @called_as('"debt ~ age"')
+    def regress(self, formula: str) -> Regression:
+        """Another model whose products were all paid for by this one, over the same rows: free."""
+        return conclude(self.asked_of, formula, self.matrix, self.paid, self.at)
+
     def to_pandas(self) -> pandas.DataFrame:
         """The coefficients as a pandas DataFrame."""
         return self.coefficients.to_pandas()
@@ -244,10 +251,11 @@ class RegressionAsked(ProductsAsked[Regression | Regressions]):
 
     def conclude(self, matrix: Matrix, paid: Paid) -> Regression | Regressions:
         if self.by is None:
-            return conclude(self.formula, matrix, paid)
+            return conclude(self.rows, self.formula, matrix, paid)
         name = str(self.by)
         return Regressions(
-            (level, conclude(self.formula, matrix, paid, ((name, place),))) for place, level in enumerate(matrix.levels[name])
+            (level, conclude(self.rows, self.formula, matrix, paid, ((name, place),)))
+            for place, level in enumerate(matrix.levels[name])
         )
 
     def __str__(self) -> str:
@@ -255,15 +263,22 @@ class RegressionAsked(ProductsAsked[Regression | Regressions]):
         return f"regression {self.formula}{by}, of {self.rows.rows.source}"
 
 
-def conclude(formula: Formula, matrix: Matrix, paid: Paid, at: tuple[tuple[str, int], ...] = ()) -> Regression:
+def conclude(
+    rows: Question, formula: Formula | str, matrix: Matrix, paid: Paid, at: tuple[tuple[str, int], ...] = ()
+) -> Regression:
     """A model from noisy sums: free."""
+    if not isinstance(formula, Formula):
+        formula = read_formula(rows, formula)
+    strange = [bare(str(one)) for one in (formula.response, *formula.variables) if str(one) not in matrix.names]
+    if strange:
+        raise ParameterError(f"{strange[0]} is not in what was paid for ({', '.join(map(bare, matrix.names))}); ask the curator.")
     columns = formula.columns(matrix.levels)
     lacking = [one for one in _weights(columns, str(formula.response), at) if one not in matrix.sums]
     if lacking:
         raise ParameterError(
             f"These moments do not hold the {describe(lacking[0])}, which the model needs; ask regress() of the curator."
         )
-    return Regression(formula, columns, fit(matrix, columns, str(formula.response), at), matrix, paid)
+    return Regression(formula, columns, fit(matrix, columns, str(formula.response), at), matrix, paid, rows, at)
 
 
 @called_as('"debt ~ age + ward", epsilon=1')
@@ -323,7 +338,7 @@ def _weights(columns: Sequence[Designed], response: str, at: tuple[tuple[str, in
         need(cell, last, Fraction(5, 2))
     for a, b in itertools.combinations_with_replacement(cells[1:], 2):
         if not any(level != dict(a.at).get(name, level) for name, level in b.at):
-            need(a, b, _HALF)
+            need(a, b, _HALF + Fraction(3 if a == b else 1, 2 * count))
     return found
 
 

@@ -41,6 +41,7 @@ from discreet.schema.units import OneRow, Person, Rows, Unit
 
 MOST_CELLS = 2**16  # of one histogram in which a quantile is sought
 MOST_WORK = 2**23  # cells of all groups together
+PRODUCT_UNITS = 2**10  # of a factor, so that the products of two are below the bound for engines' quickest exact sums
 CELL_BITS = 12  # of a person's weight in a histogram
 HALVES = 2**52  # up to here a double and a half are a double, so that rounding carries nothing over a bound
 _COARSE, _FINER = 2**10, 8  # norms up to 2^10 that are irrational are rounded up to multiples of 2^-8
@@ -329,6 +330,18 @@ def measure_value(
     low, high = math.floor(facts.lower / unit), math.ceil(facts.upper / unit)
     shift = (low + high) // 2 if centred else 0
     return Measure("value", low - shift, high - shift, of, facts.nullable, unit, shift)
+
+
+def measure_coarse(of: Expression, facts: Facts) -> Measure:
+    """A number around the middle of its bounds, in at most ``PRODUCT_UNITS`` units either way, so that products are small."""
+    assert facts.lower is not None
+    assert facts.upper is not None
+    step = facts.step or default_step(facts.lower, facts.upper)
+    while (facts.upper - facts.lower) / step > 2 * PRODUCT_UNITS:
+        step *= 2
+    low, high = math.floor(facts.lower / step), math.ceil(facts.upper / step)
+    shift = (low + high) // 2
+    return Measure("value", low - shift, high - shift, of, facts.nullable, step, shift)
 
 
 def measure_product(*factors: Measure) -> Measure:

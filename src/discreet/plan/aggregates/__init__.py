@@ -20,6 +20,7 @@ from discreet.plan.aggregates.asked import Askable, Computed, Read, named, ratio
 from discreet.plan.aggregates.base import Aggregate, Spelling
 from discreet.plan.aggregates.choices import Best, Mode, Quantile
 from discreet.plan.aggregates.combined import Combined
+from discreet.plan.aggregates.pairs import Paired
 from discreet.plan.aggregates.present import Present
 from discreet.plan.aggregates.sums import Count, Distinct, Mean, Sum, Variance
 
@@ -62,6 +63,7 @@ register(Distinct)
 register(Sum)
 register(Mean)
 register(Variance)
+register(Paired)
 register(Quantile)
 register(Mode)
 

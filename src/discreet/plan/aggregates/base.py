@@ -33,6 +33,7 @@ class Spelling:
     python: str | None = None
     fixed: Mapping[str, Any] = field(default_factory=dict)
     extra: str | None = None  # what a second argument in Python is
+    pair: bool = False  # whether SQL gives it two expressions
 
 
 @dataclass(frozen=True)
@@ -176,11 +177,8 @@ class OfNumbers(OfExpression):
     """An aggregate of numbers between public bounds."""
 
     def with_numbers(self, facts: Mapping[str, Facts]) -> Aggregate:
-        known = infer(self.of, facts)
-        if known.kind != "boolean":
-            return self
-        no: tuple[Expression, ...] = (Call("not", (self.of,)), Literal(0), Literal(None)) if known.nullable else (Literal(0),)
-        return replace(self, of=Call("case", (self.of, Literal(1), *no)))  # type: ignore[type-var]
+        found = as_number(self.of, facts)
+        return self if found is self.of else replace(self, of=found)  # type: ignore[type-var]
 
     def check(self, facts: Mapping[str, Facts]) -> None:
         known = infer(self.of, facts)
@@ -203,6 +201,15 @@ class OfNumbers(OfExpression):
         if listing(of, facts) is None:
             return f"write GROUP BY {of} with count(*)"
         return f"write mode({of}) for its most common value (in Python: most_common)"
+
+
+def as_number(of: Expression, facts: Mapping[str, Facts]) -> Expression:
+    """The same, where a truth value is 0 or 1."""
+    known = infer(of, facts)
+    if known.kind != "boolean":
+        return of
+    no: tuple[Expression, ...] = (Call("not", (of,)), Literal(0), Literal(None)) if known.nullable else (Literal(0),)
+    return Call("case", (of, Literal(1), *no))
 
 
 def name_from(text: str) -> str:

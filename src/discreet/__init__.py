@@ -19,8 +19,8 @@ _HOMES = {
         "discreet.curator": "Curator open",
         "discreet.errors": "errors",
         "discreet.local": "local",
-        "discreet.mechanisms": "DiscreteGaussian Exponential Gaussian Laplace NoisyMax PermuteAndFlip RandomizedResponse "
-        "SparseVector Threshold",
+        "discreet.mechanisms": "DiscreteGaussian Exponential Gaussian Laplace Linear NoisyMax PermuteAndFlip "
+        "RandomizedResponse SparseVector Threshold",
         "discreet.plan": "count mean median most_common persons quantile ratio stddev sum variance",
         "discreet.privacy": "Budget Privacy approximate gdp pure renyi zcdp",
         "discreet.privacy.calibrate": "calibrate",

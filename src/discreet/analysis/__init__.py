@@ -1,0 +1,1 @@
+"""Tables that add up, and workloads of many questions: what is measured for them, and what is made of it."""

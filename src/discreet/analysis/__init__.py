@@ -1,1 +1,1 @@
-"""Tables that add up, and workloads of many questions: what is measured for them, and what is made of it."""
+"""Analyses: what statisticians ask of a table, made of a few noisy numbers that are paid for once; all that follows is free."""

@@ -147,7 +147,7 @@ def candidates(workload: Workload, kind: Kind, contribution: Contribution | None
     named = [*_structured(workload, one, pure=pure)]
     bound = None
     if not pure:
-        named += [(name, _finer(strategy)) for name, strategy in named if isinstance(strategy, Margins)]
+        named += [(name, _finer(strategy)) for name, strategy in named]
     if not pure and workload.cells <= MOST_DENSE:
         best, bound = _optimal(workload.gram())
         named.append(("optimal", best))
@@ -190,9 +190,12 @@ def _whole(shares: Reals, finest: int = 2**6) -> list[int]:
     return [one // math.gcd(*found) for one in found]
 
 
-def _finer(strategy: Margins) -> Margins:
+def _finer(strategy: Strategy) -> Strategy:
     """The same on a finer grid, where rounding adds less to Gaussian noise that is not much larger than 1."""
-    return Margins(strategy.shape, tuple((axes, factor << 8) for axes, factor in strategy.levels), strategy.cells)
+    if isinstance(strategy, Margins):
+        return Margins(strategy.shape, tuple((axes, factor << 8) for axes, factor in strategy.levels), strategy.cells)
+    rows = strategy.written_out()
+    return Matrix(rows << 8) if np.abs(rows).max() < 2**12 else strategy
 
 
 def _tree(workload: Workload, one: Contribution, *, pure: bool) -> Strategy:
@@ -255,14 +258,16 @@ def _optimal(gram: Reals) -> tuple[Matrix, float]:
         values, vectors = np.linalg.eigh(sides[:, None] * (gram + ridge * np.eye(n)) * sides)
         roots = np.sqrt(np.maximum(values, 0))
         diagonal = vectors**2 @ roots
-        bound = max(bound, np.sqrt(np.maximum(values - ridge * held.max(), 0)).sum() ** 2 / held.sum())
+        sure = values - ridge * held.max() - 1e-12 * values.max()  # eigenvalues of V itself are at least these
+        bound = max(bound, np.sqrt(np.maximum(sure, 0)).sum() ** 2 / held.sum())
         longest = (diagonal / held).max()
         if roots.sum() * longest < least:
             least = roots.sum() * longest
-            factor = np.sqrt(roots / longest)[:, None] * vectors.T / sides  # its longest column has length 1
+            best = (vectors * (roots / longest)) @ vectors.T / np.outer(sides, sides)  # its largest diagonal entry is 1
         if least <= bound * (1 + 1e-4):
             break
         held = diagonal
+    factor = np.linalg.cholesky(best).T  # which there is but one of, on any machine
     return Matrix(np.rint(factor * _SCALE).astype(np.int64)), bound
 
 

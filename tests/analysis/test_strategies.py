@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
 from typing import Any
 
@@ -153,6 +154,15 @@ def test_where_noise_is_small_whole_cells_win(kind: str) -> None:
     """Noise on whole cells is then 0 nearly always, and on finer grids it is not."""
     made = design(TABLE, kind, **{"pure": {"epsilon": 9}, "concentrated": {"rho": 20}}[kind])
     assert made.name == "identity"
+
+
+def test_facts_tell_what_noisy_answers_are_of() -> None:
+    little, much = (design(TABLE, "pure", epsilon=epsilon) for epsilon in (1, 9))
+    assert little.facts == {"strategy": "separate", "shape": [10, 10], "levels": [[[], 1], [[0], 1], [[1], 1], [[0, 1], 1]]}
+    assert much.facts == {"strategy": "identity", "shape": [10, 10], "levels": [[[0, 1], 1]]}
+    best = design(Ranges(8), "concentrated")
+    assert best.facts == design(Ranges(8), "concentrated", rho=0.1).facts == {"strategy": "optimal", "scale": 2**16}
+    assert json.loads(json.dumps([little.facts, best.facts])) == [little.facts, best.facts]
 
 
 def plain(made: Design) -> float:

@@ -75,6 +75,20 @@ class Design:
     def strategy(self) -> Strategy:
         return self.mechanism.strategy
 
+    @property
+    def facts(self) -> dict[str, object]:
+        """What tells it from other designs for the same workload and unit, as plain JSON; noisy answers are those of one of them.
+
+        The choice may change with the cost, so what is stored of a release is read by these facts.
+        """
+        strategy = self.strategy
+        if isinstance(strategy, Margins):
+            levels = [[list(axes), factor] for axes, factor in strategy.levels]
+            return {"strategy": self.name, "shape": list(strategy.shape), "levels": levels}
+        if self.name == "optimal":  # there is one, and its last digits may be rounded elsewhere in another way
+            return {"strategy": self.name, "scale": _SCALE}
+        return {"strategy": self.name, "largest": int(np.abs(strategy.written_out()).max())}
+
     def cells(self, noisy: NDArray[np.generic]) -> Reals:
         """The cells, estimated from what the mechanism released."""
         return self._solved.cells(noisy)

@@ -82,6 +82,7 @@ PUBLIC = {
     "mean",
     "median",
     "most_common",
+    "needed",
     "number",
     "open",
     "person",

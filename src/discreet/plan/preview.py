@@ -19,6 +19,7 @@ from fractions import Fraction
 from discreet.display import html_table, text_table
 from discreet.errors import ParameterError
 from discreet.exact import positive
+from discreet.plan import needed
 from discreet.plan.aggregates.base import Typical
 from discreet.plan.cost import Accuracy, Cost, Currency, Terms
 from discreet.plan.expressions import Column
@@ -151,6 +152,7 @@ def offer(plans: Sequence[Plan], cost: Cost, account: Account, before: str = "",
         remarks=(
             *([before] if before else []),
             *_advice(plans),
+            *needed.advise(plans),
             *_without_delta(plans, cost, account, fewest),
             f"Budget: {account.brief}.",
         ),

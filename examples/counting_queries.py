@@ -2,7 +2,7 @@
 
 By themselves, k queries share epsilon, and their error grows like k, or like sqrt(k) with a delta (advanced composition). From
 a histogram over a universe X a query adds up at most |X| noises: sqrt(|X| log k) / (epsilon n), whatever k is. So the histogram
-wins as soon as there are more queries than bins.
+wins at the latest when there are more queries than bins.
 """
 
 import math

@@ -34,6 +34,7 @@ MAY_IMPORT = {
     "engine": "arrays errors exact mechanisms plan schema",
     "ledger": "errors exact privacy",
     "curator": "arrays calls canvas display engine errors exact ledger mechanisms plan privacy schema",
+    "analysis": "arrays calls canvas curator display engine errors exact mechanisms plan privacy schema",
     "local": "arrays balls calls canvas display errors exact mechanisms noise privacy schema",
     "auditor": "arrays calls curator display engine errors exact ledger mechanisms noise plan privacy schema",
     "cli": "auditor canvas curator display errors ledger local mechanisms plan privacy schema (top)",

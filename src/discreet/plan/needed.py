@@ -46,7 +46,7 @@ from discreet.plan.release import Release
 from discreet.schema import integer, number, rows
 from discreet.schema.sensitivity import Neighbours, check_neighbours
 from discreet.schema.table import Schema
-from discreet.schema.units import Rows
+from discreet.schema.units import Person, Rows
 
 __all__ = ["Needed", "count", "mean", "share"]
 
@@ -240,7 +240,8 @@ def advise(plans: Sequence[Plan]) -> Iterator[str]:
                 found.setdefault(f"from {_round_up(many):,} {what} on", []).append(output.name)
     if found:
         each = ", ".join(f"{many} ({', '.join(names)})" for many, names in found.items())
-        yield f"Noise stays within 1 % of the range, 95 % of the time, {each}; sampling error comes on top."
+        full = ", where rows count in full" if any(type(plan.schema.unit) is Person for plan in plans) else ""
+        yield f"Noise stays within 1 % of the range, 95 % of the time, {each}{full}; sampling error comes on top."
 
 
 def _round_up(number: int) -> int:

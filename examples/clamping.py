@@ -21,6 +21,6 @@ print(f"all {bins - people // 10:,} empty bins, clamped: {(bins - people // 10) 
 print(f"total of {people:,} people: {sum(released):,} as released, {sum(clamped):,} after clamping")
 print(f"as released it is within {1.96 * (bins * noise.variance) ** 0.5:,.0f} of the truth, 95 % of the time")
 
-# A total of its own costs little and knows best: a hundredth of the budget for one number instead of ten thousand.
+# A total of its own costs little and knows best.
 total = dp.Laplace(sensitivity=1, epsilon=epsilon / 10)
 print(f"a tenth of the budget for the total alone: within {total.error()}")

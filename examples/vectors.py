@@ -10,9 +10,9 @@ import discreet as dp
 
 counts = [212, 391, 2]  # who smokes, drinks, takes drugs; a person may do all three
 laplace = dp.Laplace(sensitivity=3, epsilon=1)
-gaussian = dp.Gaussian(sensitivity=math.sqrt(3), epsilon=1, delta=1e-6)
+gaussian = dp.Gaussian(sensitivity=math.nextafter(math.sqrt(3), 2), epsilon=1, delta=1e-6)  # a root rounded up, never down
 print(f"overlapping counts, Laplace: scale {laplace.scale} in every coordinate, released {laplace.release(counts).tolist()}")
-print(f"overlapping counts, Gaussian: sigma {gaussian.sigma:.2f}")
+print(f"overlapping counts, Gaussian: sigma {gaussian.sigma:.2f}, released {gaussian.release(counts).round().tolist()}")
 
 hair = [500, 399, 60, 41]  # everybody has one colour
 histogram = dp.Laplace(sensitivity=dp.sensitivity.histogram().l1, epsilon=1)

@@ -151,6 +151,7 @@ def test_what_cannot_be_is_refused() -> None:
         lambda: dp.needed.share(accuracy=0.01),
         lambda: dp.needed.share(accuracy=0.01, epsilon=1, rho=1),
         lambda: dp.needed.share(accuracy=0.01, epsilon=1, confidence=1),
+        lambda: dp.needed.share(accuracy=0.01, epsilon=1, confidence=0.1),
         lambda: dp.needed.count(accuracy=0, epsilon=1),
         lambda: dp.needed.mean(lower=0, upper=1, accuracy=1e-19, epsilon=1e-9),
         lambda: dp.needed.share(accuracy=0.01, epsilon=1, neighbours="local"),

@@ -143,6 +143,8 @@ class _Asked:
 
     def __init__(self, confidence: object, epsilon: object, delta: object, rho: object) -> None:
         self.confidence = probability("confidence", confidence, zero=False, hint="a number such as 0.95")
+        if self.confidence < Fraction(1, 2):
+            raise ParameterError("An error that is mostly exceeded is none to plan with; write a confidence such as 0.95.")
         given = tuple(x is not None for x in (epsilon, delta, rho))
         if given == (True, False, False):
             self.cost = Cost("epsilon", positive("epsilon", epsilon, "a number such as 1"))

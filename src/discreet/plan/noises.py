@@ -96,7 +96,7 @@ def reach(noises: Sequence[tuple[Spread, float]], miss: float) -> float:
 def above(distance: float, noises: Sequence[tuple[Spread, float]]) -> float:
     """P(X > distance) for a weighted sum X of one noise or two, rounded up: exact while the coarser one has a scale of less than
     100 units; of a wider one a few units at a time count as the largest of them."""
-    some = [(spread, abs(weight)) for spread, weight in noises if weight and spread.law != "none"]
+    some = [(spread, abs(weight)) for spread, weight in noises if weight * spread.scale]
     some.sort(key=lambda one: (one[0].scale / one[0].unit, one[0].scale * one[1]))
     if not some:
         return float(distance < 0)
@@ -109,8 +109,9 @@ def above(distance: float, noises: Sequence[tuple[Spread, float]]) -> float:
     far = math.ceil(_FARTHEST[coarse.law] * units / width)
     cells = width * np.arange(-far, far + 1.0)
     reached = _at_least(coarse, cells)
-    rest = distance - other * coarse.unit * (cells + width - 1)
-    inside = (reached - np.append(reached[1:], 0.0)) @ _at_least(fine, np.floor(rest / (weight * fine.unit)) + 1)
+    with np.errstate(all="ignore"):  # beyond all doubles nothing is known, and what is no number fits nowhere
+        rest = distance - other * coarse.unit * (cells + width - 1)
+        inside = (reached - np.append(reached[1:], 0.0)) @ _at_least(fine, np.floor(rest / (weight * fine.unit)) + 1)
     return min(1.0, float(inside + 1 - reached[0]))
 
 

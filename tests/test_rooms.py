@@ -84,6 +84,7 @@ PUBLIC = {
     "mean",
     "median",
     "most_common",
+    "needed",
     "number",
     "open",
     "person",

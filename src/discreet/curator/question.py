@@ -38,8 +38,8 @@ _TRAITS = {"count": "count", "sum": "sum", "mean": "avg"}  # of what may be made
 # which rows, and makes an ``Inquiry``, or a request of its own to the gate. A line comes with its room, which is loaded when its
 # verb is first used.
 VERBS: dict[str, str] = {
-    "moments": "discreet.analysis.moments",
-    "regress": "discreet.analysis.regression",
+    "moments": "discreet.analysis.linear.moments",
+    "regress": "discreet.analysis.linear.regression",
 }
 
 Result = TypeVar("Result")

@@ -28,7 +28,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import discreet as dp
-from discreet.analysis.products import Sheet
+from discreet.analysis.linear.products import Sheet
 from discreet.mechanisms import Gaussian
 from discreet.plan.cost import Cost
 from discreet.schema.units import Person, Unit

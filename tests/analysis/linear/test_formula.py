@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from discreet.analysis.formula import Formula, parse_formula
+from discreet.analysis.linear.formula import Formula, parse_formula
 from discreet.errors import ParameterError
 from discreet.plan.expressions import Column, Expression
 

@@ -12,8 +12,8 @@ import pytest
 from curator.hospital import curator, table
 
 import discreet as dp
-from discreet.analysis.gram import Matrix
-from discreet.analysis.moments import Moments, MomentsAsked
+from discreet.analysis.linear.gram import Matrix
+from discreet.analysis.linear.moments import Moments, MomentsAsked
 from discreet.auditor.curators import replay_curator
 from discreet.errors import ParameterError
 from discreet.plan.cost import Cost

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from discreet.analysis.gram import Cell, bare
+from discreet.analysis.linear.gram import Cell, bare
 from discreet.display import label
 from discreet.errors import ParameterError
 from discreet.plan.expressions import Expression, Value

@@ -14,13 +14,13 @@ import pytest
 from curator.hospital import COLUMNS, curator, table
 
 import discreet as dp
-from discreet.analysis.regression import Regression, RegressionAsked
+from discreet.analysis.linear.regression import Regression, RegressionAsked
 from discreet.auditor.curators import replay_curator
 from discreet.errors import BudgetExceeded, ParameterError
 from discreet.plan.cost import Cost
 from discreet.schema.table import Schema
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
+sys.path.insert(0, str(Path(__file__).parents[3]))
 from benchmarks import regression as benchmark
 
 

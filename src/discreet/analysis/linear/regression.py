@@ -1,7 +1,7 @@
 """Linear regression: ``hospital.regress("debt ~ age + ward", epsilon=1)``, a table of coefficients with intervals.
 
 What is released are the sums of products that the model needs (``products``), in one payment; coefficients are made of them
-(``least_squares``), and so is every other model whose products are among them: that is free. Shares of the cost are those
+(``fit``), and so is every other model whose products are among them: that is free. Shares of the cost are those
 that make predictions good at any noise: the response's own sum and the number of rows, which make its mean, have the most,
 then the response times each column, then the columns among themselves.
 
@@ -21,11 +21,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.analysis.base import Analysis, Paid
-from discreet.analysis.formula import Column as Designed
-from discreet.analysis.formula import Formula, parse_formula
-from discreet.analysis.gram import Cell, Matrix, Product, bare, describe
-from discreet.analysis.least_squares import Fit, fit
-from discreet.analysis.products import ProductsAsked
+from discreet.analysis.linear.fit import Fit, fit
+from discreet.analysis.linear.formula import Column as Designed
+from discreet.analysis.linear.formula import Formula, parse_formula
+from discreet.analysis.linear.gram import Cell, Matrix, Product, bare, describe
+from discreet.analysis.linear.products import ProductsAsked
 from discreet.arrays import Number, Reals
 from discreet.calls import called_as
 from discreet.canvas import BLUE, GREY, finish, new_axes

@@ -24,10 +24,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.analysis.base import Analysis, Paid
-from discreet.analysis.gram import Cell, Gram, Matrix, Product, bare
-from discreet.analysis.products import ProductsAsked
-from discreet.analysis.regression import Regression, conclude
-from discreet.analysis.square import Components, Square
+from discreet.analysis.linear.gram import Cell, Gram, Matrix, Product, bare
+from discreet.analysis.linear.products import ProductsAsked
+from discreet.analysis.linear.regression import Regression, conclude
+from discreet.analysis.linear.square import Components, Square
 from discreet.arrays import Number, Reals
 from discreet.calls import called_as
 from discreet.curator import rendering

@@ -27,10 +27,11 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, TypeVar
 
-from discreet.analysis.base import Analysis, Noisy, Paid, Study
-from discreet.analysis.gram import Matrix, Product, Scale, bare, describe
+from discreet.analysis.base import Analysis, Noisy, Paid, Study, read_share
+from discreet.analysis.linear.gram import Matrix, Product, Scale, bare, describe
 from discreet.curator.desk import Desk
 from discreet.curator.plans import Measured, Receipt, hash_facts
+from discreet.curator.plans import facts_of as facts_of_plan
 from discreet.curator.question import Question
 from discreet.errors import ParameterError
 from discreet.plan.cost import Cost
@@ -69,7 +70,7 @@ class ProductsAsked(Analysis[Result]):
         """The result, from noisy sums: free."""
 
     def priced(self, share: Cost) -> Sheet[Result]:
-        return Sheet(self, *self._plans(share), share)
+        return Sheet(self, *self._plans(share))
 
     @cached_property
     def facts(self) -> Mapping[str, Facts]:
@@ -146,14 +147,9 @@ class Sheet(Study[Result]):
     of: ProductsAsked[Result]
     plans: tuple[Plan, ...]
     products: tuple[tuple[Product, ...], ...]
-    share: Cost
     laid: ProductsAsked[Any] | None = None  # whose products they are, where that is another question
 
     kind: ClassVar[str] = "products"
-
-    @property
-    def question(self) -> str:
-        return str(self.of)
 
     @property
     def asked(self) -> Mapping[str, object]:
@@ -195,9 +191,7 @@ class Sheet(Study[Result]):
             "numbers": [str(one) for one in self.of.numbers],
             "categories": [str(one) for one in self.of.categories],
             "products": self.asked["products"],
-            "currency": self.share.currency,
-            "amount": str(self.share.amount),
-            "digest": hash_facts([self.facts]),
+            "ground": self.ground,
         }
         return json.dumps({**facts, "recipe": recipe}, allow_nan=False)
 
@@ -209,26 +203,33 @@ class Sheet(Study[Result]):
         """What was paid for a larger matrix of the same rows, at least as much, holds the sums of this one."""
         facts = json.loads(text)
         recipe = facts.get("recipe")
-        if facts.get("discreet") != "analysis" or recipe is None or recipe["currency"] != self.share.currency:
+        if facts.get("discreet") != "analysis" or recipe is None:
             return None
-        amount = Fraction(recipe["amount"])
-        weights = tuple((Product(tuple(by), tuple(of)), Fraction(w)) for by, of, w in recipe["products"])
-        if amount < self.share.amount or not {one for one, _ in self.of.weights} <= {one for one, _ in weights}:
+        share, mine = read_share(facts["share"]), self.share
+        weights = tuple((Product(tuple(by), tuple(of)), Fraction(weight)) for by, of, weight in recipe["products"])
+        if share.currency != mine.currency or share.amount < mine.amount:
+            return None
+        if not {one for one, _ in self.of.weights} <= {one for one, _ in weights}:
             return None
         try:
             numbers, categories = (tuple(map(self.of.rows.read, recipe[kind])) for kind in ("numbers", "categories"))
-            other: Sheet[Any] = _Other(self.of.rows, numbers, categories, weights).priced(replace(self.share, amount=amount))
+            other: Sheet[Any] = _Other(self.of.rows, numbers, categories, weights).priced(share)
+            if other.of.query != self.of.query or other.ground != recipe["ground"]:
+                return None
+            kept = other.read(text)
         except ParameterError:  # columns are no longer declared as they were
             return None
-        if other.of.query.where != self.of.query.where or hash_facts([other.facts]) != recipe["digest"]:
-            return None
-        kept = other.read(text)
-        return Served(kept.units, kept.cost, kept.remarks, other)
+        return Served(kept.units, kept.share, kept.cost, kept.remarks, other)
+
+    @property
+    def ground(self) -> str:
+        """A hash of what its numbers are of: rows, declarations, releases."""
+        return hash_facts([facts_of_plan(plan) for plan in self.plans])
 
     def finish(self, kept: Noisy, receipt: Receipt) -> Result:
         if not isinstance(kept, Served) or kept.by is None:
             return super().finish(kept, receipt)
-        return Study.finish(Sheet(self.of, kept.by.plans, kept.by.products, self.share, kept.by.of), kept, receipt)
+        return Sheet(self.of, kept.by.plans, kept.by.products, kept.by.of)._finish(kept, receipt)
 
 
 class _Other(ProductsAsked[None]):

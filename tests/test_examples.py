@@ -78,6 +78,12 @@ SAYS: dict[str, tuple[str, ...]] = {
         "discrete Laplace: from -1 to 1, mean 0.4621; atoms: -1 with probability 0.2689, 1 with probability 0.7311",
         "Gaussian: from -inf to inf, mean 0.5000; atoms: none",
     ),
+    "second_moments.py": (
+        "sigma^2 = 625 = b^4 / (2 rho)",
+        "together: rho = 0.5",
+        "sum of x^2: sigma^2 = 2500",
+        "never a negative variance: True",
+    ),
     "secret_bit.py": ("loose: theta = 0.6667, costs epsilon = 0.6931",),
     "secret_society.py": ("Washington", "mean 38.75, -87.00"),
     "skipped_lectures.py": ("one report is off by up to 45 lectures",),

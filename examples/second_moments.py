@@ -17,8 +17,8 @@ squares = dp.Gaussian(sensitivity=b**2, rho=rho)
 assert squares.squared_sigma == Fraction(b**4) / (2 * rho)
 print(f"sum of squares: sigma^2 = {float(squares.squared_sigma):g} = b^4 / (2 rho)")
 
-# One symmetric Gaussian matrix: the Frobenius norm of a row's (1, x)^T (1, x) is 1 + x^2 <= 1 + b^2, or 2 in units of b; noise beside
-# the diagonal has half the variance. Released one by one that is a share of 1/4, 2/4 and 1/4 of rho.
+# One symmetric Gaussian matrix: the Frobenius norm of a row's (1, x)^T (1, x), in units of b, is at most 2; noise beside the
+# diagonal has half the variance. Released one by one, the three numbers have shares of 1/4, 2/4 and 1/4 of rho.
 shares = {"n": Fraction(1, 4), "sum of x": Fraction(2, 4), "sum of x^2": Fraction(1, 4)}
 bounds = {"n": 1, "sum of x": b, "sum of x^2": b**2}
 spent = sum(dp.Gaussian(sensitivity=bounds[name], rho=rho * share).privacy.rho for name, share in shares.items())

@@ -100,8 +100,7 @@ class Gram:
         """The covariance of the noise of L M r for rows of ``left`` and one column ``right``."""
         size, count = len(self.values), len(self.deviations)
         held = np.zeros((size, count + 1))
-        for i in range(size):
-            np.add.at(held[i], self.sources[i], right)  # -1 is the last, and left out
+        np.add.at(held, (np.arange(size)[:, None], self.sources), right[None, :])  # -1 is the last, and left out
         parts = (left @ held[:, :count]) * self.deviations
         covariance: Reals = parts @ parts.T
         return covariance

@@ -276,7 +276,7 @@ def moments(
     named = list(dict.fromkeys(map(rows.read, columns)))
     facts = facts_of(rows.facts, rows.rows.tables)
     categories = tuple(one for one in named if infer(one, facts).kind in ("text", "boolean", "date"))
-    blank = MomentsAsked(rows, tuple(one for one in named if one not in categories), categories, ())
+    blank = MomentsAsked(rows, tuple(one for one in named if one not in categories), categories, ()).checked()
     cells = [Cell(), *_cells_of(blank, None)]
     weights: dict[Product, Fraction] = {}
     for i, j in itertools.combinations_with_replacement(range(len(cells)), 2):

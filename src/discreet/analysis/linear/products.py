@@ -25,7 +25,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 from discreet.analysis.base import Analysis, Noisy, Paid, Study, read_share
 from discreet.analysis.linear.gram import Matrix, Product, Scale, bare, describe
@@ -68,6 +68,14 @@ class ProductsAsked(Analysis[Result]):
     @abstractmethod
     def conclude(self, matrix: Matrix, paid: Paid) -> Result:
         """The result, from noisy sums: free."""
+
+    def checked(self) -> Self:
+        """The same, when it is known that its numbers have bounds and its categories levels."""
+        for one in self.numbers:
+            measure_number(one, infer(one, self.facts))
+        for one in self.categories:
+            list_levels(one, self.query, self.facts)
+        return self
 
     def priced(self, share: Cost) -> Sheet[Result]:
         return Sheet(self, *self._plans(share))

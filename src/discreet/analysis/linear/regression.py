@@ -37,7 +37,7 @@ from discreet.errors import ParameterError
 from discreet.plan.cost import Accuracy
 from discreet.plan.expressions import Expression, Value
 from discreet.plan.expressions.evaluate import evaluate, infer
-from discreet.plan.expressions.facts import Facts
+from discreet.plan.plan import facts_of
 
 if TYPE_CHECKING:
     import pandas
@@ -300,8 +300,7 @@ def regress(
     if group is not None and group in (*chosen, *categories):
         raise ParameterError(f"{bare(str(group))} cannot both divide the rows and be in the model; leave it out of one of them.")
     everything = (*categories, *([] if group is None else [group]))
-    blank = RegressionAsked(rows, tuple(chosen), everything, (), model, group)
-    assert isinstance(blank.measures, dict)  # numbers are refused here, and categories below
+    blank = RegressionAsked(rows, tuple(chosen), everything, (), model, group).checked()
     at = () if group is None else ((str(group), 0),)
     weights = _weights(model.columns(blank.levels), str(model.response), at)
     return replace(blank, weights=tuple(weights.items())).settle(epsilon, rho, accuracy, at_least)
@@ -309,14 +308,8 @@ def regress(
 
 def read_formula(rows: Question, text: str) -> Formula:
     """A formula over the columns in sight."""
-    facts = _facts(rows)
+    facts = facts_of(rows.facts, rows.rows.tables)
     return parse_formula(text, rows.read, lambda one: infer(one, facts).kind in ("text", "boolean", "date"))
-
-
-def _facts(rows: Question) -> Mapping[str, Facts]:
-    from discreet.plan.plan import facts_of
-
-    return facts_of(rows.facts, rows.rows.tables)
 
 
 def _weights(columns: Sequence[Designed], response: str, at: tuple[tuple[str, int], ...]) -> dict[Product, Fraction]:

@@ -6,6 +6,7 @@ import os
 import re
 import threading
 from collections.abc import Iterable
+from copy import copy
 from pathlib import Path
 
 from discreet.engine import open_source
@@ -23,7 +24,18 @@ class Held:
         self.path, self._table = source if isinstance(source, str | os.PathLike) else None, table
         self._declared, self._unit = tuple(columns), unit
         self._looking = threading.Lock()
+        self._frame = None if self.path is not None else source
         self._source = None if self.path is not None else self._open(source)
+
+    def reading(self, columns: Iterable[str]) -> Held:
+        """The same table, of which these columns are read too, though nothing is declared of them."""
+        more = [name for name in columns if name not in self._declared]
+        if not more:
+            return self
+        other = copy(self)
+        other._declared, other._looking = (*self._declared, *more), threading.Lock()
+        other._source = None if self.path is not None else other._open(self._frame)
+        return other
 
     def ledger_path(self, people: str) -> Path:
         """Where the ledger goes: one for the people that are named, or for all tables of a folder with the same person column.

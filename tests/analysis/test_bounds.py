@@ -294,7 +294,7 @@ def test_suggestions_and_intervals_over_many_draws(tmp_path: Path) -> None:
     account, right, covered = dp.Budget(epsilon=1).open(), 0, 0
     for _ in range(100):
         noisy = exact + np.round(chance.laplace(0, 10, len(exact))).astype(int)
-        found: Bounds = study.finish(Noisy(((noisy[None],),), "made up"), Receipt(account))
+        found: Bounds = study.finish(Noisy(((noisy[None],),), study.share, "made up"), Receipt(account))
         right += (found.suggested.lower, found.suggested.upper) in {(0, 2000), (0, 1000), (100, 2000)}  # type: ignore[union-attr]
         share = Counts(noisy.astype(float), study.plans[0].releases[0].spread).line((exact == 20).astype(float)).share
         covered += share[1] <= 0.002 <= share[2]

@@ -211,7 +211,9 @@ def test_cut_is_about_one_bound(tmp_path: Path) -> None:
 
 def concluded(study: Any, cells: Any, account: Any) -> Contributions:
     """What is concluded from these noisy cells."""
-    result: Contributions = study.finish(Noisy((tuple(np.asarray(one)[None] for one in cells),), "made up"), Receipt(account))
+    result: Contributions = study.finish(
+        Noisy((tuple(np.asarray(one)[None] for one in cells),), study.share, "made up"), Receipt(account)
+    )
     return result
 
 

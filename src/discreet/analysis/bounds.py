@@ -218,10 +218,6 @@ class BoundsStudy(Study["Bounds"]):
     kind: ClassVar[str] = "bounds"
 
     @property
-    def question(self) -> str:
-        return str(self.of)
-
-    @property
     def asked(self) -> Mapping[str, object]:
         return {"column": self.of.column, "type": self.of.type, "cells": len(self.grid.cells)}
 

@@ -189,10 +189,6 @@ class ContributionsStudy(Study["Contributions"]):
     kind: ClassVar[str] = "contributions"
 
     @property
-    def question(self) -> str:
-        return str(self.of)
-
-    @property
     def asked(self) -> Mapping[str, object]:
         return {name: list(grid.ends) for name, grid in self.grids.items()}
 

@@ -73,13 +73,30 @@ def test_groups_are_those_that_persons_are_in(tmp_path: Path) -> None:
 
 
 def test_cells_are_whole_numbers_without_gaps() -> None:
-    for most, first, beyond in ((2, 1, True), (7, 0, True), (8, 1, False), (100, 0, True), (1024, 1, True), (1, 0, False)):
+    for most, first, beyond in (
+        (2, 1, True),
+        (3, 0, True),
+        (7, 0, True),
+        (8, 1, False),
+        (100, 0, True),
+        (1024, 1, True),
+        (1, 0, False),
+    ):
         grid = Ranges.up_to(most, first, beyond=beyond)
         assert grid.lows[0] == first
         assert grid.ends[-1] == most
         assert (grid.lows[1:] == grid.tops[:-1] + 1).all()
         assert (grid.lows <= grid.tops).all()
         assert len(grid.labels) == len(grid.tops) == len(grid.ends) + beyond
+
+
+def test_the_declared_bound_is_the_end_of_a_cell(tmp_path: Path) -> None:
+    """So that what it takes away is no guess."""
+    found = curator(tmp_path, table([11] * 50 + [12] * 7), unit=dp.person("pid", rows=11, groups=1)).contributions(epsilon=1000)
+    cut = found.cut(rows=11).outputs
+    assert [cut[name].values[0] for name in ("persons", "rows")] == [7, 7]
+    assert 6.5 < cut["persons"].lower[0] <= cut["persons"].upper[0] < 7.5
+    assert found.suggested.rows == 12
 
 
 # How far one person moves it.
@@ -157,6 +174,8 @@ def test_previews_read_no_data_and_repeats_are_free(tmp_path: Path, budget: Any)
     frame = first.to_pandas()
     assert len(frame) == len(first.table)
     assert "<table" in first._repr_html_()
+    pytest.importorskip("matplotlib")
+    assert "persons" in first.plot().get_title(loc="left")
 
 
 def test_it_is_bought_by_accuracy_and_stands_in_a_batch(tmp_path: Path) -> None:
@@ -174,6 +193,8 @@ def test_it_is_bought_by_accuracy_and_stands_in_a_batch(tmp_path: Path) -> None:
         (lambda c: c.contributions(cap="all", epsilon=1), "cap"),
         (lambda c: c.contributions(by="city", epsilon=1), "not all listed"),
         (lambda c: c.contributions(by="nobody", epsilon=1), "nobody"),
+        (lambda c: c.contributions(by=5, epsilon=1), "by= is a key"),
+        (lambda c: c.contributions(by=["ward", 5], epsilon=1), "by= is a key"),
         (lambda c: c.contributions(later=-1, epsilon=1), "later must be"),
         (lambda c: c.contributions(later="much", epsilon=1), "later must be"),
         (lambda c: c.contributions(rho=1), "epsilon"),

@@ -46,9 +46,9 @@ class Advice:
         """The table as a pandas DataFrame."""
         return self.table.to_pandas()
 
-    def plot(self, output: str = "share", ax: Axes | None = None, *, title: str | None = None) -> Axes:
-        """Bars with 95 % intervals; needs matplotlib."""
-        return self.table.plot(output, ax, title=title)
+    def plot(self, output: str | None = None, ax: Axes | None = None, *, title: str | None = None) -> Axes:
+        """Bars with 95 % intervals, of counts unless told; needs matplotlib."""
+        return self.table.plot(output or next(iter(self.table.outputs)), ax, title=title)
 
     def __str__(self) -> str:
         return str(self.table)

@@ -77,7 +77,9 @@ def contributions(
         raise ParameterError("These rows are persons already, one row each; leave person() out before contributions().")
     if not 2 <= whole("cap", cap) <= _MOST_CAP:
         raise ParameterError(f"cap= is the number up to which rows of a person are counted, from 2 to {_MOST_CAP:,}.")
-    names = (by,) if isinstance(by, str) else tuple(by or ())
+    names = (by,) if isinstance(by, str) else tuple(by) if isinstance(by, Sequence) else () if by is None else (by,)
+    if not all(isinstance(name, str) for name in names):
+        raise ParameterError('by= is a key that makes groups, or several; write by="ward", or by=["ward", "sex"].')
     keys = tuple(Key(name, rows.read(name)) for name in names)
     budget = rows.desk.budget
     total = budget.rho if budget.kind == "concentrated" else budget.epsilon
@@ -126,15 +128,15 @@ class Asked(Analysis["Contributions"]):
         schema = replace(self.desk.schema, unit=Person(unit.id, self.cap + 1, 1, unit.neighbours, unit.size))
         facts = facts_of(schema, self.rows.tables)
         traits: tuple[Trait, ...] = (Trait("rows", "count"),)
-        grids = {"rows": Ranges.up_to(self.cap, beyond=True)}
+        grids = {"rows": Ranges.up_to(self.cap, also=unit.rows, beyond=True)}
         groups = 1
         if self.by:
             keys = self._keys(facts)
             groups, key = keys.size or 1, _joined(keys, facts)
             traits = (Trait("rows", "fullest", key), Trait("groups", "distinct", key))
             grids = {
-                "rows": Ranges.up_to(self.cap, 0, beyond=True),
-                "groups": Ranges.up_to(min(groups, self.cap), 0, beyond=groups > self.cap),
+                "rows": Ranges.up_to(self.cap, 0, also=unit.rows, beyond=True),
+                "groups": Ranges.up_to(min(groups, self.cap), 0, also=unit.groups, beyond=groups > self.cap),
             }
         places = {name: grid.place(Column(name)) for name, grid in grids.items()}
 

@@ -29,18 +29,18 @@ class Ranges:
     beyond: bool
 
     @classmethod
-    def up_to(cls, most: int, first: int = 1, *, beyond: bool) -> Ranges:
+    def up_to(cls, most: int, first: int = 1, *, also: int = 1, beyond: bool) -> Ranges:
         """One by one up to 4, and then ever wider, two to each doubling: more cells would say more of each number, and less of
-        all that are larger, which is what advice needs.
+        all that are larger, which is what advice needs. ``also`` is one more end.
 
-        >>> Ranges.up_to(20, beyond=True).ends
-        (1, 2, 3, 4, 6, 8, 12, 16, 20)
+        >>> Ranges.up_to(20, also=9, beyond=True).ends
+        (1, 2, 3, 4, 6, 8, 9, 12, 16, 20)
         """
         ends, step = list(range(first, 5)), 2
         while ends[-1] < most:
             ends += [ends[-1] + step, ends[-1] + 2 * step]
             step *= 2
-        return cls((*(end for end in ends if end < most), most), beyond)
+        return cls((*(end for end in sorted({*ends, also}) if end < most), most), beyond)
 
     @cached_property
     def tops(self) -> Reals:

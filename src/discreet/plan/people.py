@@ -47,6 +47,7 @@ What = Literal["count", "distinct", "fullest", "sum", "avg", "min", "max", "any_
 _COUNTS = ("count", "distinct", "fullest")  # traits that are numbers of rows or values
 
 MOST_TEXT = 2**12  # characters of all texts of one person, which engines keep for all persons at once
+_LONG = 80  # characters of a trait, above which it goes by its name
 _FINER = 1000  # parts of a step to which means are rounded
 _EXACT = 2**53
 
@@ -170,7 +171,9 @@ def describe_bounds(traits: Sequence[Trait], schema: Schema) -> str:
     for trait in traits:
         column = schema.columns[trait.name]
         if trait.what in (*_COUNTS, "sum") and isinstance(column, Integer | Number):
-            clamped.append(f"{trait} from {_shown(column.lower)} to {_shown(column.upper)}")
+            text = str(trait)
+            what = text if len(text) <= _LONG else trait.name
+            clamped.append(f"{what} from {_shown(column.lower)} to {_shown(column.upper)}")
     if not clamped:
         return "Every person counts once, with one row made of all their rows."
     return f"Every person counts once, with one row made of all their rows; clamped are {', '.join(clamped)}."

@@ -203,6 +203,15 @@ def test_files_are_read_for_columns_that_nobody_declared(tmp_path: Path) -> None
         assert held.sql("SELECT count(*) AS n FROM data", epsilon=10).value > 0
 
 
+def test_a_preview_knows_a_repeat_of_what_is_read_otherwise(tmp_path: Path) -> None:
+    """Of a frame too, of which less was read before."""
+    held = curator(tmp_path)
+    held.sql("SELECT count(*) AS n FROM data", epsilon=1)
+    held.bounds("degrees", epsilon=1)
+    assert any("Asked before: free" in remark for remark in held.bounds("degrees").preview(epsilon=1).remarks)
+    assert held.bounds("degrees", epsilon=1).table.repeated
+
+
 def test_of_several_tables_one_is_meant(tmp_path: Path) -> None:
     visits = pa.table({"pid": np.arange(900) % 100, "cost": np.full(900, 70.0), "other": np.full(900, -70)})
     held = dp.Curator(

@@ -33,8 +33,7 @@ class Held:
         if not more:
             return self
         other = copy(self)
-        other._declared, other._looking = (*self._declared, *more), threading.Lock()
-        other._source = None if self.path is not None else other._open(self._frame)
+        other._declared, other._looking, other._source = (*self._declared, *more), threading.Lock(), None
         return other
 
     def ledger_path(self, people: str) -> Path:
@@ -85,12 +84,9 @@ class Held:
 
     def source(self) -> Source:
         """The table as it lies there now, looked at anew where its files are others or changed; refused without any."""
-        if self.path is None:
-            assert self._source is not None
-            return self._source
         with self._looking:
             if self._source is None or not self._source.is_current():
-                self._source = self._open(self.path)
+                self._source = self._open(self._frame if self.path is None else self.path)
             return self._source
 
     def _open(self, source: object) -> Source:

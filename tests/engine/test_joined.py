@@ -128,7 +128,7 @@ def pairs(unit: Person, count_of: int) -> list[tuple[int, int]]:
     return list(itertools.combinations(range(count_of), 2))
 
 
-WORST = [(form, "replace", ("pure", "rho")[i % 2]) for i, form in enumerate(JOINED)]
+WORST = [(form, "replace", "rho" if form in ("left", "in", "exists") else "pure") for form in JOINED]
 WORST += [("two", "add-remove", "rho"), ("left", "add-remove", "pure"), ("people", "add-remove", "rho")]
 
 

@@ -138,7 +138,7 @@ def selecting(law: Any, **more: bool) -> Member:
 def responding(*options: Any) -> Member:
     """Randomized response has no sensitivity: one person's answer is replaced by any other."""
     make = lambda _, e: dp.RandomizedResponse(epsilon=e, options=options)  # noqa: E731
-    return Member(make, pure, lambda m: 1 - m.theta, survey, options, rounds=1000)
+    return Member(make, pure, lambda m: 1 - m.theta, survey, options, rounds=1500)
 
 
 def sparse(unit: Any = 1, **more: Any) -> Member:

@@ -92,8 +92,8 @@ def test_its_curve_falls_in_delta_and_in_epsilon(member: Member, delta: float) -
 def test_error_covers_what_it_says(member: Member, confidence: float) -> None:
     """At most 1 - confidence of the releases lie outside; a false alarm has probability 1e-7.
 
-    Where ``error`` is the law's own quantile (additive noise, surveys, contests of two), one that is a fifth too small is found
-    with probability 0.99 at one of the two confidences.
+    An ``error`` that is a fifth too small is found 99 times in 100 at confidence 0.95, for additive noise, thresholds, the
+    exponential mechanism, noisy max and surveys with two options; the others state bounds that are wider than their quantiles.
     """
     missed = member.misses(member.make(1, 0.5), confidence, member.rounds)
     assert binom.sf(missed - 1, member.rounds, 1 - confidence) > 1e-7

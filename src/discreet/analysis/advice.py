@@ -175,7 +175,12 @@ def as_columns(lines: Sequence[Line], what: str, mechanism: str) -> dict[str, Co
         mechanism,
     )
     shares, low, high = zip(*(line.share for line in lines), strict=True)
-    return {what: counted, "share": Column(shares, None, low, high, mechanism)}
+    return {what: counted, "share": Column(tuple(map(known, shares)), None, low, high, mechanism)}
+
+
+def known(number: float) -> float | None:
+    """A number, or None where nothing is known of it."""
+    return None if math.isnan(number) else number
 
 
 def percent(share: float) -> str:

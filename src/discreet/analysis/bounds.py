@@ -260,6 +260,8 @@ class BoundsStudy(Study["Bounds"]):
         outside[first : last + 1] = 0.0
         best, _, most = counts.line(outside).share
         told = f"beyond it are {percent(best)} of values as far as noise lets see, and at most {percent(most)}"
+        if math.isnan(best):
+            told = "noise hides how many values lie beyond it"
         return column, (f"Suggested for {name}: {write_column(column)}; {told}.",)
 
 

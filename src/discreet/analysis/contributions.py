@@ -22,7 +22,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from discreet.analysis.advice import Advice, Cells, Counts, as_columns, percent
+from discreet.analysis.advice import Advice, Cells, Counts, as_columns, known, percent
 from discreet.analysis.base import Analysis, Paid, Study
 from discreet.analysis.distribution import Distribution, Ranges
 from discreet.arrays import Number
@@ -236,7 +236,7 @@ class Contributions(Advice):
             raise ParameterError("Groups were not asked about; write contributions(by=...) with the keys that make them.")
         found = self.distributions[name].cut(name, whole(name, most))
         how = self.table.outputs["persons"].mechanism
-        outputs = {what: Output((best,), None, (low,), (high,), how) for what, (best, low, high) in found.items()}
+        outputs = {what: Output((known(best),), None, (low,), (high,), how) for what, (best, low, high) in found.items()}
         return replace(self.table, keys={f"{name} at most": (most,)}, outputs=outputs, kinds={}, remarks=())
 
 

@@ -40,6 +40,8 @@ _TRAITS = {"count": "count", "sum": "sum", "mean": "avg"}  # of what may be made
 VERBS: dict[str, str] = {
     "moments": "discreet.analysis.linear.moments",
     "regress": "discreet.analysis.linear.regression",
+    "bounds": "discreet.analysis.bounds",
+    "contributions": "discreet.analysis.contributions",
 }
 
 Result = TypeVar("Result")

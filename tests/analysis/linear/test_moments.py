@@ -164,7 +164,7 @@ def test_it_stands_in_a_batch_and_repeats_are_free(hospital: Any) -> None:
 
 
 def test_an_audit_replays_it() -> None:
-    facts = Schema({"x": dp.integer(0, 4), "g": dp.category("a", "b")}, dp.rows(neighbours="replace", size=3))
+    facts = Schema({"x": dp.integer(0, 1), "g": dp.category("a", "b")}, dp.rows(neighbours="replace", size=3))
 
     def make(rows: Any, ledger: Path) -> dp.Curator:
         return dp.Curator(rows, unit=facts.unit, columns=facts.columns, budget=dp.Budget(epsilon=4), ledger=ledger)

@@ -250,7 +250,7 @@ def test_no_table_makes_it_fail(rows: list[int], tmp_path: Path) -> None:
 
 
 def test_an_audit_replays_it() -> None:
-    facts = Schema({"x": dp.integer(0, 4), "y": dp.integer(-2, 2)}, dp.rows())
+    facts = Schema({"x": dp.integer(0, 1), "y": dp.integer(-1, 1)}, dp.rows())
 
     def make(held: Any, ledger: Path) -> dp.Curator:
         return dp.Curator(held, unit=facts.unit, columns=facts.columns, budget=dp.Budget(rho=4), ledger=ledger)

@@ -6,14 +6,14 @@ z is in [-1, 1]. What is released is the sum of z_i z_j over rows, of z_i, the n
 model has them; by category, where a model has categories: one-hot columns are blocks of cells, of which a row is in one. All
 are of the same rows: those in which nothing that is named is missing.
 
-**Theorem.** Let a product be bounded by 1 in [-1, 1] units and released with Gaussian noise at the share w / W of a rho, W
-being the sum of all w. Then the release of all costs rho, and no smaller noise of these proportions does: a row at a corner
-of the box, which public bounds allow, attains all bounds at once, so that exact composition and the joint sensitivity of the
-weighted vector agree. With w = 1 on the diagonal of X^T X and 2 beside it this is the release of the symmetric matrix with
-one Gaussian noise whose variance is half as large beside the diagonal as on it, at sensitivity |x|^2 in Frobenius norm
-(lecture exercise 4.8, with n in the corner). Neighbours are those of the unit, of rows or persons; each sum has its own
-sensitivity under them, and prices add up. Under pure budgets shares are w^(2/3), which is best for Laplace noise where w is
-best for Gaussian noise.
+**Theorem.** Rows are added or removed. Let a product be bounded by 1 in [-1, 1] units and released with Gaussian noise at the
+share w / W of a rho, W being the sum of all w. Then the release of all costs rho, and less noise of the same proportions
+costs more: a row at a corner of the box, which public bounds allow, attains all bounds at once, so that the sum of prices is
+the price of the joint vector. With w = 1 on the diagonal of X^T X and 2 beside it this is the release of the symmetric matrix
+with one Gaussian noise whose variance is half as large beside the diagonal as on it, at sensitivity |x|^2 in Frobenius norm
+(lecture exercise 4.8, with n in the corner). For other units, rows replaced or persons, each sum has its own sensitivity
+under them, and prices add up, which is sound and need not be tight. Under pure budgets shares are w^(2/3), which is best for
+Laplace noise where w is best for Gaussian noise.
 """
 
 from __future__ import annotations

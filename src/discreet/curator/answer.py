@@ -14,7 +14,7 @@ from __future__ import annotations
 import datetime
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from types import MappingProxyType
@@ -23,8 +23,12 @@ from typing import TYPE_CHECKING, Any
 from discreet.curator import exports, rendering
 from discreet.curator.series import Series
 from discreet.errors import ParameterError
+from discreet.plan.aggregates.base import Estimate
+from discreet.plan.agreement import agree
 from discreet.plan.expressions import Value
 from discreet.plan.expressions.evaluate import evaluate
+from discreet.plan.levels import make_levels_whole
+from discreet.plan.plan import Plan
 from discreet.plan.query import Order, Query
 from discreet.privacy.account import Account
 from discreet.schema.columns import Kind
@@ -34,6 +38,8 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
     from matplotlib.axes import Axes
+
+_AGREED = "Counts and sums agree with those of the other questions that were asked together with it."
 
 
 @dataclass(frozen=True)
@@ -45,6 +51,14 @@ class Column:
     lower: tuple[float, ...] | None = None
     upper: tuple[float, ...] | None = None
     mechanism: str = ""
+
+    @classmethod
+    def of(cls, found: Estimate, mechanism: str) -> Column:
+        """An estimate as plain values."""
+        values = found.values if isinstance(found.values, list) else [int(x) if found.whole else float(x) for x in found.values]
+        parts = (None if part is None else tuple(map(float, part)) for part in (found.errors, found.lower, found.upper))
+        errors, lower, upper = parts
+        return cls(tuple(values), errors, lower, upper, mechanism)
 
     def __post_init__(self) -> None:
         for name in ("values", "errors", "lower", "upper"):
@@ -252,6 +266,34 @@ def refine(answer: Answer, query: Query) -> Answer:
 
     outputs = {name: Column(pick(c.values), cut(c.errors), cut(c.lower), cut(c.upper), c.mechanism) for name, c in shown.items()}
     return replace(answer, keys={name: pick(values) for name, values in answer.keys.items()}, outputs=outputs)
+
+
+def agreed(kept: Sequence[tuple[Plan, Answer]]) -> list[Answer]:
+    """Answers to what was asked together, whose counts and sums agree: free."""
+    if len(kept) < 2:
+        return [answer for _, answer in kept]
+    found = agree([(plan, {name: column.values for name, column in answer.outputs.items()}) for plan, answer in kept])
+    result = []
+    for (_, answer), others in zip(kept, found, strict=True):
+        outputs = {name: Column.of(one, answer.outputs[name].mechanism) for name, one in others.items()}
+        more = (_AGREED,) if outputs else ()
+        result.append(replace(answer, outputs={**answer.outputs, **outputs}, remarks=(*answer.remarks, *more)))
+    return result
+
+
+def made_whole(answer: Answer, plan: Plan) -> Answer:
+    """Counts of a table with margins as whole numbers, where that was asked for; an interval holds the number that is shown, and
+    nothing below zero."""
+    levels, sizes = plan.query.levels, tuple(map(len, plan.keys.listings or ()))
+    if levels is None or not levels.whole:
+        return answer
+    outputs = {}
+    for name, column in answer.outputs.items():
+        values = make_levels_whole(levels, sizes, column.values)
+        lower = tuple(max(0.0, min(end, x)) for end, x in zip(column.lower or (), values, strict=True))
+        upper = tuple(max(end, float(x)) for end, x in zip(column.upper or (), values, strict=True))
+        outputs[name] = Column(tuple(values), column.errors, lower, upper, column.mechanism)
+    return replace(answer, outputs=outputs)
 
 
 def _sorted(kept: list[int], rows: list[dict[str, Value]], order: Order) -> list[int]:

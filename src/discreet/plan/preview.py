@@ -23,6 +23,7 @@ from discreet.exact import positive
 from discreet.plan.aggregates.base import Typical
 from discreet.plan.cost import Accuracy, Cost, Currency, Terms
 from discreet.plan.expressions import Column
+from discreet.plan.levels import expect_levels
 from discreet.plan.plan import Plan
 from discreet.plan.query import Output
 from discreet.plan.statistics import ROWS, Sums
@@ -122,7 +123,11 @@ def preview_lines(plan: Plan, fewest: int | None = None) -> tuple[PreviewLine, .
 
 def _line(plan: Plan, output: Output, fewest: int | None) -> PreviewLine:
     releases = plan.behind[output.name]
-    expected = output.aggregate.expected(releases, _typical(plan, fewest))
+    typical, levels = _typical(plan, fewest), plan.query.levels
+    if levels is None:
+        expected = output.aggregate.expected(releases, typical)
+    else:
+        expected = expect_levels(levels, output.aggregate, releases, plan.keys, typical)
     sized = output.aggregate.depends_on_size and plan.schema.unit.size is None
     return PreviewLine(output.name, releases[-1].how, expected.error, expected.meaning, expected.ranks, sized)
 

@@ -75,7 +75,8 @@ class Column:
 class Answer:
     """A table of keys and outputs. Intervals cover the statistic after clamping and bounding.
 
-    ``kinds`` says what type a key or an output has where its declaration says so; others are typed by their values.
+    ``kinds`` says what type a key or an output has where its declaration says so; others are typed by their values. ``margins``:
+    keys that are None are added up over.
     """
 
     question: str
@@ -87,6 +88,7 @@ class Answer:
     repeated: bool = False
     remarks: tuple[str, ...] = ()
     kinds: Mapping[str, Kind] = field(default_factory=dict)
+    margins: bool = False
 
     def __post_init__(self) -> None:
         keys = {name: tuple(values) for name, values in self.keys.items()}
@@ -164,6 +166,7 @@ class Answer:
             "repeated": self.repeated,
             "remarks": list(self.remarks),
             "kinds": dict(self.kinds),
+            **({"margins": True} if self.margins else {}),
         }
         return json.dumps(facts, allow_nan=False)
 
@@ -181,8 +184,22 @@ class Answer:
             raise ParameterError("This text is no answer known here; give what to_json() wrote, or update discreet.") from None
 
     def plot(self, output: str | None = None, ax: Axes | None = None, *, title: str | None = None) -> Axes:
-        """Bars with 95 % intervals, a panel for every output or the one that is named; needs matplotlib."""
+        """Bars with 95 % intervals, a panel for every output or the one that is named; needs matplotlib. Bins make a histogram,
+        two keys of many values a heat map; margins are left out."""
         return rendering.plot(self, output, ax, title)
+
+    def picked(self, rows: Sequence[int]) -> Answer:
+        """Only these rows, in this order."""
+
+        def pick(column: Column) -> Column:
+            parts = (
+                None if part is None else tuple(part[i] for i in rows) for part in (column.errors, column.lower, column.upper)
+            )
+            errors, lower, upper = parts
+            return Column(tuple(column.values[i] for i in rows), errors, lower, upper, column.mechanism)
+
+        keys = {name: tuple(values[i] for i in rows) for name, values in self.keys.items()}
+        return replace(self, keys=keys, outputs={name: pick(column) for name, column in self.outputs.items()})
 
     def __float__(self) -> float:
         """The only number of an answer with one row and one output; NaN where nothing is known of it."""
@@ -258,14 +275,7 @@ def refine(answer: Answer, query: Query) -> Answer:
         kept = _sorted(kept, rows, order)
     kept = kept[query.offset :][: query.limit]
 
-    def pick(values: tuple[Value, ...]) -> tuple[Value, ...]:
-        return tuple(values[i] for i in kept)
-
-    def cut(numbers: tuple[float, ...] | None) -> tuple[float, ...] | None:
-        return None if numbers is None else tuple(numbers[i] for i in kept)
-
-    outputs = {name: Column(pick(c.values), cut(c.errors), cut(c.lower), cut(c.upper), c.mechanism) for name, c in shown.items()}
-    return replace(answer, keys={name: pick(values) for name, values in answer.keys.items()}, outputs=outputs)
+    return replace(answer, outputs=shown).picked(kept)
 
 
 def agreed(kept: Sequence[tuple[Plan, Answer]]) -> list[Answer]:

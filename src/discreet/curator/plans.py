@@ -298,7 +298,8 @@ def answer_of(plan: Plan, groups: Groups, released: Mapping[Release, Released]) 
         outputs[output.name] = Column.of(found, behind[-1].how)
     split = tuple(release.description for release in plan.releases)
     kinds = {name: facts.kind for name, facts in plan.query.result(plan.facts).items()}
-    return Answer(str(plan.query.released), _keys(plan, groups), outputs, split, "", "", kinds=kinds)
+    margins = plan.query.levels is not None
+    return Answer(str(plan.query.released), _keys(plan, groups), outputs, split, "", "", kinds=kinds, margins=margins)
 
 
 def _keys(plan: Plan, groups: Groups) -> dict[str, tuple[Value, ...]]:

@@ -71,7 +71,7 @@ def level_needs(query: Query, keys: Keys, frame: Frame, facts: Mapping[str, Fact
     """The margins to measure for every output, each with its share."""
     assert query.levels is not None
     assert keys.listings is not None
-    sizes, names = tuple(map(len, keys.listings)), tuple(str(key.of) for key in keys.keys)
+    sizes, names = tuple(map(len, keys.listings)), keys.names
     weights = query.levels.weights or (Fraction(1),) * len(query.levels.asked)
     asked = tuple(zip(query.levels.asked, weights, strict=True))
 
@@ -148,7 +148,7 @@ def estimate_levels(levels: Levels, aggregate: Aggregate, released: Mapping[Rele
     )
 
 
-def expect_levels(levels: Levels, aggregate: Aggregate, releases: Sequence[Release], keys: Keys, typical: Typical) -> Expected:
+def expect_levels(levels: Levels, aggregate: Aggregate, releases: Sequence[Release], typical: Typical) -> Expected:
     """How far off an output will be at every level."""
     parts = leveled(levels, releases)
     lattices = [part.lattice for part in parts]
@@ -162,10 +162,10 @@ def expect_levels(levels: Levels, aggregate: Aggregate, releases: Sequence[Relea
             errors[level] = float(np.max(found.upper - found.lower)) / 2
         else:
             errors[level] = _half(lattices[0], level)
-    where = {level: f" by {', '.join(keys.names[axis] for axis in level)}" if level else " in all" for level in errors}
-    words = [f"± {error:,.4g}{where[level]}" for level, error in errors.items()]
+    cell, *margins = errors.values()
     most = f" at most, {typical.of} in a cell" if isinstance(aggregate, Mean) else ""
-    return Expected(max(errors.values()), "; ".join(words) + most)
+    words = f"± {cell:,.4g} in a cell, ± {max(margins):,.4g} in a margin" if margins else f"± {cell:,.4g}{typical.each}"
+    return Expected(max(errors.values()), words + most)
 
 
 def estimate_level(table: Reals, lattice: Lattice, level: Level) -> Estimate:

@@ -210,8 +210,10 @@ def terms(expression: Expression) -> int:
     operation = OPERATIONS[expression.name]
     if operation.defined is not None:
         return terms(operation.defined(*expression.arguments))
-    times = len(expression.arguments) if expression.name == "bin" else operation.written
-    return 1 + times * sum(map(terms, expression.arguments))
+    if expression.name == "bin":  # the value is written for every edge
+        value, *edges = expression.arguments
+        return 1 + len(edges) * (terms(value) + 2)
+    return 1 + operation.written * sum(map(terms, expression.arguments))
 
 
 def _written(query: Query, beside: Sequence[Expression]) -> Iterator[tuple[Expression, int]]:

@@ -127,7 +127,7 @@ def _line(plan: Plan, output: Output, fewest: int | None) -> PreviewLine:
     if levels is None:
         expected = output.aggregate.expected(releases, typical)
     else:
-        expected = expect_levels(levels, output.aggregate, releases, plan.keys, typical)
+        expected = expect_levels(levels, output.aggregate, releases, typical)
     sized = output.aggregate.depends_on_size and plan.schema.unit.size is None
     return PreviewLine(output.name, releases[-1].how, expected.error, expected.meaning, expected.ranks, sized)
 

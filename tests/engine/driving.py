@@ -142,7 +142,8 @@ def agree(plan: Plan, found: Mapping[Any, Any], rows: Rows, chosen: Any = None, 
             ranges = [one for each in reference.sums(plan, [(m, bits) for m in statistic.of], given, groups) for one in each]
             _within(held, ranges, str(statistic))
         elif isinstance(statistic, Margin):
-            ranges = reference.sums(plan, [(statistic.of, bits)], given, groups)[0]
+            finer = 1 if isinstance(plan.schema.unit, Person) else 2**bits  # rows are multiplied after they are counted
+            ranges = [(finer * low, finer * high) for low, high in reference.sums(plan, [(statistic.of, bits)], given, groups)[0]]
             _within(held, [(sum(low), sum(high)) for low, high in _added_up(statistic, ranges)], str(statistic))
         elif isinstance(statistic, Persons):
             assert held == reference.persons(plan, given, groups)

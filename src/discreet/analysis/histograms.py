@@ -106,9 +106,9 @@ def _edges(name: str, kind: Kind, edges: object) -> tuple[Value, ...]:
         raise ParameterError(
             f"The edges of {name} are {'dates' if kind == 'date' else 'numbers'}, as its values are; one is not."
         )
-    if len(found) < 3:
+    if len(found) < 3 and len(found) == len(edges):  # type: ignore[arg-type]
         raise ParameterError(f"{len(found)} edges make no two bins of {name}; write at least three, or ask for count(*).")
-    if any(not a < b for a, b in pairwise(found)):  # type: ignore[operator]
+    if len(found) < len(edges) or any(not a < b for a, b in pairwise(found)):  # type: ignore[arg-type, operator]
         raise ParameterError(f"The edges of {name} must increase; write them in order, each once.")
     return found
 

@@ -28,6 +28,7 @@ from discreet.plan.query import Key, Levels
 
 Names = str | tuple[str, ...]  # of the keys that a level keeps
 
+_MOST_VALUES = 1000  # of a key that is a number or a date
 _MOST_TEXTS = 256  # values of a key that may be missing and is no text, each of which is written as one
 _BY = 'by= names the keys of the table; write table(by=["sex", "ward"]).'
 
@@ -52,11 +53,10 @@ def table(
     error of a level matters, ``{("sex", "ward"): 1, "sex": 3, (): 1}``; 1 where nothing is said. ``whole``: counts as whole
     numbers, none negative, that add up. ``missing``: what rows are called in which a key is missing; None leaves them out.
     """
-    keys = tuple(_key(rows, name, text, missing) for name, text in _named(by).items())
-    if len(keys) > (MOST_AXES if margins else 2 * MOST_AXES):
-        raise ParameterError(
-            f"A table with margins has at most {MOST_AXES} keys, and one without {2 * MOST_AXES}, not {len(keys)}; ask for fewer."
-        )
+    named = _named(by)
+    if len(named) > MOST_AXES:
+        raise ParameterError(f"A table has at most {MOST_AXES} keys, not {len(named):,}; ask for fewer at a time.")
+    keys = tuple(_key(rows, name, text, missing) for name, text in named.items())
     asked = rows.keyed(*keys).agg({"n": count()} if of is None else of)
     every: Level = tuple(range(len(keys)))
     levels = below([every]) if margins else (every,)
@@ -89,11 +89,13 @@ def _key(rows: Question, name: str, text: str, missing: str | None) -> Key:
     """A key that is never missing, as far as that can be written."""
     of = rows.read(text)
     facts = facts_of(rows.facts, rows.rows.tables)
-    known, values = infer(of, facts), listing(of, facts)
+    known = infer(of, facts)
+    many = known.kind in ("number", "date") and (known.size is None or known.size > _MOST_VALUES)
+    values = None if many else listing(of, facts)
     if values is None:
         raise ParameterError(
             f"{name} has no list of values that a table could have a line for; declare a category, or write bins: "
-            f'by={{"{name[:40]}": "bin({text[:40]}, 0, 10, 100)"}}.'
+            f"by={{{name[:40]!r}: 'bin({text[:40]}, 0, 10, 100)'}}, or 'year({text[:40]})' for a date."
         )
     if len(values) < 2:
         raise ParameterError(f"{name} has one value only, so that it divides nothing; leave it out of by=.")

@@ -24,7 +24,7 @@ from discreet.curator import exports, rendering
 from discreet.curator.series import Series
 from discreet.errors import ParameterError
 from discreet.plan.aggregates.base import Estimate
-from discreet.plan.agreement import agree
+from discreet.plan.agreement import agree, tell_apart
 from discreet.plan.expressions import Value
 from discreet.plan.expressions.evaluate import evaluate
 from discreet.plan.levels import make_levels_whole
@@ -40,6 +40,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _AGREED = "Counts and sums agree with those of the other questions that were asked together with it."
+_APART = (
+    "Rows in which {} is missing are in no group: totals of other questions that were asked together with it may be of more "
+    "rows. Declare missing=, or write coalesce({}, 'unknown')."
+)
 
 
 @dataclass(frozen=True)
@@ -284,9 +288,10 @@ def agreed(kept: Sequence[tuple[Plan, Answer]]) -> list[Answer]:
         return [answer for _, answer in kept]
     found = agree([(plan, {name: column.values for name, column in answer.outputs.items()}) for plan, answer in kept])
     result = []
-    for (_, answer), others in zip(kept, found, strict=True):
+    for (_, answer), others, apart in zip(kept, found, tell_apart([plan for plan, _ in kept]), strict=True):
         outputs = {name: Column.of(one, answer.outputs[name].mechanism) for name, one in others.items()}
-        more = (_AGREED,) if outputs else ()
+        more = [_AGREED] if outputs else []
+        more += [_APART.format(", ".join(apart), apart[0])] if apart else []
         result.append(replace(answer, outputs={**answer.outputs, **outputs}, remarks=(*answer.remarks, *more)))
     return result
 

@@ -33,9 +33,12 @@ Outputs = Mapping[str, Sequence[Value]]  # the values of every output, in the or
 
 @dataclass(frozen=True)
 class _Said:
-    """What one question says of a measure: its outputs of it, the axes of its keys, what it measured, and the levels it shows."""
+    """What one question says of a measure ``of`` some rows without those in which keys (``partly``) are missing: its outputs of
+    it, the axes of its keys, what it measured, and the levels it shows."""
 
     question: int
+    of: Hashable
+    partly: frozenset[tuple[str, tuple[Value, ...]]]
     outputs: tuple[str, ...]
     axes: tuple[Hashable, ...]
     lattice: Lattice
@@ -47,8 +50,8 @@ def agree(asked: Sequence[tuple[Plan, Outputs]]) -> list[dict[str, Estimate]]:
     found: list[dict[str, Estimate]] = [{} for _ in asked]
     by_measure: dict[Hashable, list[_Said]] = {}
     for i, (plan, _) in enumerate(asked):
-        for measure, said in _measured(i, plan):
-            by_measure.setdefault(measure, []).append(said)
+        for said in _measured(i, plan):
+            by_measure.setdefault((said.of, said.partly), []).append(said)
     for those in by_measure.values():
         if len(those) > 1:
             for one, estimate in zip(those, _together(those, [asked[one.question][1] for one in those]), strict=True):
@@ -56,7 +59,20 @@ def agree(asked: Sequence[tuple[Plan, Outputs]]) -> list[dict[str, Estimate]]:
     return found
 
 
-def _measured(i: int, plan: Plan) -> Iterator[tuple[Hashable, _Said]]:
+def tell_apart(plans: Sequence[Plan]) -> list[tuple[str, ...]]:
+    """For every question the keys that leave rows out, where another one counts the same and leaves out others, or none."""
+    said = [one for i, plan in enumerate(plans) for one in _measured(i, plan)]
+    others: dict[Hashable, set[Hashable]] = {}
+    for one in said:
+        others.setdefault(one.of, set()).add(one.partly)
+    found: list[dict[str, None]] = [{} for _ in plans]
+    for one in said:
+        if len(others[one.of]) > 1:
+            found[one.question] |= dict.fromkeys(sorted(name for name, _ in one.partly))
+    return [tuple(names) for names in found]
+
+
+def _measured(i: int, plan: Plan) -> Iterator[_Said]:
     """The measures that a question says something of, with the rows that they are of."""
     unit, query = plan.schema.unit, plan.query
     if (
@@ -76,14 +92,14 @@ def _measured(i: int, plan: Plan) -> Iterator[tuple[Hashable, _Said]]:
         if not isinstance(output.aggregate, Count | Sum):
             continue
         (measure,) = measures_of(output.aggregate, plan.facts)
-        known = query.source, partly, measure
+        known = query.source, measure
         names.setdefault(known, []).append(output.name)
         if query.levels is not None:
             lattices[known] = leveled(query.levels, plan.behind[output.name])[0].lattice
         else:
             lattices[known] = Lattice(sizes, ((tuple(range(len(sizes))), _spread(output.aggregate, plan.behind[output.name])),))
     shown = (tuple(range(len(sizes))),) if query.levels is None else query.levels.asked
-    yield from ((known, _Said(i, tuple(names[known]), axes, lattices[known], shown)) for known in names)
+    yield from (_Said(i, known, partly, tuple(names[known]), axes, lattices[known], shown) for known in names)
 
 
 def _spread(aggregate: Aggregate, releases: Sequence[Release]) -> Spread:

@@ -10,6 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 
@@ -174,6 +175,7 @@ def estimate_level(table: Reals, lattice: Lattice, level: Level) -> Estimate:
     return Estimate(flat, np.full(flat.shape, lattice.deviation(level)), flat - half, flat + half)
 
 
+@lru_cache(maxsize=4096)
 def _half(lattice: Lattice, level: Level) -> float:
     return reach([(spread, 1.0) for spread in lattice.noise(level)], _MISS)
 
@@ -199,4 +201,5 @@ def make_levels_whole(levels: Levels, sizes: Sequence[int], values: Sequence[Val
     """Counts of a table with margins as whole numbers, none negative, that add up at every level; the cells come first."""
     cells = make_whole(np.array(values[: math.prod(sizes)], dtype=np.float64).reshape(sizes))
     others = (tuple(axis for axis in range(len(sizes)) if axis not in level) for level in levels.asked)
-    return [int(x) for axes in others for x in np.asarray(cells.sum(axis=axes)).ravel()]
+    whole = np.array([int(x) for x in cells.ravel()], dtype=object).reshape(sizes)
+    return [int(x) for axes in others for x in np.asarray(whole.sum(axis=axes)).ravel()]

@@ -46,6 +46,7 @@ _LEAST = 1 / 256  # a share that is smaller than this is not worth its own relea
 _STEPS, _FIRST = 4000, 300  # of a search; of each of several, of which the best goes on
 _ALONE = 6  # noises that are looked at one by one, before all others count as one
 _MISS = 0.05
+_NOTHING = 1e-100
 
 
 def below(levels: Iterable[Level]) -> tuple[Level, ...]:
@@ -136,7 +137,7 @@ class Lattice:
         """1 / p_B for every set B of which something is known; 0 where it is public."""
         found: dict[Level, float] = {}
         for space in below(level for level, _ in self.measured):
-            around = [(level, spread.deviation**2) for level, spread in self.measured if {*space} <= {*level}]
+            around = [(level, _variance(spread)) for level, spread in self.measured if {*space} <= {*level}]
             exact = any(not variance for _, variance in around)
             found[space] = 0.0 if exact else 1 / sum(1 / (_count(level, self.sizes) * variance) for level, variance in around)
         return found
@@ -146,7 +147,7 @@ class Lattice:
         found: dict[Level, Reals] = {}
         for space in self.inverse:
             said = [
-                (residual(table, level, space), spread.deviation**2 * _count(level, self.sizes))
+                (residual(table, level, space), _variance(spread) * _count(level, self.sizes))
                 for (level, spread), table in zip(self.measured, tables, strict=True)
                 if {*space} <= {*level}
             ]
@@ -170,6 +171,7 @@ class Lattice:
         """The standard error of every cell of a level."""
         return math.sqrt(sum(self.inverse[space] * _part(level, space, self.sizes) for space in below([level])))
 
+    @lru_cache(maxsize=4096)  # noqa: B019 - a frozen value
     def noise(self, level: Level) -> tuple[Spread, ...]:
         """The noise of a cell of a level, as independent noises: one that is Gaussian; of Laplace noises the largest, and one
         of the variance of all others, whose tail at 5 % is heavier than that of their sum."""
@@ -191,9 +193,9 @@ class Lattice:
         """The scales of all noises in a cell of a level, and how many have each: a cell of a measured level counts by the axes on
         which both agree."""
         for other, spread in self.measured:
-            scale = scale_of(spread, _MISS) if spread.law != "none" else 0.0
+            scale = scale_of(spread, _MISS) if _variance(spread) else 0.0
             common = [axis for axis in other if axis in level]
-            weight = 1 / (_count(other, self.sizes) * spread.deviation**2) if scale else 0.0
+            weight = 1 / (_count(other, self.sizes) * _variance(spread)) if scale else 0.0
             beside = _count((axis for axis in other if axis not in level), self.sizes)
             for agreed in below([tuple(common)]) if scale else ():
                 times = beside * math.prod(self.sizes[axis] - 1 for axis in common if axis not in agreed)
@@ -205,6 +207,11 @@ class Lattice:
         """By how much a component changes in a cell of a level when one measured cell, that agrees with it there, changes."""
         inside = math.prod((1 if axis in agreed else 0) - 1 / self.sizes[axis] for axis in space)
         return self.inverse[space] * inside / _count((axis for axis in level if axis not in space), self.sizes)
+
+
+def _variance(spread: Spread) -> float:
+    """What is so small that no draw will differ from 0 is nothing."""
+    return spread.deviation**2 if spread.deviation > _NOTHING else 0.0
 
 
 def residual(table: Reals, level: Level, space: Level) -> Reals:
@@ -238,6 +245,6 @@ def _spread(line: Reals, total: float) -> Reals:
     over = (np.cumsum(falling) - total) / np.arange(1, len(line) + 1)
     exact = np.maximum(line - over[np.nonzero(falling > over)[0][-1]], 0.0) if total else np.zeros_like(line)
     found = np.floor(exact + 1e-9)
-    missing = int(total - found.sum())
+    missing = max(0, int(total - found.sum()))
     found[np.argsort(found - exact, kind="stable")[:missing]] += 1
     return found

@@ -40,6 +40,7 @@ def test_given_a_cost_it_is_released_at_once_and_again_for_free(hospital: Any) -
     assert again.rows() == answer.rows()
     assert hospital.budget.spent.epsilon == 100
     assert (again.cost, len(hospital.history())) == ("epsilon=100", 1)
+    assert again.parts == answer.parts  # the noise is that which was paid for
     assert not hospital.both("drug_use", epsilon=50).repeated
 
 
@@ -75,7 +76,8 @@ def test_what_is_refused_costs_nothing(hospital: Any) -> None:
 
 def test_numbers_of_any_width_are_kept_to_the_last_unit(hospital: Any) -> None:
     study = hospital.both("drug_use").priced(Cost("epsilon", Fraction(1)))
-    kept = Noisy(((np.array([[2**61, -5]]),), (np.array([2**70, 1], dtype=object),)), "epsilon=1", ("a remark",))
+    units = ((np.array([[2**61, -5]]),), (np.array([2**70, 1], dtype=object),))
+    kept = Noisy(units, study.share, "epsilon=1", ("a remark",))
     read = study.read(study.write(kept, ("another",)))
     assert [units.tolist() for plan in read.units for units in plan] == [[[2**61, -5]], [2**70, 1]]
     assert (read.units[0][0].dtype, read.cost, read.remarks) == (np.int64, "epsilon=1", ("a remark", "another"))

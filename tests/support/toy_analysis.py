@@ -44,10 +44,6 @@ class BothStudy(Study[Answer]):
     kind: ClassVar[str] = "toy"
 
     @property
-    def question(self) -> str:
-        return str(self.of)
-
-    @property
     def asked(self) -> Mapping[str, object]:
         return {}
 

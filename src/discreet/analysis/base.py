@@ -2,7 +2,8 @@
 
 ``Analysis`` is what is asked, about the rows that a question has chosen: it can be previewed, released, and put into a batch.
 ``Study`` is the same at a share of a cost: plans, whose releases have their exact shares of it, and what is concluded from what
-came out. The ledger keeps the noisy whole numbers themselves, so that asked again for free they are concluded from anew.
+came out. The ledger keeps the noisy whole numbers and the share that was paid for them: asked again, perhaps for less,
+they are concluded from anew by the study that they came from, whose noise and strategy may be others than those of the new one.
 
 To add one, write an ``Analysis`` and its ``Study`` in a file, a verb that makes it, and a line in ``curator.question.VERBS``.
 """
@@ -12,7 +13,8 @@ from __future__ import annotations
 import json
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import ClassVar, TypeVar
 
 import numpy as np
@@ -31,6 +33,7 @@ from discreet.plan.release import Release, Released
 from discreet.privacy.account import Account
 from discreet.schema.columns import Kind
 
+_DECLARED = ("tables", "columns", "unit", "public")  # facts about the table, of those of a plan
 _WHOLE = 2**53  # up to here JSON's numbers are read alike everywhere; larger ones are texts
 
 Result = TypeVar("Result")
@@ -67,9 +70,11 @@ class Paid:
 
 @dataclass(frozen=True, eq=False)
 class Noisy:
-    """What a ledger keeps of an analysis: the noisy whole numbers of every release of every plan, and what was paid for them."""
+    """What a ledger keeps of an analysis: the noisy whole numbers of every release of every plan, the share of the cost that they
+    had, and the cost in words."""
 
     units: tuple[tuple[NDArray[np.generic], ...], ...]
+    share: Cost
     cost: str
     remarks: tuple[str, ...] = ()
 
@@ -99,31 +104,47 @@ class Analysis(Inquiry[Result]):
 
 
 class Study(Part[Noisy, Result]):
-    """An analysis at its price. Subclasses are frozen dataclasses that have ``plans``, whose groups are listed."""
+    """An analysis at its price. Subclasses are frozen dataclasses that have ``plans``, whose groups are listed, and whose shares
+    add up to that of the analysis."""
 
     kind: ClassVar[str]  # by which a ledger knows analyses of this kind for ever
+    of: Analysis[Result]
 
     @property
     @abstractmethod
     def asked(self) -> Mapping[str, object]:
-        """What tells it from others of its kind beside its plans, as plain JSON; not what is paid."""
+        """What tells it from others of its kind beside its question, as plain JSON: neither what is paid nor what follows from
+        that, such as a choice of strategy."""
+
+    @property
+    def question(self) -> str:
+        return str(self.of)
+
+    @property
+    def share(self) -> Cost:
+        """What it has of the cost."""
+        return replace(self.plans[0].share, amount=sum((plan.share.amount for plan in self.plans), Fraction(0)))
 
     @property
     def facts(self) -> dict[str, object]:
-        return {"analysis": self.kind, "version": 1, "asked": dict(self.asked), "plans": [facts_of(plan) for plan in self.plans]}
+        rows = {name: fact for name, fact in facts_of(self.plans[0]).items() if name in _DECLARED}
+        return {"analysis": self.kind, "version": 1, "question": self.question, "asked": dict(self.asked), **rows}
 
     @abstractmethod
     def conclude(self, measured: Sequence[Measured], paid: Paid) -> Result:
         """The result, from the noisy numbers of every plan: free."""
 
     def keep(self, measured: Sequence[Measured], cost: str) -> Noisy:
-        return Noisy(tuple(tuple(one.released[release].units for release in _behind(one.plan)) for one in measured), cost)
+        units = tuple(tuple(one.released[release].units for release in _behind(one.plan)) for one in measured)
+        return Noisy(units, self.share, cost)
 
     def write(self, kept: Noisy, remarks: tuple[str, ...]) -> str:
         facts = {
             "discreet": "analysis",
             "version": 1,
             "units": [[_write(units.tolist()) for units in plan] for plan in kept.units],
+            "share": [kept.share.currency, *map(str, (kept.share.amount, kept.share.delta, kept.share.named))],
+            "released": self.released,
             "cost": kept.cost,
             "remarks": [*kept.remarks, *remarks],
         }
@@ -131,19 +152,32 @@ class Study(Part[Noisy, Result]):
 
     def read(self, text: str) -> Noisy:
         facts = json.loads(text)
-        if (facts.get("discreet"), facts.get("version")) != ("analysis", 1):
-            raise ParameterError(
-                "This analysis was stored by another version of discreet; update it, or ask for more to pay anew."
-            )
-        return Noisy(tuple(tuple(map(_read, plan)) for plan in facts["units"]), facts["cost"], tuple(facts["remarks"]))
+        if (facts.get("discreet"), facts.get("version")) == ("analysis", 1):
+            currency, amount, delta, named = facts["share"]
+            share = Cost(currency, Fraction(amount), Fraction(delta), Fraction(named))
+            if self._at(share).released == facts["released"]:
+                units = tuple(tuple(map(_read, plan)) for plan in facts["units"])
+                return Noisy(units, share, facts["cost"], tuple(facts["remarks"]))
+        raise ParameterError("This was measured by another version of discreet, in another way; ask for more, for a new one.")
+
+    @property
+    def released(self) -> list[list[list[str]]]:
+        """What is released and how, in words, by which stored numbers are known to be of this study."""
+        return [[[release.label, release.how] for release in _behind(plan)] for plan in self.plans]
+
+    def _at(self, share: Cost) -> Study[Result]:
+        """The study at a share that was paid."""
+        mine = self.share
+        return self if (share.currency, share.amount) == (mine.currency, mine.amount) else self.of.priced(share)
 
     def finish(self, kept: Noisy, receipt: Receipt) -> Result:
-        measured = [
-            Measured(
-                plan, groups_of(plan), {release: Released(release, x) for release, x in zip(_behind(plan), units, strict=True)}
-            )
-            for plan, units in zip(self.plans, kept.units, strict=True)
-        ]
+        return self._at(kept.share)._finish(kept, receipt)
+
+    def _finish(self, kept: Noisy, receipt: Receipt) -> Result:
+        measured = []
+        for plan, units in zip(self.plans, kept.units, strict=True):
+            released = {release: Released(release, one) for release, one in zip(_behind(plan), units, strict=True)}
+            measured.append(Measured(plan, groups_of(plan), released))
         parts = tuple(release.description for plan in self.plans for release in plan.releases)
         remarks = (*kept.remarks, *receipt.remarks)
         return self.conclude(measured, Paid(self.question, kept.cost, parts, receipt.left, remarks, receipt.repeated))

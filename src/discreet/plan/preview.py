@@ -20,6 +20,7 @@ from typing import Protocol, TypeVar
 from discreet.display import html_table, text_table
 from discreet.errors import ParameterError
 from discreet.exact import positive
+from discreet.plan import needed
 from discreet.plan.aggregates.base import Typical
 from discreet.plan.cost import Accuracy, Cost, Currency, Terms
 from discreet.plan.expressions import Column
@@ -187,6 +188,7 @@ def offer(
         remarks=(
             *([before] if before else []),
             *_advice(plans),
+            *needed.advise(plans),
             *_without_delta(asked, priced, cost, account, fewest),
             f"Budget: {account.brief}.",
         ),

@@ -33,7 +33,7 @@ QUESTIONS = {
     "pairs": "SELECT drug_use, count(age) AS n, sum(debt) AS total, avg(debt) AS debt, avg(age) AS age FROM data "
     "WHERE age >= 3 GROUP BY drug_use",
     "table": "SELECT count(age) AS n, sum(age) AS total, avg(age) AS age, avg(CAST(age >= 30 AS INTEGER)) AS grown FROM data",
-    "margins": "SELECT drug_use, ward, count(*) AS n FROM data GROUP BY CUBE (drug_use, ward)",
+    "margins": "SELECT drug_use, ward, count(*) AS cells FROM data GROUP BY CUBE (drug_use, ward)",
     "margins of means": "SELECT drug_use, sum(debt) AS total, avg(debt) AS debt FROM data GROUP BY CUBE (drug_use)",
 }
 EXACT = {"n", "total", "age", "debt"}

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from discreet.plan.cost import Cost
-from discreet.plan.margins import below
+from discreet.plan.margins.lattice import below
 from discreet.plan.plan import Plan
 from discreet.plan.release import Additive
 from discreet.plan.statistics import Frame, Margin

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.plan.margins import Lattice, Level, below, make_whole, share_out
+from discreet.plan.margins.lattice import Lattice, Level, below, make_whole, share_out
 from discreet.plan.noises import reach
 from discreet.plan.release import Spread
 

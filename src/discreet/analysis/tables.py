@@ -2,8 +2,8 @@
 
 ``hospital.table(by=["sex", "ward"], epsilon=1)`` is the question GROUP BY CUBE (sex, ward): its levels are measured by the
 strategy that has the least error when all of them weigh alike, or as ``weights`` say, and are made consistent afterwards
-(``plan.margins``). Keys that may be missing have a line for that, so that every row is in the table, and tables by other keys
-have the same total.
+(``plan.margins.lattice``). Keys that may be missing have a line for that, so that every row is in the table, and tables by
+other keys have the same total.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from discreet.plan.cost import Accuracy
 from discreet.plan.expressions import Call, Expression, Literal, Value
 from discreet.plan.expressions.evaluate import infer, listing
 from discreet.plan.expressions.facts import Facts
-from discreet.plan.levels import MOST_AXES
-from discreet.plan.margins import Level, below
+from discreet.plan.margins.lattice import Level, below
+from discreet.plan.margins.levels import MOST_AXES
 from discreet.plan.plan import facts_of
 from discreet.plan.query import Key, Levels
 

@@ -24,10 +24,10 @@ from discreet.curator import exports, rendering
 from discreet.curator.series import Series
 from discreet.errors import ParameterError
 from discreet.plan.aggregates.base import Estimate
-from discreet.plan.agreement import agree, tell_apart
 from discreet.plan.expressions import Value
 from discreet.plan.expressions.evaluate import evaluate
-from discreet.plan.levels import make_levels_whole
+from discreet.plan.margins.agreement import agree, tell_apart
+from discreet.plan.margins.levels import make_levels_whole
 from discreet.plan.plan import Plan
 from discreet.plan.query import Order, Query
 from discreet.privacy.account import Account

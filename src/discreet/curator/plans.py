@@ -29,7 +29,7 @@ from discreet.engine.base import Engine, Found, Groups, groups_of
 from discreet.mechanisms import Threshold
 from discreet.plan.cost import Cost
 from discreet.plan.expressions import Value
-from discreet.plan.levels import estimate_levels, level_rows
+from discreet.plan.margins.levels import estimate_levels, level_rows
 from discreet.plan.plan import Plan, price
 from discreet.plan.preview import PreviewLine, preview_lines
 from discreet.plan.query import Levels, Query
@@ -168,9 +168,13 @@ class Plans:
             engine.rehearse(plan)
 
     def run(self, engine: Engine | None, reserved: Reservation) -> list[Any]:
-        """All noisy numbers, as the ledger keeps them."""
+        """All noisy numbers, as the ledger keeps them: counts and sums agree where several parts say something of them."""
         cost = "nothing" if self.price is None else str(self.cost)
-        return [part.keep([measure(plan, engine, reserved) for plan in part.plans], cost) for part in self.parts]
+        found: list[Any] = [part.keep([measure(plan, engine, reserved) for plan in part.plans], cost) for part in self.parts]
+        selects = {i: part.plan for i, part in enumerate(self.parts) if isinstance(part, Selected)}
+        for i, answer in zip(selects, agreed([(plan, found[i]) for i, plan in selects.items()]), strict=True):
+            found[i] = answer
+        return found
 
     def write(self, result: list[Any], remarks: tuple[str, ...]) -> list[str]:
         return [part.write(kept, remarks) for part, kept in zip(self.parts, result, strict=True)]
@@ -179,14 +183,10 @@ class Plans:
         return [part.read(text) for part, text in zip(self.parts, texts, strict=True)]
 
     def finish(self, outcome: Outcome[list[Any]], remarks: Sequence[tuple[str, ...]]) -> list[Any]:
-        """What was asked for; ``remarks`` on every part. Counts and sums agree where several parts say something of them."""
-        selects = [i for i, part in enumerate(self.parts) if isinstance(part, Selected)]
-        result = list(outcome.result)
-        for i, kept in zip(selects, agreed([(self.parts[i].plans[0], result[i]) for i in selects]), strict=True):
-            result[i] = kept
+        """What was asked for; ``remarks`` on every part."""
         return [
             part.finish(kept, Receipt(outcome.left, (*outcome.remarks, *more), outcome.repeated))
-            for part, kept, more in zip(self.parts, result, remarks, strict=True)
+            for part, kept, more in zip(self.parts, outcome.result, remarks, strict=True)
         ]
 
 

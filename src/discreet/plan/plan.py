@@ -25,7 +25,7 @@ from discreet.plan.expressions import Call, Expression, Literal, columns_of
 from discreet.plan.expressions.evaluate import OPERATIONS, infer
 from discreet.plan.expressions.facts import Facts, facts_of_column
 from discreet.plan.keys import Keys, keys_of
-from discreet.plan.levels import check_levels, level_needs
+from discreet.plan.margins.levels import check_levels, level_needs
 from discreet.plan.people import person_table
 from discreet.plan.private import Private, check_private
 from discreet.plan.query import People, Query

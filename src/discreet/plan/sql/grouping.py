@@ -15,7 +15,7 @@ from sqlglot import exp
 from discreet.errors import ParameterError
 from discreet.plan.expressions import Call, Expression, Literal, Value, columns_of
 from discreet.plan.expressions.evaluate import infer
-from discreet.plan.levels import MOST_AXES
+from discreet.plan.margins.levels import MOST_AXES
 from discreet.plan.query import Levels
 from discreet.plan.sql.scalars import aggregates_in, scalar
 from discreet.plan.sql.scope import Scope

@@ -1,7 +1,7 @@
 """Questions that are asked together agree: what they have in common has one value, whatever each of them grouped by.
 
 Counts, and sums of the same numbers, over the same rows are levels of one table, of which each question has measured some. All
-are made consistent by least squares (``margins``), after the release and for free; the more questions say something of a total,
+are made consistent by least squares (``lattice``), after the release and for free; the more questions say something of a total,
 the less noise it has. The same rows are those of the same FROM and WHERE in which the same keys are not missing.
 
 Where persons are bounded it depends on the groups how much each counts for: a total by one key is then another number than by
@@ -22,8 +22,8 @@ from discreet.plan.aggregates.soft import forms_of
 from discreet.plan.aggregates.sums import Count, Sum
 from discreet.plan.expressions import Value
 from discreet.plan.expressions.evaluate import infer
-from discreet.plan.levels import MOST_AXES, estimate_level, join_levels, leveled, measures_of
-from discreet.plan.margins import Lattice, Level, below, residual
+from discreet.plan.margins.lattice import Lattice, Level, below, residual
+from discreet.plan.margins.levels import MOST_AXES, estimate_level, join_levels, leveled, measures_of
 from discreet.plan.plan import Plan
 from discreet.plan.release import Release, Spread
 from discreet.schema.units import OneRow, Person

@@ -1,6 +1,6 @@
 """Tables with margins, as GROUP BY CUBE asks for them: what is measured of their levels, and what all of them say together.
 
-Cells are counted once, and every level that is measured is a sum of the same cells; ``margins`` says which are, and makes them
+Cells are counted once, and every level that is measured is a sum of the same cells; ``lattice`` says which are, and makes them
 consistent. Rows of the answer come level by level, with None for keys that are added up over.
 """
 
@@ -23,7 +23,7 @@ from discreet.plan.expressions import Value
 from discreet.plan.expressions.evaluate import infer
 from discreet.plan.expressions.facts import Facts
 from discreet.plan.keys import Keys
-from discreet.plan.margins import Lattice, Level, below, make_whole, share_out
+from discreet.plan.margins.lattice import Lattice, Level, below, make_whole, share_out
 from discreet.plan.noises import reach
 from discreet.plan.query import Levels, Query
 from discreet.plan.release import Additive, Need, Release, Released

@@ -55,6 +55,11 @@ def below(levels: Iterable[Level]) -> tuple[Level, ...]:
     >>> below([(0, 1)])
     ((0, 1), (0,), (1,), ())
     """
+    return _below(tuple(levels))
+
+
+@lru_cache(maxsize=4096)
+def _below(levels: tuple[Level, ...]) -> tuple[Level, ...]:
     found = {part for level in levels for size in range(len(level) + 1) for part in itertools.combinations(level, size)}
     return tuple(sorted(found, key=lambda level: (-len(level), level)))
 

@@ -174,17 +174,16 @@ class Forms:
         def compatible(r: Reals) -> NDArray[np.bool_]:
             return self.explain(np.abs(centred - r * size), 1, -r)
 
-        def end(bound: float) -> Reals:
-            far, near = np.full_like(best, bound), best.copy()
-            reached = compatible(far)
-            for _ in range(_STEPS):
-                between = (far + near) / 2
-                inside = compatible(between)
-                near, far = np.where(inside, between, near), np.where(inside, far, between)
-            return np.where(reached | ~enough, bound, far)
-
+        bounds = np.array([[self.low], [self.high]])  # both ends at once
+        far, near = np.repeat(bounds, best.size, axis=1), np.stack([best, best])
+        reached = compatible(far)
+        for _ in range(_STEPS):
+            between = (far + near) / 2
+            inside = compatible(between)
+            near, far = np.where(inside, between, near), np.where(inside, far, between)
+        lower, upper = np.where(reached | ~enough, bounds, far)
         error = np.where(enough, self.deviation(1, -best) / size, (self.high - self.low) / 2)
-        return Estimate(best + self.middle, error, end(self.low) + self.middle, end(self.high) + self.middle)
+        return Estimate(best + self.middle, error, lower + self.middle, upper + self.middle)
 
     def widest(self, size: float) -> Estimate:
         """The means of a group of this size that have the widest intervals, with as few rows as the noisy count says but once

@@ -188,10 +188,11 @@ def _weights(plan: Plan, counts: Mapping[int, int], groups: int) -> dict[int, Fr
     most = unit.groups if plan.keys.size is None else min(unit.groups, groups)
     capped = [min(count, unit.rows) for count in counts.values()]
     factor = Fraction(1)
-    if plan.share.epsilon is not None and sum(capped) > unit.rows * most:
+    in_l1 = plan.share.epsilon is not None or plan.query.levels is not None
+    if in_l1 and sum(capped) > unit.rows * most:
         factor = Fraction(unit.rows * most, sum(capped))
     squares = sum(count**2 for count in capped)
-    if plan.share.epsilon is None and squares > unit.rows**2 * most:
+    if not in_l1 and squares > unit.rows**2 * most:
         factor = Fraction(math.isqrt((unit.rows**2 * most << 800) // squares), 2**400)
     return {i: factor * min(Fraction(1), Fraction(unit.rows, count)) for i, count in counts.items()}
 

@@ -26,7 +26,7 @@ from discreet.plan.expressions import Call, Expression, Literal, Value, Written,
 from discreet.plan.expressions.facts import facts_of_column
 from discreet.plan.expressions.values import check_candidate, check_words, plain_values, words_of
 from discreet.plan.preview import Preview, Priceable
-from discreet.plan.query import Key, Order, Output, Query
+from discreet.plan.query import Key, Levels, Order, Output, Query
 from discreet.plan.sql import parse_expression, parse_link, parse_traits
 from discreet.plan.sql.scope import Scope, private
 from discreet.schema.table import Schema
@@ -42,6 +42,8 @@ VERBS: dict[str, str] = {
     "regress": "discreet.analysis.linear.regression",
     "bounds": "discreet.analysis.bounds",
     "contributions": "discreet.analysis.contributions",
+    "histogram": "discreet.analysis.histograms",
+    "table": "discreet.analysis.tables",
 }
 
 Result = TypeVar("Result")
@@ -150,6 +152,19 @@ class Question(Inquiry[Answer]):
                 f"keys= lists values of {', '.join(listed)}, which is not grouped by; write group_by(name, keys=...)."
             )
         return self._with(keys=(*self._query.keys, *new))
+
+    def keyed(self, *keys: Key) -> Question:
+        """One group for every combination of keys that a verb has read."""
+        return self._with(keys=(*self._query.keys, *keys))
+
+    def leveled(self, levels: Levels) -> Question:
+        """The same with margins: a row for every combination of some of the keys, the others added up over."""
+        return self._with(levels=levels)
+
+    @property
+    def aggregates(self) -> tuple[Aggregate, ...]:
+        """What is asked for in every group."""
+        return tuple(output.aggregate for output in self._query.outputs)
 
     def agg(self, *unnamed: object, **outputs: Askable) -> Question:
         """What to ask for, by the name of the answer's column; ``agg({"debt": ["sum", "mean"]})`` makes debt_sum, debt_mean."""

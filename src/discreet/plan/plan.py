@@ -25,6 +25,7 @@ from discreet.plan.expressions import Call, Expression, Literal, columns_of
 from discreet.plan.expressions.evaluate import OPERATIONS, infer
 from discreet.plan.expressions.facts import Facts, facts_of_column
 from discreet.plan.keys import Keys, keys_of
+from discreet.plan.margins.levels import check_levels, level_needs
 from discreet.plan.people import person_table
 from discreet.plan.private import Private, check_private
 from discreet.plan.query import People, Query
@@ -70,8 +71,8 @@ class Plan:
 
     @property
     def norm(self) -> int:
-        """The norm in which sums are bounded: 1 for Laplace noise, 2 for Gaussian noise."""
-        return 1 if self.share.epsilon is not None else 2
+        """The norm in which sums are bounded: 1 for Laplace noise, and where groups are added up; 2 for Gaussian noise."""
+        return 1 if self.share.epsilon is not None or self.query.levels is not None else 2
 
 
 def facts_of(schema: Schema, tables: Sequence[Private] = ()) -> dict[str, Facts]:
@@ -111,6 +112,10 @@ def _price_query(query: Query, schema: Schema, share: Cost, *, pairs: bool) -> P
     facts = facts_of(schema, query.tables)
     check(query, schema, facts)
     keys = keys_of(query, facts)
+    if query.levels is not None:
+        check_levels(query, keys)
+        needs = level_needs(query, keys, _frame(query, schema, keys), facts, pure=share.epsilon is not None)
+        return _price(query, schema, keys, needs, share)
     context = Context(facts, keys.size or 2**10, tuple(part for output in query.outputs for part in output.aggregate.parts))
     if pairs:
         context = soften(context, _frame(query, schema, keys), gaussian=share.epsilon is None)
@@ -163,8 +168,11 @@ def _price(query: Query, schema: Schema, keys: Keys, needs: Needs, share: Cost) 
 
 
 def _frame(query: Query, schema: Schema, keys: Keys) -> Frame:
-    whole_table = query.where is None and not query.keys and all(join.keep for join in query.joins) and len(query.tables) < 2
-    return Frame(schema.unit, keys.size, whole_table)
+    """Keys that are never missing, all of whose values are listed, leave no row out of a table's margins."""
+    facts = facts_of(schema, query.tables) if query.levels else {}
+    keyed = query.levels is None or any(key.values is not None or infer(key.of, facts).nullable for key in query.keys)
+    left = query.where is not None or (keyed and bool(query.keys))
+    return Frame(schema.unit, keys.size, not left and all(join.keep for join in query.joins) and len(query.tables) < 2)
 
 
 def check(query: Query, schema: Schema, facts: Mapping[str, Facts], beside: Sequence[Expression] = ()) -> None:
@@ -202,8 +210,10 @@ def terms(expression: Expression) -> int:
     operation = OPERATIONS[expression.name]
     if operation.defined is not None:
         return terms(operation.defined(*expression.arguments))
-    times = len(expression.arguments) if expression.name == "bin" else operation.written
-    return 1 + times * sum(map(terms, expression.arguments))
+    if expression.name == "bin":  # the value is written for every edge
+        value, *edges = expression.arguments
+        return 1 + len(edges) * (terms(value) + 2)
+    return 1 + operation.written * sum(map(terms, expression.arguments))
 
 
 def _written(query: Query, beside: Sequence[Expression]) -> Iterator[tuple[Expression, int]]:

@@ -24,6 +24,7 @@ from discreet.plan import needed
 from discreet.plan.aggregates.base import Typical
 from discreet.plan.cost import Accuracy, Cost, Currency, Terms
 from discreet.plan.expressions import Column
+from discreet.plan.margins.levels import expect_levels
 from discreet.plan.plan import Plan
 from discreet.plan.query import Output
 from discreet.plan.statistics import ROWS, Sums
@@ -84,6 +85,7 @@ class Preview:
     halve: str
     fits: str
     remarks: tuple[str, ...] = ()
+    even: bool = True  # whether every part has as much of the cost
 
     def _table(self) -> tuple[list[str], list[list[str]]]:
         return ["output", "mechanism", "95 % error"], [[line.output, line.mechanism, line.meaning] for line in self.lines]
@@ -93,7 +95,7 @@ class Preview:
         split = "; ".join(f"{what}: {how}" for what, how in self.parts)
         return [
             f"Would cost {self.cost}; {groups}. No data was read.",
-            f"Split evenly: {split}." if split else "",
+            f"Split {'evenly' if self.even else 'where it helps most'}: {split}." if split else "",
             self.halve,
             self.fits,
             *self.remarks,
@@ -123,7 +125,11 @@ def preview_lines(plan: Plan, fewest: int | None = None) -> tuple[PreviewLine, .
 
 def _line(plan: Plan, output: Output, fewest: int | None) -> PreviewLine:
     releases = plan.behind[output.name]
-    expected = output.aggregate.expected(releases, _typical(plan, fewest))
+    typical, levels = _typical(plan, fewest), plan.query.levels
+    if levels is None:
+        expected = output.aggregate.expected(releases, typical)
+    else:
+        expected = expect_levels(levels, output.aggregate, releases, typical)
     sized = output.aggregate.depends_on_size and plan.schema.unit.size is None
     return PreviewLine(output.name, releases[-1].how, expected.error, expected.meaning, expected.ranks, sized)
 
@@ -180,6 +186,7 @@ def offer(
         parts=tuple(release.description for plan in plans for release in plan.releases),
         halve=_halve(account, cost.amount) if costs and any(plan.behind for plan in plans) else "",
         fits="" if total is None else _fits(account, total),
+        even=all(plan.query.levels is None for plan in plans),
         remarks=(
             *([before] if before else []),
             *_advice(plans),

@@ -21,6 +21,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from statistics import NormalDist
 from typing import Any, Literal
 
 import numpy as np
@@ -34,7 +35,7 @@ from discreet.mechanisms.quantile import Quantile
 from discreet.mechanisms.secret import Secret
 from discreet.mechanisms.selection import Selection
 from discreet.plan.cost import Cost
-from discreet.plan.statistics import MOST_WORK, Frame, Histogram, KeyCounts, Persons, Statistic, Sums
+from discreet.plan.statistics import MOST_WORK, Frame, Histogram, KeyCounts, Margin, Persons, Statistic, Sums
 from discreet.privacy import Privacy
 from discreet.schema.units import Unit
 
@@ -43,7 +44,8 @@ Mechanism = Laplace | Gaussian | Selection | Quantile | Threshold
 
 @dataclass(frozen=True, eq=False)  # what is known of one is kept by itself, not by its exact numbers, which are slow to hash
 class Spread:
-    """The noise of one sum in real units: its law, its scale (Laplace) or standard deviation (Gaussian)."""
+    """The noise of one sum in real units: its law, its scale (Laplace) or standard deviation (Gaussian). Without a mechanism it
+    is of the real-valued law."""
 
     law: Literal["laplace", "gaussian", "none"]
     scale: float
@@ -52,11 +54,17 @@ class Spread:
 
     @property
     def deviation(self) -> float:
-        return math.sqrt(self.mechanism.variance) * self.unit if self.mechanism else 0.0
+        if self.mechanism is None:
+            return {"laplace": math.sqrt(2) * self.scale, "gaussian": self.scale, "none": 0.0}[self.law]
+        return math.sqrt(self.mechanism.variance) * self.unit
 
     def half(self, confidence: Number = 0.95) -> float:
         """The half-width of an interval."""
-        return float(self.mechanism.error(confidence)) * self.unit if self.mechanism else 0.0
+        if self.mechanism is not None:
+            return float(self.mechanism.error(confidence)) * self.unit
+        miss = 1 - float(confidence)
+        law = {"laplace": math.log(1 / miss), "gaussian": NormalDist().inv_cdf(1 - miss / 2), "none": 0.0}
+        return law[self.law] * self.scale
 
 
 @dataclass(frozen=True)
@@ -92,8 +100,9 @@ class Release:
         """What leaves, for every group: the counted statistic through its mechanism, or a public number; nothing where no group
         was chosen, and so nothing counted."""
         if self.mechanism is None:
-            assert isinstance(self.statistic, Sums)
-            return np.full(groups, self.statistic.public(unit), dtype=object)
+            assert isinstance(self.statistic, Sums | Margin)
+            size = self.statistic.count if isinstance(self.statistic, Margin) else groups
+            return np.full(size, self.statistic.public(unit), dtype=object)
         if secret is None:
             return np.zeros(0, dtype=np.int64)
         if isinstance(self.mechanism, Threshold):
@@ -155,7 +164,7 @@ class Need(ABC):
 class Additive(Need):
     """Noise on every number of a statistic."""
 
-    statistic: Sums | Persons | Histogram
+    statistic: Sums | Margin | Persons | Histogram
     worth: Fraction = Fraction(1)  # shares: more than one for what stands for several statistics
 
     @property

@@ -1,8 +1,9 @@
 """Statistics: what engines count, whole numbers on a public grid for every group; and how far one protected unit can move them.
 
-There are four. ``Sums``: over the rows of a group, of one whole number a row (a ``Measure``) whose least and largest value are
-public. ``Persons``: distinct persons. ``Histogram``: rows by cell, over one or several expressions. ``KeyCounts``: units by key,
-where the keys are open. A statistic knows no mechanism; what it declares here, every mechanism is calibrated to.
+There are five. ``Sums``: over the rows of a group, of one whole number a row (a ``Measure``) whose least and largest value are
+public. ``Margin``: the same where groups are added up. ``Persons``: distinct persons. ``Histogram``: rows by cell, over one or
+several expressions. ``KeyCounts``: units by key, where the keys are open. A statistic knows no mechanism; what it declares
+here, every mechanism is calibrated to.
 
 Let a row add at most b (``bound``) in size to one group, and let there be K groups.
 
@@ -19,6 +20,10 @@ Let a row add at most b (``bound``) in size to one group, and let there be K gro
   weigh r together in each of m chosen groups, all in one cell at worst: the same norms, but even without groups a person who is
   replaced leaves one cell and enters another.
 
+* **Margins**: persons are bounded in L1 whatever the noise, once for all levels: cells of at most r, together at most r m. Of
+  the k cells that a level adds up to one, k' = min(k, m) are a person's at worst. The level moves by r m in L1; in L2 most
+  where as many as possible are full, by r sqrt(q k'^2 + e^2) with m = q k' + e. Rows are in one cell of every level. What is
+  exchanged moves a level of one cell by r m (h - l); of rows by h - l.
 * **Persons of one row** (``OneRow``): r = m = 1, and rows are whole.
 
 Weighted numbers are kept in ``2**bits`` parts of a unit and cut off towards zero, so that the bounds hold for whole numbers.
@@ -211,6 +216,52 @@ class Sums:
 
 
 @dataclass(frozen=True)
+class Margin:
+    """The sums of a measure where groups are added up: of ``keys`` with so many values each (``sizes``) some are ``kept``."""
+
+    of: Measure
+    keys: tuple[str, ...]
+    sizes: tuple[int, ...]
+    kept: tuple[int, ...]
+
+    tabular: ClassVar[bool] = False
+
+    @property
+    def worth(self) -> Fraction:
+        return self.of.worth
+
+    @property
+    def count(self) -> int:
+        """The cells that are left."""
+        return math.prod(self.sizes[axis] for axis in self.kept)
+
+    def norms(self, frame: Frame) -> Norms:
+        """How far one unit moves what is left, in the same parts of a unit at all levels, so that cells are counted once."""
+        unit, low, high = frame.unit, min(self.of.low, 0), max(self.of.high, 0)
+        if isinstance(unit, Rows):
+            if self.count == 1 and frame.whole_table and not self.of.nullable and frame.exchanged:
+                low, high = self.of.low, self.of.high  # a row is always there
+            return _in_parts(*move(low, high, grouped=self.count > 1, neighbours=unit.neighbours), self.of.bound, 0)
+        bits = 0 if isinstance(unit, OneRow) else max(0, 16 - self.of.bound.bit_length())
+        row, most = unit.rows * self.of.bound << bits, frame.most
+        if frame.exchanged and self.count == 1:
+            span = unit.rows * most * (high - low) << bits
+            return _in_parts(span, span**2, row, bits)
+        added = min(math.prod(self.sizes) // self.count, most)
+        full, rest = divmod(most, added)
+        times = (4 if self.of.low < 0 else 2) if frame.exchanged else 1
+        l1, square = row * most * min(times, 2), times * row**2 * (full * added**2 + rest**2)
+        return _in_parts(l1, square, row, bits)
+
+    def public(self, unit: Unit) -> int:
+        """The sum where it is the same for all neighbours."""
+        return Sums((self.of,)).public(unit)
+
+    def __str__(self) -> str:
+        return f"{self.of} by {', '.join(self.keys[axis] for axis in self.kept)}" if self.kept else f"{self.of} in all"
+
+
+@dataclass(frozen=True)
 class Persons:
     """Distinct persons of every group."""
 
@@ -297,7 +348,7 @@ class KeyCounts:
         return "keys"
 
 
-Statistic = Sums | Persons | Histogram | KeyCounts
+Statistic = Sums | Margin | Persons | Histogram | KeyCounts
 
 
 def list_axis(of: Expression, facts: Facts) -> Axis | None:
@@ -374,3 +425,9 @@ def _rounded(l1: int | Fraction, square: int | Fraction, bits: int = 0) -> Norms
     root = root_up(Fraction(square))
     finer = 0 if root.denominator == 1 or root > _COARSE else _FINER
     return Norms(int(l1), math.ceil(root * 2**finer), bits, finer)
+
+
+def _in_parts(l1: int, square: int, row: int, bits: int) -> Norms:
+    """The same in parts of a unit that are fine enough for what one row adds, at every level alike."""
+    finer = 0 if row > _COARSE else _FINER
+    return Norms(l1, math.ceil(root_up(Fraction(square)) * 2**finer), bits, finer)

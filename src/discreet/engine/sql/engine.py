@@ -24,7 +24,7 @@ from discreet.mechanisms.values import Histograms, Table
 from discreet.plan.expressions import Value
 from discreet.plan.expressions.evaluate import infer
 from discreet.plan.plan import Plan
-from discreet.plan.statistics import MOST_WORK, Histogram, Measure, Persons, Sums
+from discreet.plan.statistics import MOST_WORK, Histogram, Margin, Measure, Persons, Sums
 from discreet.schema.table import Schema
 from discreet.schema.units import Person, Unit
 
@@ -141,6 +141,16 @@ class SqlEngine:
         arrays = iter([self._array(table, counting.plan, m, bits, f"s{j}", groups.size) for j, (m, bits) in enumerate(measures)])
         return {(sums, bits): Secret(np.concatenate([next(arrays) for _ in sums.of])) for sums, bits in wanted}
 
+    def _count_margins(self, counting: Counting, wanted: Sequence[tuple[Margin, int]], groups: Groups) -> Found:
+        """Cells are counted once, and added up."""
+        measures = list(dict.fromkeys((margin.of, bits) for margin, bits in wanted))
+        table = self._sums(counting, measures, groups)
+        cells = {
+            (measure, bits): self._array(table, counting.plan, measure, bits, f"s{j}", groups.size)
+            for j, (measure, bits) in enumerate(measures)
+        }
+        return {(margin, bits): Secret(_added_up(cells[margin.of, bits], margin)) for margin, bits in wanted}
+
     def _count_persons(self, counting: Counting, wanted: Sequence[tuple[Persons, int]], groups: Groups) -> Found:
         table = self._columns(counting.persons(groups))
         return {(one, bits): Secret(_sums(table, "s0", groups.size, small=True, bits=bits)) for one, bits in wanted}
@@ -153,6 +163,7 @@ class SqlEngine:
 
     _COUNT: ClassVar[Mapping[type, Callable[..., Found]]] = {
         Sums: _count_sums,
+        Margin: _count_margins,
         Persons: _count_persons,
         Histogram: _count_histograms,
     }
@@ -225,6 +236,15 @@ def _sums(table: Columns, name: str, size: int, *, small: bool, bits: int) -> ND
     for place, number in zip(places, numbers, strict=True):  # numpy would make doubles of a list of large integers
         wide[place] += number
     return wide
+
+
+def _added_up(cells: NDArray[np.generic], margin: Margin) -> NDArray[np.generic]:
+    """What a margin leaves of all cells; 64-bit integers are cut off as before, which moves no sum further."""
+    table, axes = cells.reshape(margin.sizes), tuple(i for i in range(len(margin.sizes)) if i not in margin.kept)
+    if cells.dtype == object:
+        return np.asarray(table.sum(axis=axes), dtype=object).ravel()
+    high, low = (np.asarray(half.sum(axis=axes)).ravel().astype(object) for half in np.divmod(table.astype(np.int64), 2**31))
+    return np.array([max(-_FULL, min(number, _FULL)) for number in high * 2**31 + low], dtype=np.int64)
 
 
 def _gathered(batches: Iterable[Batch], size: int) -> Iterator[Batch]:

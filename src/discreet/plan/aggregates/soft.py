@@ -52,7 +52,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arrays import Reals
-from discreet.plan.aggregates.base import Context
+from discreet.plan.aggregates.base import Context, Estimate
 from discreet.plan.expressions import Expression
 from discreet.plan.expressions.facts import Facts
 from discreet.plan.forms import Linear
@@ -63,6 +63,8 @@ from discreet.plan.statistics import Frame, Measure, Sums, measure_presence, mea
 _SHARING = 2  # so many means are pairs although they could share a count
 _LARGEST = 2**52  # units of a value: they are subtracted exactly, also as doubles
 _MISS = 0.05
+_STEPS = 50  # halvings of a declared range
+_TRIED = 21  # means at which an error is tried
 
 
 def pair(of: Expression, facts: Facts, *, swapped: bool) -> Sums:
@@ -121,14 +123,15 @@ def _swapped(value: Measure, frame: Frame) -> bool:
 
 @dataclass(frozen=True)
 class Forms:
-    """How the count of a mean, and the sum around its middle, are linear forms of two noisy numbers.
+    """How the count of a mean, and the sum around its middle, are linear forms of noisy numbers: of two, but in a table with
+    margins.
 
     The noises of the numbers are independent. ``middle`` is the middle, ``low`` and ``high`` are the ends around it.
     """
 
-    spreads: tuple[Spread, Spread]
-    count: tuple[float, float]
-    centred: tuple[float, float]
+    spreads: tuple[Spread, ...]
+    count: tuple[float, ...]
+    centred: tuple[float, ...]
     middle: float
     low: float
     high: float
@@ -159,8 +162,41 @@ class Forms:
 
     def deviation(self, centred: float | Reals, count: float | Reals) -> float | Reals:
         """The standard deviation of the noise of such a sum."""
-        first, second = ((centred * x + count * y) * one.deviation for x, y, one in self._noises())
-        return np.hypot(first, second)
+        return np.sqrt(sum((((centred * x + count * y) * one.deviation) ** 2 for x, y, one in self._noises()), 0.0))
+
+    def mean(self, count: Reals, centred: Reals) -> Estimate:
+        """A mean from the sum around a middle and the count; without a count that is surely positive, the whole declared
+        range."""
+        enough = count > max(self.half(0, 1), 0.5)
+        size = np.where(enough, count, 1.0)
+        best = np.where(enough, np.clip(centred / size, self.low, self.high), 0.0)
+
+        def compatible(r: Reals) -> NDArray[np.bool_]:
+            return self.explain(np.abs(centred - r * size), 1, -r)
+
+        bounds = np.array([[self.low], [self.high]])  # both ends at once
+        far, near = np.repeat(bounds, best.size, axis=1), np.stack([best, best])
+        reached = compatible(far)
+        for _ in range(_STEPS):
+            between = (far + near) / 2
+            inside = compatible(between)
+            near, far = np.where(inside, between, near), np.where(inside, far, between)
+        lower, upper = np.where(reached | ~enough, bounds, far)
+        error = np.where(enough, self.deviation(1, -best) / size, (self.high - self.low) / 2)
+        return Estimate(best + self.middle, error, lower + self.middle, upper + self.middle)
+
+    def widest(self, size: float) -> Estimate:
+        """The means of a group of this size that have the widest intervals, with as few rows as the noisy count says but once
+        in 40 times.
+
+        The nearer the mean is to a bound, the more noise a quotient has, until the bound cuts its interval off. So the widest is
+        where the interval just reaches a bound, and that mean is among those that are tried.
+        """
+        fewest = max(size - self.half(0, 1), 1.0)
+        reach = self.half(1, -self.low) / fewest, self.half(1, -self.high) / fewest
+        ends = np.clip([self.low + reach[0], self.high - reach[1]], self.low, self.high)
+        means = np.concatenate([np.linspace(self.low, self.high, _TRIED), ends])
+        return self.mean(np.full_like(means, fewest), fewest * means)
 
     def _noises(self) -> Iterator[tuple[float, float, Spread]]:
         """For each noise by how much it is in the sum and in the count, and how it spreads."""

@@ -26,6 +26,9 @@ _ONLY_SELECT = 'a question is one SELECT over the table "data", such as SELECT c
 _WITHIN = "A query within a query is not answered here, only after FROM and in WITH; ask one question after the other"
 _CLOCK = "What time it is belongs to no question; write DATE '2026-01-31'"
 _CHANCE = "Chance is the curator's business; leave it out"
+_MARGINS = (
+    "Margins are asked for where the question itself groups; write GROUP BY CUBE (a, b), or GROUPING SETS ((a, b), (a), ())"
+)
 _LISTS = "Lists, maps and structs are not made of rows; name columns, and GROUP BY with count(*)"
 
 # Why a piece of SQL is refused, and what to write instead, by the name of its node.
@@ -60,9 +63,9 @@ _WHY = {
     "Localtime": _CLOCK,
     "CurrentUser": "Who asks belongs to no question; leave it out",
     "SessionUser": "Who asks belongs to no question; leave it out",
-    "Cube": "Subtotals are questions of their own; write plain keys, GROUP BY a, b, and add up the noisy counts, which is free",
-    "Rollup": "Subtotals are questions of their own; write plain keys, GROUP BY a, b, and add up the noisy counts, which is free",
-    "GroupingSets": "Subtotals are questions of their own; write plain keys, GROUP BY a, b, and ask once for every set",
+    "Cube": _MARGINS,
+    "Rollup": _MARGINS,
+    "GroupingSets": _MARGINS,
     "Tuple": "Columns are compared one by one; write a = 1 AND b = 2",
     "Any": "ANY is not answered; write x IN (1, 2)",
     "All": "ALL is not answered; write x > 1 AND x > 2",

@@ -96,6 +96,7 @@ PUBLIC = {
     "stddev",
     "sum",
     "text",
+    "total",
     "variance",
     "zcdp",
 }

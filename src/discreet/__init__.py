@@ -21,7 +21,7 @@ _HOMES = {
         "discreet.local": "local",
         "discreet.mechanisms": "DiscreteGaussian Exponential Gaussian Laplace NoisyMax PermuteAndFlip RandomizedResponse "
         "SparseVector Threshold",
-        "discreet.plan": "count mean median most_common persons quantile ratio stddev sum variance",
+        "discreet.plan": "count mean median most_common persons quantile ratio stddev sum total variance",
         "discreet.privacy": "Budget Privacy approximate gdp pure renyi zcdp",
         "discreet.privacy.calibrate": "calibrate",
         "discreet.privacy.filters": "filters",

@@ -23,6 +23,7 @@ from discreet.curator.gate import Outcome, Price, Reservation
 from discreet.engine.base import Engine, Found, Groups, groups_of
 from discreet.mechanisms import Threshold
 from discreet.plan.aggregates.base import Estimate
+from discreet.plan.aggregates.totals import Partition
 from discreet.plan.cost import Cost
 from discreet.plan.expressions import Value
 from discreet.plan.plan import Plan, price
@@ -144,16 +145,17 @@ def let_out(plan: Plan, groups: Groups, counts: Found, reserved: Reservation) ->
 
 def answer_of(plan: Plan, groups: Groups, released: Mapping[Release, Released]) -> Answer:
     """Estimates for every output, in the order of the groups."""
-    outputs = {}
+    outputs, keys = {}, _keys(plan, groups)
+    partition = Partition(dict(zip((key.of for key in plan.query.keys), keys.values(), strict=True)), groups.size)
     for output in plan.query.outputs:
-        behind = plan.behind[output.name]
-        found = output.aggregate.estimate([released[release] for release in behind])
+        behind, aggregate = plan.behind[output.name], output.aggregate
+        found = aggregate.placed(partition.of(aggregate.within)).estimate([released[release] for release in behind])
         outputs[output.name] = Column(
             _values(found), _floats(found.errors), _floats(found.lower), _floats(found.upper), behind[-1].how
         )
     split = tuple(release.description for release in plan.releases)
     kinds = {name: facts.kind for name, facts in plan.query.result(plan.facts).items()}
-    return Answer(str(plan.query.released), _keys(plan, groups), outputs, split, "", "", kinds=kinds)
+    return Answer(str(plan.query.released), keys, outputs, split, "", "", kinds=kinds)
 
 
 def _values(found: Estimate) -> tuple[Value, ...]:

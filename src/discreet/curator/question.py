@@ -10,7 +10,7 @@ from discreet.calls import called_as
 from discreet.curator.answer import Answer
 from discreet.errors import ParameterError
 from discreet.exact import whole
-from discreet.plan.aggregates import NAMED, Aggregate, Askable, Asked, Best, Combined, Computed, Count, Distinct, named
+from discreet.plan.aggregates import NAMED, Aggregate, Askable, Asked, Best, Computed, Count, Distinct, named
 from discreet.plan.cost import Accuracy, Terms
 from discreet.plan.expressions import Call, Expression, Literal, Value, Written, columns_of, conjuncts
 from discreet.plan.expressions.facts import facts_of_column
@@ -186,11 +186,11 @@ class Question:
         return found
 
     def _aggregate(self, asked: Askable) -> Aggregate:
-        found = asked.aggregate(self._read)
+        keys = {key.name: key.of for key in self._query.keys}
+        found = asked.aggregate(lambda text: keys.get(text) or self._read(text))
         if self._query.people is None:
             return found
-        parts = tuple(Count() if isinstance(part, Distinct) else part for part in found.parts)  # a row is a person
-        return Combined(found.formula, parts) if isinstance(found, Combined) else parts[0]
+        return found.each(lambda part: Count() if isinstance(part, Distinct) else part)  # a row is a person
 
     @property
     def _table(self) -> Schema:

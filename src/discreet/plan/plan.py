@@ -166,6 +166,9 @@ def check(query: Query, schema: Schema, facts: Mapping[str, Facts], beside: Sequ
         infer(key.of, facts)
     for output in query.outputs:
         output.aggregate.check_place(schema.unit, grouped=bool(query.keys))
+        strange = [str(one) for one in output.aggregate.within if all(one != key.of for key in query.keys)]
+        if strange:
+            raise ParameterError(f"Groups are added up within keys of the question, and {strange[0]} is none; group by it too.")
     _check_size(query, facts, beside)
     after = query.result(facts)
     _names(after, len(query.keys) + len(query.outputs))

@@ -20,6 +20,7 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -49,13 +50,20 @@ class Spread:
     mechanism: Laplace | Gaussian | None = None
     unit: float = 1.0
 
-    @property
+    @cached_property
     def deviation(self) -> float:
         return math.sqrt(self.mechanism.variance) * self.unit if self.mechanism else 0.0
 
     def half(self, confidence: Number = 0.95) -> float:
         """The half-width of an interval."""
         return float(self.mechanism.error(confidence)) * self.unit if self.mechanism else 0.0
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.law, self.scale, self.mechanism, self.unit))
+
+    def __hash__(self) -> int:  # once: of fractions it takes long
+        return self._hash
 
 
 @dataclass(frozen=True)
@@ -77,7 +85,7 @@ class Release:
         """What one of the units that are counted is worth."""
         return self.statistic.worth / (1 << self.bits)
 
-    @property
+    @cached_property
     def spread(self) -> Spread:
         """The noise that the mechanism adds, in real units."""
         unit = float(self.statistic.worth) / 2**self.bits

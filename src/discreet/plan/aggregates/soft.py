@@ -55,8 +55,8 @@ from discreet.arrays import Reals
 from discreet.plan.aggregates.base import Context
 from discreet.plan.expressions import Expression
 from discreet.plan.expressions.facts import Facts
-from discreet.plan.forms import Linear
-from discreet.plan.noises import explains, reach
+from discreet.plan.forms import Linear, Source
+from discreet.plan.noises import Noise, explains, reach
 from discreet.plan.release import Additive, Need, Release, Released, Spread
 from discreet.plan.statistics import Frame, Measure, Sums, measure_presence, measure_value
 
@@ -140,20 +140,21 @@ class Forms:
 
     def linear(self, released: Sequence[Released]) -> tuple[Linear, Linear]:
         """The count and the sum around the middle, with the weights of what they are made of."""
-        places = [(one.release, place) for one in released for place in range(len(_measures(one.release)))]
-        noisy = [source for source in places if source[0].mechanism is not None]
+        places = [Source(one.release, place) for one in released for place in range(len(_measures(one.release)))]
+        noisy = [source for source in places if source.release.mechanism is not None]
         count, centred = self.values(numbers_of(released))
         weights = ({s: w for s, w in zip(places, form, strict=True) if w and s in noisy} for form in (self.count, self.centred))
         return Linear(count, next(weights)), Linear(centred, next(weights))
 
     def explain(self, distance: Reals, centred: float, count: Reals) -> NDArray[np.bool_]:
         """Whether noise alone may bring so many times the sum, and the count, so far from 0."""
-        return explains(distance, [(one, centred * x + count * y) for x, y, one in self._noises()], _MISS)
+        return explains(distance, [Noise(one, centred * x + count * y) for x, y, one in self._noises()], _MISS)
 
     def half(self, centred: float, count: float) -> float:
         """The half-width of the interval of such a sum; where that is a multiple of one unit, as the noise is, a multiple too."""
         weighted = [(one, centred * x + count * y) for x, y, one in self._noises()]
-        half, units = reach(weighted, _MISS), {abs(weight) * one.unit for one, weight in weighted}
+        half = float(reach([Noise(one, np.full(1, weight)) for one, weight in weighted], _MISS)[0])
+        units = {abs(weight) * one.unit for one, weight in weighted}
         unit = units.pop() if len(units) == 1 else 0.0
         return half if not unit else unit * math.ceil(half / unit - 1e-9)
 

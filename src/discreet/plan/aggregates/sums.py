@@ -31,13 +31,12 @@ from discreet.plan.aggregates.soft import Forms, forms_of, numbers_of
 from discreet.plan.expressions import Call, Expression, Literal
 from discreet.plan.expressions.evaluate import infer
 from discreet.plan.expressions.facts import Facts
-from discreet.plan.forms import Form, Ratio, sum_of
+from discreet.plan.forms import Form, Ratio, last_possible, sum_of
 from discreet.plan.release import Additive, Need, Release, Released, Spread
 from discreet.plan.statistics import ROWS, Measure, Persons, Sums, measure_presence, measure_value
 from discreet.schema.units import Rows, Unit
 
 _MISS = 0.05
-_STEPS = 50  # halvings of a declared range
 _TRIED = 21  # means, and variances, at which an error is tried
 _LARGEST_ROOT = 2**31  # its square is a 64-bit integer
 _LARGEST_VALUE = 10**140  # sums of many of its squares are doubles
@@ -45,6 +44,10 @@ _LARGEST_VALUE = 10**140  # sums of many of its squares are doubles
 
 class _Alone(Aggregate):
     """An aggregate that is one noisy sum."""
+
+    @property
+    def additive(self) -> bool:
+        return True
 
     def estimate(self, released: Sequence[Released]) -> Estimate:
         (one,) = released
@@ -343,17 +346,12 @@ def _mean(count: Reals, centred: Reals, forms: Forms) -> Estimate:
     def compatible(r: Reals) -> NDArray[np.bool_]:
         return forms.explain(np.abs(centred - r * size), 1, -r)
 
-    def end(bound: float) -> Reals:
-        far, near = np.full_like(best, bound), best.copy()
-        reached = compatible(far)
-        for _ in range(_STEPS):
-            between = (far + near) / 2
-            inside = compatible(between)
-            near, far = np.where(inside, between, near), np.where(inside, far, between)
-        return np.where(reached | ~enough, bound, far)
+    def end(bound: float, sign: float) -> Reals:
+        return np.where(enough, last_possible(best, compatible, forms.deviation(1, -best) / size, bound, sign), bound)
 
     error = np.where(enough, forms.deviation(1, -best) / size, (forms.high - forms.low) / 2)
-    return Estimate(best + forms.middle, error, end(forms.low) + forms.middle, end(forms.high) + forms.middle)
+    lower, upper = end(forms.low, -1.0) + forms.middle, end(forms.high, 1.0) + forms.middle
+    return Estimate(best + forms.middle, error, lower, upper)
 
 
 def _variance(

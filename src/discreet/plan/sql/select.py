@@ -21,7 +21,7 @@ from discreet.plan.query import Key, Order, Output, Query
 from discreet.plan.sql.around import as_one
 from discreet.plan.sql.derived import read_source
 from discreet.plan.sql.formulas import is_formula, read_formula
-from discreet.plan.sql.scalars import aggregates_in, scalar
+from discreet.plan.sql.scalars import aggregates_in, is_total, scalar
 from discreet.plan.sql.scope import Scope
 from discreet.plan.sql.synonyms import several
 from discreet.plan.sql.syntax import name_of, only, refusal, unname
@@ -101,12 +101,11 @@ def _item(node: exp.Expression, scope: Scope) -> _Item:
     if isinstance(node, (exp.Star, exp.Subquery)):
         raise refusal(node)
     for window in node.find_all(exp.Window):
-        nested = any(isinstance(one, exp.AggFunc) for one in window.this.iter_expressions())
-        if nested and not window.args.get("order") and not window.args.get("partition_by"):
+        if not is_total(window) and any(isinstance(one, exp.AggFunc) for one in window.this.iter_expressions()):
             raise refusal(
                 window,
-                "Window functions over all groups are not answered; select the aggregate itself, AS n, and divide the noisy n by "
-                "their sum, which is free",
+                "Over groups there is sum(...) OVER () alone, of counts and sums; select the aggregate itself, AS n, and compute "
+                "with the noisy n, which is free",
             )
     if aggregates_in(node):
         return _Item(name, node, None)

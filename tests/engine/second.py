@@ -99,6 +99,7 @@ _TEMPLATES = {
     "ends_with": "right({0}, length({1})) = {1}",
     "strpos": "CAST(instr({0}, {1}) AS DOUBLE)",
     "regexp_matches": "len(regexp_extract_all({0}, {1})) > 0",
+    "regexp_replace": "CASE WHEN {3} = 'g' THEN array_to_string(string_split_regex({0}, {1}), {2}) END",
     "rpad": "left({0} || repeat({2}, CAST({1} AS BIGINT)), CAST({1} AS BIGINT))",
     "week": "CAST(date_part('week', {0}) AS DOUBLE)",
     "dow": "CAST(isodow({0}) % 7 AS DOUBLE)",

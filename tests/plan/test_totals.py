@@ -1,7 +1,7 @@
 """Totals over groups: free, exact sums of what was released, with intervals that know which noise they share.
 
 Coverage is simulated: 2,000 tables of five groups, as parts of one answer. False alarms: with a true coverage of 94 %, fewer than
-9,102 of 10,000 intervals cover with probability below 1e-8, if the five of one table are all alike, which quintuples the variance.
+9,102 of 10,000 intervals cover with probability below 1e-8, if all five of a table are alike, which quintuples the variance.
 """
 
 from __future__ import annotations

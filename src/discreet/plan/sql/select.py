@@ -66,7 +66,7 @@ def read_select(tree: exp.Select, schema: Schema) -> Query:
     by_key = {key.of: key.name for key in keys}
     selected = [next(made).name if item.key is None else by_key[item.key] for item in items]
     hidden: list[Output] = []
-    after = _results(scope, keys, outputs, hidden)
+    after = results(scope, keys, outputs, hidden)
     having = _read_condition(tree.args.get("having"), after, "HAVING takes a condition on the result; write HAVING n > 100.")
     order = _read_order(tree.args.get("order"), after, selected)
     limit, offset = _read_limit(tree.args.get("limit")), _read_offset(tree.args.get("offset"))
@@ -246,11 +246,11 @@ def _check_names(names: Sequence[str]) -> None:
         seen.add(name.lower())
 
 
-def _results(scope: Scope, keys: Sequence[Key], outputs: Sequence[Output], hidden: list[Output]) -> Scope:
+def results(scope: Scope, keys: Sequence[Key], outputs: Sequence[Output], hidden: list[Output]) -> Scope:
     """The scope after noise: names of keys and outputs; what is selected may also be repeated in full, and aggregates that are
     not selected are added to what is hidden."""
-    facts = Query(tuple(outputs), keys=tuple(keys)).result(scope.facts)
-    names = tuple(facts)
+    facts = Query((*outputs, *hidden), keys=tuple(keys)).result(scope.facts)
+    names = tuple(name for name in facts if all(name != output.name for output in hidden))
     own = {key.name: scope.words[key.of.name] for key in keys if isinstance(key.of, Column) and key.of.name in scope.words}
 
     def named(node: exp.Expression) -> Expression | None:

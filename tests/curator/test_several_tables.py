@@ -77,8 +77,8 @@ def test_questions_about_one_and_about_both(tmp_path: Path) -> None:
         ({"table": "patients"}, "table="),
         ({"public": {"Visits": pa.table({"x": [1]})}}, "name of its own"),
         ({"source": frames(visits=VISITS.drop_columns(["pid"]))}, "no column pid"),
-        ({"source": frames(visits=VISITS.set_column(0, "pid", pa.array([1, 2, 3, 4, 5])))}, "different types"),
-        ({"source": frames(visits=VISITS.set_column(0, "pid", pa.array([1.0, 2.0, 3.0, 4.0, 5.0])))}, "double in visits"),
+        ({"source": frames(visits=VISITS.set_column(0, "pid", pa.array([True] * 5)))}, "different types"),
+        ({"source": frames(visits=VISITS.set_column(0, "pid", pa.array([1] * 5, pa.date32())))}, "date in visits"),
         ({"source": {}}, "by name"),
         ({"source": {"a b": PATIENTS, "visits": VISITS}, "columns": {"a b": {}, "visits": COLUMNS["visits"]}}, "cannot name"),
     ],
@@ -321,9 +321,8 @@ def test_ids_of_frames_are_known_again_whatever_holds_them(kind: str, tmp_path: 
     for source in ({"patients": whole, "visits": visits}, {"visits": visits, "patients": whole}):
         people = clinic(source, tmp_path / f"{next(iter(source))}.ledger", people=next(iter(source)))
         assert round(people.sql(BOTH, epsilon=MUCH).value) == 330
-        assert round(
-            people.sql("SELECT count(*) FROM visits WHERE pid NOT IN (SELECT pid FROM patients)", epsilon=MUCH).value
-        ) == (2 if kind == "odd" else 1)
+        others = people.sql("SELECT count(*) FROM visits WHERE pid NOT IN (SELECT pid FROM patients)", epsilon=MUCH)
+        assert round(others.value) == (2 if kind == "odd" else 1)
 
 
 def test_days_are_no_ids_of_whole_numbers(tmp_path: Path) -> None:

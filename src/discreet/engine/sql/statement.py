@@ -112,9 +112,7 @@ class Statement:
         source, kind = self.raw.columns[f"{table}.{id}" if table in self.raw.tables else id]
         found = self.dialect.clean_id(self.dialect.quote(source), kind)
         kinds = {self.dialect.id_kind(self.raw.columns[f"{one}.{id}"][1]) for one in self.raw.tables}
-        return (
-            f"CAST({found} AS {self._type('text')})" if len(kinds) > 1 else found
-        )  # of all tables, so that all are salted alike
+        return f"CAST({found} AS {self._type('text')})" if len(kinds) > 1 else found
 
     def _clean_rows(self) -> str:
         """``WITH``, and the table of cleaned rows: of the one table that a question reads, or of several that are joined."""

@@ -14,10 +14,10 @@ import pytest
 import discreet as dp
 from discreet.errors import ParameterError
 from discreet.plan.aggregates import Count, Sum, Total
-from discreet.plan.aggregates.totals import Partition
 from discreet.plan.cost import Cost
 from discreet.plan.expressions import Column
 from discreet.plan.noises import law_of
+from discreet.plan.partition import Partition
 from discreet.plan.plan import Plan, price
 from discreet.plan.preview import preview_lines
 from discreet.plan.release import Release, Released

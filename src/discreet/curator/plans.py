@@ -23,9 +23,9 @@ from discreet.curator.gate import Outcome, Price, Reservation
 from discreet.engine.base import Engine, Found, Groups, groups_of
 from discreet.mechanisms import Threshold
 from discreet.plan.aggregates.base import Estimate
-from discreet.plan.aggregates.totals import Partition
 from discreet.plan.cost import Cost
 from discreet.plan.expressions import Value
+from discreet.plan.partition import Partition
 from discreet.plan.plan import Plan, price
 from discreet.plan.release import Release, Released
 from discreet.plan.statistics import Sums

@@ -27,7 +27,7 @@ from discreet.plan.expressions.facts import Facts, facts_of_column
 from discreet.plan.keys import Keys, keys_of
 from discreet.plan.people import person_table
 from discreet.plan.private import Private, check_private
-from discreet.plan.query import People, Query
+from discreet.plan.query import People, Query, people_of
 from discreet.plan.release import Additive, Need, OpenKeys, Release
 from discreet.plan.statistics import MOST_WORK, Frame, Histogram, list_axis
 from discreet.privacy import Privacy
@@ -156,6 +156,9 @@ def check(query: Query, schema: Schema, facts: Mapping[str, Facts], beside: Sequ
     counted of rows."""
     check_private(query.tables)
     for one in query.tables:
+        if one.having is not None:
+            table = _read_people(people_of(one, several=bool(schema.tables)), schema)
+            check(Query((), one.having), table, facts_of(table))
         _condition(
             one.where, facts, f"Rows of {one.table} are chosen by a condition that is true or false; write for example age >= 18."
         )

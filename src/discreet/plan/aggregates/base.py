@@ -11,7 +11,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from discreet.arrays import Reals
 from discreet.errors import ParameterError
@@ -19,12 +19,10 @@ from discreet.plan.expressions import Call, Expression, Literal, Value
 from discreet.plan.expressions.evaluate import infer, listing
 from discreet.plan.expressions.facts import Facts
 from discreet.plan.forms import Form
+from discreet.plan.partition import Partition
 from discreet.plan.release import Need, Release, Released
 from discreet.plan.statistics import Measure
 from discreet.schema.units import Unit
-
-if TYPE_CHECKING:
-    from discreet.plan.aggregates.totals import Partition
 
 
 @dataclass(frozen=True)

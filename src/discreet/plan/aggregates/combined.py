@@ -33,11 +33,12 @@ from discreet.plan.aggregates import figures
 from discreet.plan.aggregates.base import Aggregate, Context, Estimate, Expected, Typical, name_from
 from discreet.plan.aggregates.figures import Figure, Truth, public_figure
 from discreet.plan.aggregates.pieces import SMOOTH, Pieces
-from discreet.plan.aggregates.totals import Partition, Total
+from discreet.plan.aggregates.totals import Total
 from discreet.plan.expressions import Call, Column, Expression, Literal, Value, Written, columns_of, nodes, rename
 from discreet.plan.expressions.evaluate import evaluate, infer
 from discreet.plan.expressions.facts import Facts
 from discreet.plan.forms import Form, Linear, Ratio
+from discreet.plan.partition import Partition
 from discreet.plan.release import Need, Release, Released
 from discreet.plan.statistics import Measure, Persons, Sums
 from discreet.schema.units import Unit

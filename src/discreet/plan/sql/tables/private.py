@@ -17,6 +17,8 @@ from discreet.errors import ParameterError
 from discreet.plan.expressions import Call, Column, Expression, columns_of, conjuncts
 from discreet.plan.expressions.evaluate import infer
 from discreet.plan.private import How, Private
+from discreet.plan.query import Query
+from discreet.plan.sql.people import read_people
 from discreet.plan.sql.scalars import scalar
 from discreet.plan.sql.scope import PERSON, Scope, of_table
 from discreet.plan.sql.syntax import name_of, only, refusal
@@ -252,7 +254,7 @@ def _present(node: object, how: How, scope: Scope) -> Private | None:
 def _in(left: object, query: object, how: How, scope: Scope) -> Private:
     unit = _person(scope)
     select = _select(query)
-    inner, table = _inner(select, scope)
+    inner, table = _inner(select, scope, "group", "having")
     chosen = [one.this if isinstance(one, exp.Alias) else one for one in select.expressions]
     if _id_of(left, scope) is None or len(chosen) != 1 or _id_of(chosen[0], inner) is None:
         raise ParameterError(
@@ -262,8 +264,20 @@ def _in(left: object, query: object, how: How, scope: Scope) -> Private:
     alias = _id_of(left, scope)
     if alias:
         check_present(scope.tables.get(alias, ""), scope)
+    if select.args.get("group") or select.args.get("having"):
+        return _grouped(select, inner, table, how)
     tests = _conjuncts(_where(select))
     return replace(_private(scope.schema, table, how), where=_together([scalar(one, inner) for one in tests], inner))
+
+
+def _grouped(select: exp.Select, inner: Scope, table: str, how: How) -> Private:
+    """``IN (SELECT pid FROM visits GROUP BY pid HAVING count(*) > 2)``: persons by what is made of their rows."""
+    unit, own = _person(inner), _private(inner.schema, table, "first")
+    if not select.args.get("group"):
+        raise ParameterError(f"HAVING is about what is made of a person's rows; write GROUP BY {unit.id} before it.")
+    made, kept = read_people(select, inner, Query((), tables=(own,) if inner.schema.tables else ()), "persons")
+    assert made.people is not None
+    return Private(table, unit.id, how, 1, made.people.rows.where, made.people.traits if kept else (), kept)
 
 
 def _exists(query: object, how: How, scope: Scope) -> Private:
@@ -296,13 +310,13 @@ def _select(query: object) -> exp.Select:
     return query
 
 
-def _inner(select: exp.Select, scope: Scope) -> tuple[Scope, str]:
-    """The scope of a query that asks about persons, and its table."""
+def _inner(select: exp.Select, scope: Scope, *more: str) -> tuple[Scope, str]:
+    """The scope of a query that asks about persons, and its table; ``more``: parts that it may have beside WHERE."""
     unit, distinct = _person(scope), select.args.get("distinct")
     if distinct is not None:
         only(distinct)
     for part, value in select.args.items():
-        if value and part not in ("expressions", "from_", "where", "distinct"):
+        if value and part not in ("expressions", "from_", "where", "distinct", *more):
             what = part.strip("_").upper()
             raise ParameterError(
                 f"A query that asks about persons reads one table: SELECT {unit.id} FROM ... WHERE ...; it has no {what}. "

@@ -56,6 +56,8 @@ class Dialect:
     any_value: str  # an aggregate: of values that are all the same
     least: str  # an aggregate: the least value that is not missing, of texts by their bytes
     greatest: str  # the greatest
+    lower_median: str  # an aggregate: of what is not missing the value in the middle, of two the lesser
+    upper_median: str  # the greater of the two
     is_digits: str  # whether a text is a whole number of up to 18 digits
     try_whole: str  # the 64-bit integer that a value is, or NULL
     constants: str  # the list that is bound to a {placeholder}, of values of a {type}

@@ -152,6 +152,19 @@ def keys(**more: Any) -> Member:
     return Member(make, at_delta, lambda m: m.cut, shown, ({"a": 40, "b": 3},))
 
 
+def measured(mechanism: Any, confidence: float, rounds: int) -> int:
+    """Every answer of a strategy has noise of its own."""
+    drawn = np.concatenate([mechanism.release([0, 0]) for _ in range(rounds // mechanism.strategy.size)])
+    return int(np.count_nonzero(np.abs(drawn) > mechanism.error(confidence)))
+
+
+def linear(cost: Any, **more: Any) -> Member:
+    """The sensitivity of a strategy grows with what one unit weighs."""
+    rows = [[1, 1], [1, 0], [0, 2]]  # norms (L1) 2 and 3
+    make = lambda w, b: dp.Linear(strategy=rows, weight=w, **{("rho" if cost is rho else "epsilon"): b}, **more)  # noqa: E731
+    return Member(make, cost, lambda m: m.variance, measured, ([3, 4],), rounds=30_000)
+
+
 MEMBERS: dict[str, Member] = {
     "Laplace": laplace(),
     "Laplace, real": laplace(1.0, (0, 0.25, -1e3)),
@@ -165,6 +178,9 @@ MEMBERS: dict[str, Member] = {
     "NoisyMax": selecting(dp.NoisyMax),
     "NoisyMax, monotonic": selecting(dp.NoisyMax, monotonic=True),
     "PermuteAndFlip": selecting(dp.PermuteAndFlip),
+    "Linear": linear(pure),
+    "Linear, Gaussian": linear(at_delta, delta=DELTA),
+    "Linear, rho": linear(rho, neighbours="replace"),
     "RandomizedResponse": responding(True, False),
     "RandomizedResponse, 5 options": responding(1, 2, 3, 4, 5),
     "SparseVector": sparse(cutoff=2),

@@ -85,6 +85,16 @@ def test_naive_floating_point_laplace_is_caught() -> None:
     assert proven_epsilon(0 + noise[:DRAWS], 1 + noise[DRAWS:], [fine_digits]) > 3
 
 
+def test_linear() -> None:
+    """A person who weighs two and changes cells moves four of six answers; the event is that all four lie on the far side."""
+    mechanism = dp.Linear(strategy=[[1, 1], [1, 0], [0, 1]] * 2, epsilon=3, weight=2, neighbours="replace")
+    samples = []
+    for counts in ([2, 0], [0, 2]):
+        noisy = np.array([mechanism.release(counts) for _ in range(LOOPS)])
+        samples.append((noisy[:, [1, 4]] >= 2).all(axis=1) & (noisy[:, [2, 5]] <= 0).all(axis=1))
+    assert 0.8 < proven_epsilon(*samples, equals([True])) <= 3
+
+
 @pytest.mark.parametrize("options", [(True, False), ("a", "b", "c", "d")])
 def test_randomized_response(options: tuple[Any, ...]) -> None:
     mechanism = dp.RandomizedResponse(epsilon=1, options=options)

@@ -146,7 +146,7 @@ def test_the_ledger_notes_looks_beside_payments(opened: Open, tmp_path: Path) ->
     assert [entry.state for entry in hospital.history()] == ["looked", "answered", "looked"]
     assert [entry.asked for entry in hospital.history()] == ["nothing", "epsilon=1", "nothing"]
     assert hospital.budget.spent.epsilon == 1
-    assert Ledger.open(tmp_path / "l.ledger").history() == opened()._ledger().history()
+    assert Ledger.open(tmp_path / "l.ledger").history() == opened()._desk.ledger().history()
 
 
 def test_a_look_fixes_neither_budget_nor_unit(opened: Open) -> None:

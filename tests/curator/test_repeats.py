@@ -247,8 +247,8 @@ def test_no_fingerprint_is_shown(file: Path, tmp_path: Path) -> None:
     one = curator(file, tmp_path)
     answer = one.sql(COUNT, epsilon=1)
     shown = f"{one.history()} {one!r} {answer} {answer.to_json()} {one.preview(COUNT, epsilon=1)}"
-    salt = one._ledger().salt
-    secrets = [one._tables.fingerprint(salt), str(one._tables.name(salt)), salt.hex()]
+    salt = one._desk.ledger().salt
+    secrets = [one._desk.tables.fingerprint(salt), str(one._desk.tables.name(salt)), salt.hex()]
     assert all(secret not in shown for secret in secrets)
 
 

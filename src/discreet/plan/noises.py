@@ -71,6 +71,8 @@ class Noise:
 _STEPS = 32  # halvings of a distance
 _MOST = 7  # noises that are looked at one by one
 _APART = {1: 0.0, 2: 1e-6, 3: 2e-4, 4: 2e-3}  # how far scales are moved apart, in relation
+_CELLS = 50  # cells a scale: noises of fewer units are looked at unit by unit
+_FARTHEST = {"laplace": 40.0, "gaussian": 9.0}  # scales beyond which noise is not looked for
 _LEAST = 1e-9  # a scale that is smaller than this in relation to the largest says nothing
 _FINE, _COARSE = 40, 8  # points a standard deviation, of the noise that spreads further and of the other
 _GAUSSIAN = 64  # so many large Laplace noises are as good as Gaussian
@@ -141,6 +143,37 @@ def _explain(distance: Reals, some: Sequence[Noise], miss: float) -> NDArray[np.
         return np.asarray(distance <= _normal(miss) * deviation)
     as_laplace = _normal(miss) / math.log(1 / miss)  # the same half-width, and a heavier tail beyond it
     return np.asarray(tail(distance, [scale if law == "laplace" else scale * as_laplace for law, scale in effective]) >= miss)
+
+
+def above(distance: float, noises: Sequence[tuple[Spread, float]]) -> float:
+    """P(X > distance) for a weighted sum X of one noise or two, rounded up: exact while the coarser one has a scale of less than
+    100 units; of a wider one a few units at a time count as the largest of them."""
+    some = [(spread, abs(weight)) for spread, weight in noises if weight * spread.scale]
+    some.sort(key=lambda one: (one[0].scale / one[0].unit, one[0].scale * one[1]))
+    if not some:
+        return float(distance < 0)
+    fine, weight = some[-1]
+    if len(some) == 1:
+        return float(_at_least(fine, np.array([np.floor(distance / (weight * fine.unit)) + 1]))[0])
+    (coarse, other), _ = some
+    units = coarse.scale / coarse.unit
+    width = max(1, math.floor(units / _CELLS))
+    far = math.ceil(_FARTHEST[coarse.law] * units / width)
+    cells = width * np.arange(-far, far + 1.0)
+    reached = _at_least(coarse, cells)
+    with np.errstate(all="ignore"):  # beyond all doubles nothing is known, and what is no number fits nowhere
+        rest = distance - other * coarse.unit * (cells + width - 1)
+        inside = (reached - np.append(reached[1:], 0.0)) @ _at_least(fine, np.floor(rest / (weight * fine.unit)) + 1)
+    return min(1.0, float(inside + 1 - reached[0]))
+
+
+def _at_least(spread: Spread, units: Reals) -> Reals:
+    """P(X >= k) in whole units: q^k / (1 + q) for discrete Laplace noise, k > 0; P(Z >= k - 1/2) for rounded Gaussian noise."""
+    rate = spread.unit / spread.scale
+    if spread.law == "gaussian":
+        return np.array([math.erfc(x) / 2 for x in (rate / math.sqrt(2) * (units - 0.5)).tolist()])
+    tails: Reals = np.exp(-rate * np.where(units > 0, units, 1 - units)) / (1 + math.exp(-rate))
+    return np.where(units > 0, tails, 1 - tails)
 
 
 @lru_cache(maxsize=1024)

@@ -14,10 +14,10 @@ off below 5e-18. A power of two as a factor is exact, as ``power(2, k)`` is on e
 each k).
 
 log2 and log10 are ln x times a constant, rounded to multiples of 2^-40, so that those of powers of 2 and of 10 are whole
-numbers. log(b, x) of any other constant b is ln x / ln b: two of these and one division, which IEEE 754 fixes too. x to a whole power
-of at most 16 is a product; to any other it is exp(y ln x), for x above zero. What has no value is missing: roots and logarithms
-of what is negative, logarithms of zero. Bounds are those of the exact functions with a margin outwards, a thousand times these
-errors.
+numbers. log(b, x) of any other constant b is ln x / ln b: two of these and one division, which IEEE 754 fixes too. x to a whole
+power of at most 16 is a product; to any other it is exp(y ln x), for x above zero. What has no value is missing: roots and
+logarithms of what is negative, logarithms of zero. Bounds are those of the exact functions with a margin outwards, a thousand
+times these errors.
 """
 
 from __future__ import annotations

@@ -247,3 +247,16 @@ def test_shares_with_noise_of_about_one_unit_are_covered(text: str, cost: Cost) 
         assert found.upper is not None
         inside = (found.lower <= some / rows + 1e-9) & (some / rows - 1e-9 <= found.upper)
         assert mass[inside].sum() >= 0.95 - 1e-5
+
+
+@pytest.mark.parametrize("text", ["count(*) FILTER (WHERE c) / count(*)", "avg(CAST(c AS INTEGER))"])
+def test_where_noise_is_never_anything_but_0_intervals_are_points(text: str) -> None:
+    schema = Schema({"c": dp.boolean()}, dp.rows())
+    plan = price(parse_query(f"SELECT {text} AS z FROM data", schema), schema, Cost("epsilon", Fraction(10**4)))
+    behind = plan.behind["z"]
+    for half in (50, 25, 0):  # also where the value is in the middle of its bounds, and at their end
+        released = [Released(one, np.array([half, 100 - half] if numbers(one) == 2 else [half or 100])) for one in behind]
+        found = plan.query.outputs[0].aggregate.estimate(released)
+        assert found.lower is not None
+        assert found.upper is not None
+        assert found.upper[0] - found.lower[0] < 1e-6

@@ -23,6 +23,7 @@ from discreet.plan.noises import Many, Noise, explains, reach
 from discreet.plan.release import Release, Released
 
 _DOUBLINGS, _STEPS = 64, 24
+TINY = 1e-6  # of a unit: where noise is hardly ever anything but 0, numbers are looked for from here on
 
 
 @dataclass(frozen=True)
@@ -142,7 +143,8 @@ class Ratio:
         return np.where(known, lower, self.low), np.where(known, upper, self.high)
 
     def _end(self, start: Reals, possible: Callable[[Reals], NDArray[np.bool_]], sign: float) -> Reals:
-        first = self.over.deviation / np.maximum(np.abs(self.under.values), 1e-300)
+        units = [abs(weight) * one.release.spread.unit for one, weight in self.over.weights.items()]
+        first = (self.over.deviation + TINY * max(units, default=0.0)) / np.maximum(np.abs(self.under.values), 1e-300)
         return last_possible(start, possible, first, self.low if sign < 0 else self.high, sign)
 
     def _both(self) -> list[tuple[Source, float, float]]:

@@ -158,6 +158,11 @@ class Forms:
         unit = units.pop() if len(units) == 1 else 0.0
         return half if not unit else unit * math.ceil(half / unit - 1e-9)
 
+    @property
+    def unit(self) -> float:
+        """What one unit of noise makes of the sum around the middle, at most."""
+        return max(abs(weight) * one.unit for weight, _, one in self._noises())
+
     def deviation(self, centred: float | Reals, count: float | Reals) -> float | Reals:
         """The standard deviation of the noise of such a sum."""
         first, second = ((centred * x + count * y) * one.deviation for x, y, one in self._noises())

@@ -31,7 +31,7 @@ from discreet.plan.aggregates.soft import Forms, forms_of, numbers_of
 from discreet.plan.expressions import Call, Expression, Literal
 from discreet.plan.expressions.evaluate import infer
 from discreet.plan.expressions.facts import Facts
-from discreet.plan.forms import Form, Ratio, last_possible, sum_of
+from discreet.plan.forms import TINY, Form, Ratio, last_possible, sum_of
 from discreet.plan.release import Additive, Need, Release, Released, Spread
 from discreet.plan.statistics import ROWS, Measure, Persons, Sums, measure_presence, measure_value
 from discreet.schema.units import Rows, Unit
@@ -347,7 +347,8 @@ def _mean(count: Reals, centred: Reals, forms: Forms) -> Estimate:
         return forms.explain(np.abs(centred - r * size), 1, -r)
 
     def end(bound: float, sign: float) -> Reals:
-        return np.where(enough, last_possible(best, compatible, forms.deviation(1, -best) / size, bound, sign), bound)
+        first = (forms.deviation(1, -best) + TINY * forms.unit) / size
+        return np.where(enough, last_possible(best, compatible, first, bound, sign), bound)
 
     error = np.where(enough, forms.deviation(1, -best) / size, (forms.high - forms.low) / 2)
     lower, upper = end(forms.low, -1.0) + forms.middle, end(forms.high, 1.0) + forms.middle

@@ -101,7 +101,7 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     "no bounds": (lambda: QUESTION.agg(m=total("1 / (age / 7)")), "Nothing bounds (1 / (age / 7))"),
     "no list": (lambda: QUESTION.agg(m=most_common("city")), "mode(city) needs a declared list"),
     "a row in having": (lambda: QUESTION.agg(n=count()).having("age > 5"), "put a condition on rows into WHERE"),
-    "having alone": (lambda: QUESTION.having("count(*) > 5").preview(epsilon=1), "write agg(n=count())"),
+    "having alone": (lambda: QUESTION.having("count(*) > 5").asked(), "write agg(n=count())"),
     "an order with a direction": (lambda: QUESTION.agg(n=count()).order_by("n DESC"), 'write order_by("n", descending=True)'),
     "an order upwards": (lambda: QUESTION.agg(n=count()).order_by("n asc"), 'write order_by("n")'),
     "nothing": (lambda: QUESTION.group_by("sex").asked().query, "Nothing is asked for yet"),
@@ -129,4 +129,4 @@ def test_having_and_order_by_take_what_sql_takes(asked: Callable[[Question], Que
     """Also aggregates that are not selected: released, paid for, and not shown."""
     built = asked(QUESTION.group_by("sex").agg(n=count()))
     text = f"SELECT sex, count(*) AS n FROM data GROUP BY sex {sql}"
-    assert built.query(SCHEMA) == parse_query(text, SCHEMA)
+    assert built.asked().query == parse_query(text, SCHEMA)

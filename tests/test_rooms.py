@@ -46,6 +46,7 @@ MAY_IMPORT = {
 # Nouns whose verbs stand in files of their own and name the noun for type checkers, or are loaded when first called.
 CYCLES = {
     "curator.answer curator.exports curator.rendering",
+    "engine.sql.people engine.sql.statement",
     "local.collector local.task",
     "privacy.account privacy.budget",
     "privacy.explanation privacy.guarantee privacy.plots",
@@ -99,6 +100,7 @@ PUBLIC = {
     "stddev",
     "sum",
     "text",
+    "total",
     "variance",
     "zcdp",
 }

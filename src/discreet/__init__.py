@@ -21,7 +21,7 @@ _HOMES = {
         "discreet.local": "local",
         "discreet.mechanisms": "DiscreteGaussian Exponential Gaussian Laplace Linear NoisyMax PermuteAndFlip "
         "RandomizedResponse SparseVector Threshold",
-        "discreet.plan": "count mean median most_common persons quantile ratio stddev sum variance",
+        "discreet.plan": "count mean median most_common persons quantile ratio stddev sum total variance",
         "discreet.plan.needed": "needed",
         "discreet.privacy": "Budget Privacy approximate gdp pure renyi zcdp",
         "discreet.privacy.calibrate": "calibrate",

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.plan.margins.lattice import Lattice, Level, below, make_whole, share_out
-from discreet.plan.noises import reach
+from discreet.plan.noises import Noise, reach
 from discreet.plan.release import Spread
 
 ONE = Fraction(1)
@@ -75,7 +75,7 @@ def test_half_widths_cover_what_they_say() -> None:
             for unit in np.eye(table[0].size).reshape(-1, *table[0].shape)
         ]
         errors = np.concatenate([one.reshape(draws, -1) for one in tables], axis=1) @ np.array(weights)
-        half = reach([(one, 1.0) for one in lattice.noise(level)], 0.05)
+        half = float(reach([Noise(one, np.ones(1)) for one in lattice.noise(level)], 0.05)[0])
         assert 0.946 < (np.abs(errors) <= half).mean() < 0.956, level
     assert len(inverse) == 4
 

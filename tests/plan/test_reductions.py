@@ -115,7 +115,7 @@ def test_what_is_not_selected_is_released_and_not_shown(text: str, hidden: list[
     ("written", "says"),
     [
         ("count(*) OVER () + 1", "Window"),
-        ("sum(count(*)) OVER ()", "Window"),
+        ("max(count(*)) OVER () + 1", "OVER .. alone"),
         ("(SELECT count(*) FROM data) + 1", "within a query"),
         ("sum(nosuch) / 2", "no column nosuch"),
         ("round(max(a))", "^max would show"),

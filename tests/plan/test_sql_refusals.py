@@ -293,7 +293,7 @@ CONDITIONS = [
     ("city ~ 'a{2,1}'", "ends before"),
     ("city ~ 'a*?'", "lazy"),
     ("city ~ '(?i)a'", "flags"),
-    ("city ~ '\\bword'", "every engine"),
+    ("city ~ '\\Aword'", "every engine"),
     ("city ~ 'a)'", "not opened"),
     ("city ~ '[z-a]'", "ends before"),
     ("city ~ '+'", "repeats nothing"),

@@ -30,6 +30,7 @@ from discreet.mechanisms import Threshold
 from discreet.plan.cost import Cost
 from discreet.plan.expressions import Value
 from discreet.plan.margins.levels import estimate_levels, level_rows
+from discreet.plan.partition import Partition
 from discreet.plan.plan import Plan, price
 from discreet.plan.preview import PreviewLine, preview_lines
 from discreet.plan.query import Levels, Query
@@ -306,18 +307,19 @@ def let_out(plan: Plan, groups: Groups, counts: Found, reserved: Reservation) ->
 
 def answer_of(plan: Plan, groups: Groups, released: Mapping[Release, Released]) -> Answer:
     """Estimates for every output, in the order of the groups."""
-    outputs = {}
+    outputs, keys = {}, _keys(plan, groups)
+    partition = Partition(dict(zip((key.of for key in plan.query.keys), keys.values(), strict=True)), groups.size)
     for output in plan.query.outputs:
-        behind = plan.behind[output.name]
+        behind, aggregate = plan.behind[output.name], output.aggregate
         if plan.query.levels is None:
-            found = output.aggregate.estimate([released[release] for release in behind])
+            found = aggregate.placed(partition.of(aggregate.within)).estimate([released[release] for release in behind])
         else:
-            found = estimate_levels(plan.query.levels, output.aggregate, {release: released[release] for release in behind})
+            found = estimate_levels(plan.query.levels, aggregate, {release: released[release] for release in behind})
         outputs[output.name] = Column.of(found, behind[-1].how)
     split = tuple(release.description for release in plan.releases)
     kinds = {name: facts.kind for name, facts in plan.query.result(plan.facts).items()}
     margins = plan.query.levels is not None
-    return Answer(str(plan.query.released), _keys(plan, groups), outputs, split, "", "", kinds=kinds, margins=margins)
+    return Answer(str(plan.query.released), keys, outputs, split, "", "", kinds=kinds, margins=margins)
 
 
 def _keys(plan: Plan, groups: Groups) -> dict[str, tuple[Value, ...]]:

@@ -20,14 +20,14 @@ from discreet.curator.desk import Desk
 from discreet.curator.plans import Part, Select
 from discreet.errors import ParameterError
 from discreet.exact import whole
-from discreet.plan.aggregates import NAMED, Aggregate, Askable, Asked, Best, Combined, Computed, Count, Distinct, named
+from discreet.plan.aggregates import NAMED, Aggregate, Askable, Asked, Best, Computed, Count, Distinct, named
 from discreet.plan.cost import Accuracy, Terms
-from discreet.plan.expressions import Call, Expression, Literal, Value, Written, columns_of, conjuncts
+from discreet.plan.expressions import Call, Expression, Literal, Value, Written, conjuncts
 from discreet.plan.expressions.facts import facts_of_column
 from discreet.plan.expressions.values import check_candidate, check_words, plain_values, words_of
 from discreet.plan.preview import Preview, Priceable
 from discreet.plan.query import Key, Levels, Order, Output, Query
-from discreet.plan.sql import parse_expression, parse_link, parse_traits
+from discreet.plan.sql import parse_expression, parse_link, parse_result, parse_traits
 from discreet.plan.sql.scope import Scope, private
 from discreet.schema.table import Schema
 
@@ -185,19 +185,23 @@ class Question(Inquiry[Answer]):
 
     @called_as('"n > 100"')
     def having(self, condition: str) -> Question:
-        """Only rows of the noisy result for which this holds: free."""
-        return self._with(having=self._result(condition))
+        """Only rows of the noisy result for which this holds, repeated, all must: free. It may name columns of the answer, and
+        aggregates that are not in it, as SQL writes them: those are released and paid for too."""
+        found, outputs = self._result(condition)
+        parts = (*conjuncts(self._query.having), *conjuncts(found))
+        return self._with(having=parts[0] if len(parts) == 1 else Call("and", parts), outputs=outputs)
 
     @called_as('"n"')
     def order_by(self, of: str, *, descending: bool = False) -> Question:
-        """Sort the noisy result: free."""
+        """Sort the noisy result by an expression over its columns: free. Aggregates may stand in it as in ``having``."""
         words = of.split() if isinstance(of, str) else []
         if len(words) > 1 and words[-1].lower() in ("asc", "desc"):
             down = ", descending=True" if words[-1].lower() == "desc" else ""
             raise ParameterError(
                 f"{words[-1]} is no part of an expression; write order_by({_quoted(' '.join(words[:-1]))}{down})."
             )
-        return self._with(order=(*self._query.order, Order(self._result(of), descending)))
+        found, outputs = self._result(of)
+        return self._with(order=(*self._query.order, Order(found, descending)), outputs=outputs)
 
     @called_as("10")
     def limit(self, rows: int) -> Question:
@@ -207,7 +211,7 @@ class Question(Inquiry[Answer]):
     def asked(self) -> Select:
         """What is asked, to be priced."""
         self._source()
-        if not self._query.outputs:
+        if not any(output.shown for output in self._query.outputs):
             raise ParameterError("Nothing is asked for yet; write agg(n=count()).")
         return Select(self._query, self.desk.schema)
 
@@ -246,24 +250,16 @@ class Question(Inquiry[Answer]):
 
     __repr__ = __str__
 
-    def _result(self, text: str) -> Expression:
-        """An expression over the columns of the noisy result, and nothing else."""
-        names = (*(key.name for key in self._query.keys), *(output.name for output in self._query.outputs))
-        found = self.read(text, names=names)
-        strange = [name for name in columns_of(found) if name not in names]
-        if strange:
-            raise ParameterError(
-                f"{', '.join(strange)} is no column of the answer, which has {', '.join(names)}; "
-                "write agg() and group_by() first, and where() for the rows."
-            )
-        return found
+    def _result(self, text: str) -> tuple[Expression, tuple[Output, ...]]:
+        """An expression over the noisy result, and the outputs that the question then has."""
+        return parse_result(text, self._query, self.desk.schema, self._source())
 
     def _aggregate(self, asked: Askable) -> Aggregate:
-        found = asked.aggregate(self.read)
+        keys = {key.name: key.of for key in self._query.keys}
+        found = asked.aggregate(lambda text: keys.get(text) or self.read(text))
         if self._query.people is None:
             return found
-        parts = tuple(Count() if isinstance(part, Distinct) else part for part in found.parts)  # a row is a person
-        return Combined(found.formula, parts) if isinstance(found, Combined) else parts[0]
+        return found.each(lambda part: Count() if isinstance(part, Distinct) else part)  # a row is a person
 
     def _source(self) -> Scope | None:
         """What is in sight, where that is not the one private table."""

@@ -28,7 +28,7 @@ from discreet.plan.keys import Keys, keys_of
 from discreet.plan.margins.levels import check_levels, level_needs
 from discreet.plan.people import person_table
 from discreet.plan.private import Private, check_private
-from discreet.plan.query import People, Query
+from discreet.plan.query import People, Query, people_of
 from discreet.plan.release import Additive, Need, OpenKeys, Release
 from discreet.plan.statistics import MOST_WORK, Frame, Histogram, list_axis
 from discreet.privacy import Privacy
@@ -180,6 +180,9 @@ def check(query: Query, schema: Schema, facts: Mapping[str, Facts], beside: Sequ
     counted of rows."""
     check_private(query.tables)
     for one in query.tables:
+        if one.having is not None:
+            table = _read_people(people_of(one, several=bool(schema.tables)), schema)
+            check(Query((), one.having), table, facts_of(table))
         _condition(
             one.where, facts, f"Rows of {one.table} are chosen by a condition that is true or false; write for example age >= 18."
         )
@@ -190,6 +193,9 @@ def check(query: Query, schema: Schema, facts: Mapping[str, Facts], beside: Sequ
         infer(key.of, facts)
     for output in query.outputs:
         output.aggregate.check_place(schema.unit, grouped=bool(query.keys))
+        strange = [str(one) for one in output.aggregate.within if all(one != key.of for key in query.keys)]
+        if strange:
+            raise ParameterError(f"Groups are added up within keys of the question, and {strange[0]} is none; group by it too.")
     _check_size(query, facts, beside)
     after = query.result(facts)
     _names(after, len(query.keys) + len(query.outputs))

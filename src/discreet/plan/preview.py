@@ -140,11 +140,11 @@ def _typical(plan: Plan, fewest: int | None) -> Typical:
     unit, each = plan.schema.unit, "" if plan.keys.size == 1 and not plan.query.keys else " for every group"
     rows = "rows" if plan.query.people is None else "persons"
     if fewest is not None:
-        return Typical(fewest, f"for {fewest:,} {rows} and more", each)
+        return Typical(fewest, f"for {fewest:,} {rows} and more", each, plan.keys.size)
     if unit.size is None:
-        return Typical(_TYPICAL, f"for {_TYPICAL:,} {rows}", each)
+        return Typical(_TYPICAL, f"for {_TYPICAL:,} {rows}", each, plan.keys.size)
     size = max((unit.size if isinstance(unit, Rows) else unit.size * unit.rows) // (plan.keys.size or 1), 1)
-    return Typical(size, f"for {size:,} {rows}" if plan.query.keys else "for the whole table", each)
+    return Typical(size, f"for {size:,} {rows}" if plan.query.keys else "for the whole table", each, plan.keys.size)
 
 
 def price_within(terms: Terms, asked: Sequence[Priceable[Priced]], budget: Budget) -> tuple[tuple[Priced, ...], Cost]:

@@ -108,6 +108,12 @@ class People:
         return f"SELECT {made} FROM {self.rows.source} GROUP BY {quoted(self.id)}"
 
 
+def people_of(private: Private, *, several: bool) -> People:
+    """The persons that IN asks for, by what is made of their rows in a private table; ``several``: it is one of several."""
+    first = (Private(private.table, private.person),) if several else ()
+    return People(private.person, Query((), private.where, tables=first), private.traits)
+
+
 @dataclass(frozen=True)
 class Query:
     """One question. ``having``, ``order``, ``limit`` and ``offset`` see names of outputs and keys only, after noise. Without

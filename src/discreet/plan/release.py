@@ -42,7 +42,7 @@ from discreet.schema.units import Unit
 Mechanism = Laplace | Gaussian | Selection | Quantile | Threshold
 
 
-@dataclass(frozen=True, eq=False)  # what is known of one is kept by itself, not by its exact numbers, which are slow to hash
+@dataclass(frozen=True)
 class Spread:
     """The noise of one sum in real units: its law, its scale (Laplace) or standard deviation (Gaussian). Without a mechanism it
     is of the real-valued law."""
@@ -52,7 +52,7 @@ class Spread:
     mechanism: Laplace | Gaussian | None = None
     unit: float = 1.0
 
-    @property
+    @cached_property
     def deviation(self) -> float:
         if self.mechanism is None:
             return {"laplace": math.sqrt(2) * self.scale, "gaussian": self.scale, "none": 0.0}[self.law]
@@ -65,6 +65,13 @@ class Spread:
         miss = 1 - float(confidence)
         law = {"laplace": math.log(1 / miss), "gaussian": NormalDist().inv_cdf(1 - miss / 2), "none": 0.0}
         return law[self.law] * self.scale
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.law, self.scale, self.mechanism, self.unit))
+
+    def __hash__(self) -> int:  # once: of fractions it takes long
+        return self._hash
 
 
 @dataclass(frozen=True)

@@ -319,7 +319,7 @@ HOPELESS = [
     Hopeless("telemetry", "SELECT approx_quantiles(latency_ms, 4) FROM data", "quantile(x, [0.25, 0.5, 0.75])"),
     Hopeless("telemetry", "SELECT approx_count_distinct(page) FROM data", "SELECT DISTINCT page"),
     Hopeless("telemetry", "SELECT row_number() OVER (ORDER BY latency_ms) FROM data", "write GROUP BY"),
-    Hopeless("telemetry", "SELECT day, sum(count(*)) OVER (ORDER BY day) FROM data GROUP BY day", "write GROUP BY"),
+    Hopeless("telemetry", "SELECT day, sum(count(*)) OVER (ORDER BY day) FROM data GROUP BY day", "in no order"),
     Hopeless("telemetry", "SELECT os, lag(latency_ms) OVER (PARTITION BY os ORDER BY day) FROM data", "write GROUP BY"),
     Hopeless("shop", "SELECT count(*) FROM data UNION ALL SELECT count(*) FROM data WHERE returned", "two questions"),
     Hopeless("shop", "SELECT a.country FROM data a JOIN data b ON a.customer = b.customer", "itself"),

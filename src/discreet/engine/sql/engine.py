@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from discreet.arrays import Reals
 from discreet.engine.base import Counted, Found, Groups, Session, Source
 from discreet.engine.sql.counting import Counting
-from discreet.engine.sql.dialect import Dialect
+from discreet.engine.sql.dialect import NUMBERS_OR_TEXTS, WHOLE_IDS, Dialect
 from discreet.engine.sql.statement import Raw, Statement
 from discreet.errors import EngineError, ParameterError
 from discreet.mechanisms.secret import Secret
@@ -56,10 +56,11 @@ def raw_tables(sources: Mapping[str, Source], schema: Schema, columns: Mapping[s
 
 
 def check_ids(sources: Mapping[str, Source], unit: Person, dialect: Dialect) -> None:
-    """Refuse tables whose ids are not of one type: they are compared as they are, and never converted, because engines differ in
-    what is equal then, and some convert a whole table by what its rows hold."""
+    """Refuse tables whose ids cannot be compared. Numbers and texts can: by the text of each cell, in which a whole number has no
+    point whatever type holds it. So what a type is, which in a frame one missing or odd cell may decide, changes nothing for the
+    other cells. Days, truth values and the like are compared with their own kind only."""
     kinds = {table: dialect.id_kind(_found(source, {unit.id: unit.id}, unit)[unit.id][1]) for table, source in sources.items()}
-    if len({*kinds.values()}) > 1:
+    if len({NUMBERS_OR_TEXTS if kind == WHOLE_IDS else kind for kind in kinds.values()}) > 1:
         said = ", ".join(f"{kind} in {table}" for table, kind in kinds.items())
         raise ParameterError(
             f"{unit.id} is of different types ({said}), and ids are compared as they are; make texts or whole numbers of all."

@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
@@ -19,6 +19,7 @@ from discreet.plan.expressions import Call, Expression, Literal, Value
 from discreet.plan.expressions.evaluate import infer, listing
 from discreet.plan.expressions.facts import Facts
 from discreet.plan.forms import Form
+from discreet.plan.partition import Partition
 from discreet.plan.release import Need, Release, Released
 from discreet.plan.statistics import Measure
 from discreet.schema.units import Unit
@@ -66,11 +67,13 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Typical:
-    """The group that an error is stated for: how many rows it has, and in words of what and of which groups that is said."""
+    """The group that an error is stated for: how many rows it has, and in words of what and of which groups that is said; how
+    many groups there are, where that is known."""
 
     rows: int
     of: str = ""
     each: str = ""
+    groups: int | None = 1
 
 
 @dataclass(frozen=True)
@@ -112,6 +115,24 @@ class Aggregate(ABC):
     def averages(self) -> Expression | None:
         """What it needs the sum of around a middle, and the count."""
         return None
+
+    @property
+    def additive(self) -> bool:
+        """Whether groups can be added up: it is a linear form of what is released."""
+        return False
+
+    @property
+    def within(self) -> tuple[Expression, ...]:
+        """The keys within which it adds up groups."""
+        return ()
+
+    def placed(self, partition: Partition) -> Aggregate:
+        """The same, told which of these keys groups have in common."""
+        return self
+
+    def each(self, change: Callable[[Aggregate], Aggregate]) -> Aggregate:
+        """The same, with the aggregates of rows that it is made of changed."""
+        return change(self)
 
     @property
     def parts(self) -> tuple[Aggregate, ...]:

@@ -55,8 +55,8 @@ from discreet.arrays import Reals
 from discreet.plan.aggregates.base import Context, Estimate
 from discreet.plan.expressions import Expression
 from discreet.plan.expressions.facts import Facts
-from discreet.plan.forms import Linear
-from discreet.plan.noises import explains, reach
+from discreet.plan.forms import TINY, Linear, Source, last_possible
+from discreet.plan.noises import Noise, explains, reach
 from discreet.plan.release import Additive, Need, Release, Released, Spread
 from discreet.plan.statistics import Frame, Measure, Sums, measure_presence, measure_value
 
@@ -143,22 +143,28 @@ class Forms:
 
     def linear(self, released: Sequence[Released]) -> tuple[Linear, Linear]:
         """The count and the sum around the middle, with the weights of what they are made of."""
-        places = [(one.release, place) for one in released for place in range(len(_measures(one.release)))]
-        noisy = [source for source in places if source[0].mechanism is not None]
+        places = [Source(one.release, place) for one in released for place in range(len(_measures(one.release)))]
+        noisy = [source for source in places if source.release.mechanism is not None]
         count, centred = self.values(numbers_of(released))
         weights = ({s: w for s, w in zip(places, form, strict=True) if w and s in noisy} for form in (self.count, self.centred))
         return Linear(count, next(weights)), Linear(centred, next(weights))
 
     def explain(self, distance: Reals, centred: float, count: Reals) -> NDArray[np.bool_]:
         """Whether noise alone may bring so many times the sum, and the count, so far from 0."""
-        return explains(distance, [(one, centred * x + count * y) for x, y, one in self._noises()], _MISS)
+        return explains(distance, [Noise(one, centred * x + count * y) for x, y, one in self._noises()], _MISS)
 
     def half(self, centred: float, count: float) -> float:
         """The half-width of the interval of such a sum; where that is a multiple of one unit, as the noise is, a multiple too."""
         weighted = [(one, centred * x + count * y) for x, y, one in self._noises()]
-        half, units = reach(weighted, _MISS), {abs(weight) * one.unit for one, weight in weighted}
+        half = float(reach([Noise(one, np.full(1, weight)) for one, weight in weighted], _MISS)[0])
+        units = {abs(weight) * one.unit for one, weight in weighted}
         unit = units.pop() if len(units) == 1 else 0.0
         return half if not unit else unit * math.ceil(half / unit - 1e-9)
+
+    @property
+    def unit(self) -> float:
+        """What one unit of noise makes of the sum around the middle, at most."""
+        return max(abs(weight) * one.unit for weight, _, one in self._noises())
 
     def deviation(self, centred: float | Reals, count: float | Reals) -> float | Reals:
         """The standard deviation of the noise of such a sum."""
@@ -174,16 +180,13 @@ class Forms:
         def compatible(r: Reals) -> NDArray[np.bool_]:
             return self.explain(np.abs(centred - r * size), 1, -r)
 
-        bounds = np.array([[self.low], [self.high]])  # both ends at once
-        far, near = np.repeat(bounds, best.size, axis=1), np.stack([best, best])
-        reached = compatible(far)
-        for _ in range(_STEPS):
-            between = (far + near) / 2
-            inside = compatible(between)
-            near, far = np.where(inside, between, near), np.where(inside, far, between)
-        lower, upper = np.where(reached | ~enough, bounds, far)
+        def end(bound: float, sign: float) -> Reals:
+            first = (self.deviation(1, -best) + TINY * self.unit) / size
+            return np.where(enough, last_possible(best, compatible, first, bound, sign), bound)
+
+        lower, upper = end(self.low, -1.0) + self.middle, end(self.high, 1.0) + self.middle
         error = np.where(enough, self.deviation(1, -best) / size, (self.high - self.low) / 2)
-        return Estimate(best + self.middle, error, lower + self.middle, upper + self.middle)
+        return Estimate(best + self.middle, error, lower, upper)
 
     def widest(self, size: float) -> Estimate:
         """The means of a group of this size that have the widest intervals, with as few rows as the noisy count says but once

@@ -44,6 +44,10 @@ _LARGEST_VALUE = 10**140  # sums of many of its squares are doubles
 class _Alone(Aggregate):
     """An aggregate that is one noisy sum."""
 
+    @property
+    def additive(self) -> bool:
+        return True
+
     def estimate(self, released: Sequence[Released]) -> Estimate:
         (one,) = released
         return _alone(one.real, one.release)

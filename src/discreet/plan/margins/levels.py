@@ -24,7 +24,7 @@ from discreet.plan.expressions.evaluate import infer
 from discreet.plan.expressions.facts import Facts
 from discreet.plan.keys import Keys
 from discreet.plan.margins.lattice import Lattice, Level, below, make_whole, share_out
-from discreet.plan.noises import reach
+from discreet.plan.noises import Noise, reach
 from discreet.plan.query import Levels, Query
 from discreet.plan.release import Additive, Need, Release, Released
 from discreet.plan.statistics import ROWS, Frame, Margin, Measure, measure_presence, measure_value
@@ -177,7 +177,7 @@ def estimate_level(table: Reals, lattice: Lattice, level: Level) -> Estimate:
 
 @lru_cache(maxsize=4096)
 def _half(lattice: Lattice, level: Level) -> float:
-    return reach([(spread, 1.0) for spread in lattice.noise(level)], _MISS)
+    return float(reach([Noise(spread, np.ones(1)) for spread in lattice.noise(level)], _MISS)[0])
 
 
 def _forms(lattices: Sequence[Lattice], level: Level, summed: Leveled) -> Forms:

@@ -22,7 +22,7 @@ from discreet.plan.sql.around import as_one
 from discreet.plan.sql.derived import read_source
 from discreet.plan.sql.formulas import is_formula, read_formula
 from discreet.plan.sql.grouping import Grouped, Item, in_order, read_group
-from discreet.plan.sql.scalars import aggregates_in, scalar
+from discreet.plan.sql.scalars import aggregates_in, is_total, scalar
 from discreet.plan.sql.scope import Scope
 from discreet.plan.sql.synonyms import several
 from discreet.plan.sql.syntax import name_of, only, refusal, unname
@@ -58,7 +58,7 @@ def read_select(tree: exp.Select, schema: Schema) -> Query:
     by_key = {key.of: key.name for key in keys}
     selected = [next(made).name if item.key is None else by_key[item.key] for item in items]
     hidden: list[Output] = []
-    after = _results(scope, keys, outputs, hidden)
+    after = results(scope, keys, outputs, hidden)
     having = _read_condition(tree.args.get("having"), after, "HAVING takes a condition on the result; write HAVING n > 100.")
     order = _read_order(tree.args.get("order"), after, selected)
     limit, offset = _read_limit(tree.args.get("limit")), _read_offset(tree.args.get("offset"))
@@ -94,12 +94,11 @@ def _item(node: exp.Expression, scope: Scope) -> Item:
     if isinstance(node, (exp.Star, exp.Subquery)):
         raise refusal(node)
     for window in node.find_all(exp.Window):
-        nested = any(isinstance(one, exp.AggFunc) for one in window.this.iter_expressions())
-        if nested and not window.args.get("order") and not window.args.get("partition_by"):
+        if not is_total(window) and any(isinstance(one, exp.AggFunc) for one in window.this.iter_expressions()):
             raise refusal(
                 window,
-                "Window functions over all groups are not answered; select the aggregate itself, AS n, and divide the noisy n by "
-                "their sum, which is free",
+                "Over groups there is sum(...) OVER () alone, of counts and sums; select the aggregate itself, AS n, and compute "
+                "with the noisy n, which is free",
             )
     if aggregates_in(node):
         return Item(name, node, None)
@@ -181,11 +180,11 @@ def _check_names(names: Sequence[str]) -> None:
         seen.add(name.lower())
 
 
-def _results(scope: Scope, keys: Sequence[Key], outputs: Sequence[Output], hidden: list[Output]) -> Scope:
+def results(scope: Scope, keys: Sequence[Key], outputs: Sequence[Output], hidden: list[Output]) -> Scope:
     """The scope after noise: names of keys and outputs; what is selected may also be repeated in full, and aggregates that are
     not selected are added to what is hidden."""
-    facts = Query(tuple(outputs), keys=tuple(keys)).result(scope.facts)
-    names = tuple(facts)
+    facts = Query((*outputs, *hidden), keys=tuple(keys)).result(scope.facts)
+    names = tuple(name for name in facts if all(name != output.name for output in hidden))
     own = {key.name: scope.words[key.of.name] for key in keys if isinstance(key.of, Column) and key.of.name in scope.words}
 
     def named(node: exp.Expression) -> Expression | None:

@@ -51,7 +51,6 @@ _WHY = {
     "Star": "* would show the rows of single persons; write count(*), or name aggregates such as avg(x) with GROUP BY",
     "Rand": _CHANCE,
     "Uuid": _CHANCE,
-    "RegexpReplace": "regexp_replace(...) is not answered; write replace(x, 'a', 'b'), or regexp_extract(x, '[0-9]+')",
     "Glob": "GLOB is not answered; write LIKE, contains or starts_with",
     "Interval": "An INTERVAL is added to a date or subtracted from it; write d + INTERVAL 30 DAY, or days(a, b) > 30",
     "IgnoreNulls": "Missing values are skipped anyway; leave IGNORE NULLS out",
@@ -121,10 +120,29 @@ class _Analyst(DuckDB):
     class Parser(DuckDBParser):
         """Functions of many dialects."""
 
+        FUNCTION_PARSERS = {  # noqa: RUF012
+            **DuckDBParser.FUNCTION_PARSERS,
+            "CONVERT": lambda self: self._parse_analysts_convert(exp.Cast),
+            "TRY_CONVERT": lambda self: self._parse_analysts_convert(exp.TryCast),
+        }
         FUNCTIONS = {  # noqa: RUF012
             **DuckDBParser.FUNCTIONS,
             **{name.upper(): _as_written(name) for name in _LEFT},
         }
+
+        def _parse_analysts_convert(self, cast: type[exp.Expression]) -> exp.Expression | None:
+            """``CONVERT(INT, x)`` of SQL Server, with a style perhaps; ``CONVERT(x, SIGNED)`` of MySQL."""
+            start = self._index
+            kind = self._parse_types()
+            if not isinstance(kind, exp.DataType) or kind.this == exp.DType.USERDEFINED or not self._match(TokenType.COMMA):
+                self._retreat(start)
+                return self._parse_convert(cast is exp.Cast)  # type: ignore[return-value]
+            if kind.this == exp.DType.TEXT and start + 2 < self._index and self._tokens[start + 2].token_type == TokenType.NUMBER:
+                length = exp.Literal.number(self._tokens[start + 2].text)  # which DuckDB forgets
+                kind.set("expressions", [exp.DataTypeParam(this=length)])
+            value = self._parse_assignment()
+            style = self._parse_assignment() if self._match(TokenType.COMMA) else None
+            return self.expression(cast(this=value, to=kind, format=style))
 
 
 _DIALECT = _Analyst()

@@ -46,7 +46,7 @@ MOST_DENSE = 512  # cells for which the optimum is sought
 _SCALE = 2**16  # of the optimum's columns
 _ROUNDS = 20  # towards the optimum
 _AXES = 6  # of a table of which all margins are tried
-_WORK = 2**28  # of inverting the questions themselves
+_WORK = 2**30  # of inverting the questions themselves
 
 
 @dataclass(frozen=True)
@@ -98,9 +98,14 @@ class Design:
         return self.workload.answer(self.cells(noisy))
 
     @cached_property
+    def factors(self) -> Reals:
+        """The variance of every one of these estimates, where a measured answer has variance 1."""
+        return self._solved.factors(self.workload)
+
+    @property
     def variances(self) -> Reals:
         """The variance of every one of these estimates."""
-        return self._solved.factors(self.workload) * self.mechanism.variance
+        return self.factors * self.mechanism.variance
 
     @property
     def error(self) -> float:
@@ -189,7 +194,7 @@ def _separate(workload: Workload, *, pure: bool) -> Strategy | None:
         heavy = np.array([workload.parts(axes) * weight for axes, weight in workload.margins.items()])
         factors = _whole((heavy / heavy.max()) ** power)
         return Margins(workload.shape, tuple(zip(workload.margins, factors, strict=True)))
-    most = _WORK if isinstance(workload, Questions) else _WORK >> 4
+    most = _WORK if isinstance(workload, Questions) else _WORK >> 6
     if workload.size * workload.cells * min(workload.size, workload.cells) > most:
         return None
     rows = workload.written_out()

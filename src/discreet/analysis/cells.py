@@ -227,7 +227,7 @@ def _side(name: str, tests: Sequence[Expression], facts: Facts, *, alone: bool, 
         points = (*(facts.listed() or ()), *((None,) if facts.nullable else ()))
         return _Side(name, facts, points, np.arange(len(points)), True)
     raise ParameterError(
-        f"{name} is cut into {runs:,} parts, and at most {_MOST_RUNS} are told apart; compare it with fewer values."
+        f"{name} is cut into {runs:,} parts, and at most {_MOST_RUNS:,} are told apart; compare it with fewer values."
     )
 
 

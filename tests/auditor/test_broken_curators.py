@@ -27,6 +27,8 @@ from discreet.plan.statistics import Histogram, Norms, Sums
 from discreet.schema.table import Schema
 from discreet.schema.units import Unit
 
+pytestmark = pytest.mark.usefixtures("unrehearsed")
+
 COLUMNS: dict[str, Any] = {"x": dp.integer(0, 10), "g": dp.category("a", "b", "c")}
 ROWS, PERSONS = dp.rows(), dp.person("id", rows=2, groups=1)
 TOTAL, GROUPED = "SELECT sum(x) AS s FROM data", "SELECT g, sum(x) AS s FROM data GROUP BY g"

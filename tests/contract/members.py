@@ -31,7 +31,7 @@ class Member:
     values: tuple[Any, ...]
     cdf: Callable[[Any], Callable[[int], arb]] | None = None
     by_noise: Callable[[Any, Any], Any] | None = None
-    rounds: int = 200_000
+    rounds: int = 40_000
 
     @property
     def additive(self) -> bool:
@@ -132,18 +132,18 @@ def concentrated(law: Any, cdf: Any) -> Member:
 
 def selecting(law: Any, **more: bool) -> Member:
     make = lambda s, e: law(sensitivity=s, epsilon=e, **more)  # noqa: E731
-    return Member(make, pure, one_over_weight, contest, ([0, 1, 2, 1],), rounds=20_000)
+    return Member(make, pure, one_over_weight, contest, ([0, 1, 2, 1],), rounds=4000)
 
 
 def responding(*options: Any) -> Member:
     """Randomized response has no sensitivity: one person's answer is replaced by any other."""
     make = lambda _, e: dp.RandomizedResponse(epsilon=e, options=options)  # noqa: E731
-    return Member(make, pure, lambda m: 1 - m.theta, survey, options, rounds=3000)
+    return Member(make, pure, lambda m: 1 - m.theta, survey, options, rounds=1500)
 
 
 def sparse(unit: Any = 1, **more: Any) -> Member:
     make = lambda s, e: dp.SparseVector(sensitivity=s * unit, epsilon=e, **more)  # noqa: E731
-    return Member(make, pure, lambda m: sum(m.scales), stream, (), rounds=10_000)
+    return Member(make, pure, lambda m: sum(m.scales), stream, (), rounds=3000)
 
 
 def keys(**more: Any) -> Member:

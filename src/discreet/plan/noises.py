@@ -48,21 +48,20 @@ def tail(distance: Reals, scales: Sequence[Reals]) -> Reals:
         ordered = np.sort(np.vstack([rest[None], ordered[1 - _MOST :]]), axis=0)
     largest = ordered[-1]
     some = largest > 0
-    ordered = np.maximum(ordered / np.where(some, largest, 1.0), _LEAST)
+    unit = np.where(some, largest, 1.0)
+    ordered = np.maximum(ordered / unit, _LEAST)
     apart = 1 + _APART.get(len(ordered), 1e-2)
     for i in range(1, len(ordered)):
-        ordered[i] = np.maximum(ordered[i], ordered[i - 1] * apart)
-    far = np.maximum(distance, 0.0) / np.where(some, largest, 1.0)
-    found = np.zeros_like(far)
+        np.maximum(ordered[i], ordered[i - 1] * apart, out=ordered[i])
+    far = np.maximum(distance, 0.0) / unit
     squares = ordered**2
     with np.errstate(under="ignore"):
-        for i, scale in enumerate(ordered):
-            weight = np.ones_like(far)
+        found = np.exp(-far / ordered)
+        for i, square in enumerate(squares):
             for j, other in enumerate(squares):
                 if j != i:
-                    weight = weight * (squares[i] / (squares[i] - other))
-            found = found + weight * np.exp(-far / scale)
-    return np.where(some, np.clip(found, 0.0, 1.0), np.where(distance > 0, 0.0, 1.0))
+                    found[i] *= square / (square - other)
+    return np.where(some, np.minimum(np.maximum(found.sum(axis=0), 0.0), 1.0), np.where(distance > 0, 0.0, 1.0))
 
 
 def explains(distance: Reals, noises: Weighted, miss: float) -> NDArray[np.bool_]:
@@ -82,7 +81,11 @@ def explains(distance: Reals, noises: Weighted, miss: float) -> NDArray[np.bool_
 
 def reach(noises: Sequence[tuple[Spread, float]], miss: float) -> float:
     """The half-width that a weighted sum of noises stays within, but for ``miss``."""
-    some = [(spread, weight) for spread, weight in noises if weight and spread.law != "none"]
+    return _reach(tuple((spread, weight) for spread, weight in noises if weight and spread.law != "none"), miss)
+
+
+@lru_cache(maxsize=1024)
+def _reach(some: tuple[tuple[Spread, float], ...], miss: float) -> float:
     if len(some) == 1:
         return abs(some[0][1]) * some[0][0].half(1 - miss)
     weighted = [(spread, np.full(1, weight)) for spread, weight in some]

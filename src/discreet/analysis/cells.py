@@ -160,7 +160,7 @@ def list_values(name: str, facts: Mapping[str, Facts]) -> tuple[Value, ...]:
     known = facts[name]
     if known.size is None or known.size > _MOST_LISTED:
         many = "has no declared list of values" if known.size is None else f"has {known.size:,} values"
-        raise ParameterError(f"{name} {many}, too many for a cell each; write edges= that cut it into fewer, or compare it.")
+        raise ParameterError(f"{name} {many}, too many for a cell each; ask for its ranges with edges=, or compare it.")
     return tuple(known.listed() or ())
 
 

@@ -300,6 +300,9 @@ class Merged(Strategy):
     def __repr__(self) -> str:
         return f"Merged({self.strategy}, {self.cells:,} cells)"
 
+    def __reduce__(self) -> tuple[type[Merged], tuple[Strategy, Integers]]:
+        return Merged, (self.strategy, self.places)
+
     @property
     def size(self) -> int:
         return self.strategy.size

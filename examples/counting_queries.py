@@ -32,7 +32,7 @@ ranges = [(low, high) for low in range(size) for high in range(low + 1, size + 1
 worst = max(abs(sum(noisy[low:high]) - sum(truth[low:high])) for low, high in ranges)
 print(f"{len(ranges):,} ranges from one histogram: the worst is off by {worst} of {n:,} people")
 
-# A curator compares the two, and what lies between them, by itself: trees of ever finer ranges, margins, and, where noise is Gaussian, the optimum.
+# A curator compares the two, and what lies between them, by itself.
 with tempfile.TemporaryDirectory() as folder:
     hospital = dp.Curator(
         pa.table({"age": people}),

@@ -346,6 +346,25 @@ def test_intervals_cover(items: list[Any], share: Cost, tmp_path: Path) -> None:
     assert np.allclose(np.array([row["n_upper"] for row in right.rows()]) - middle, study.halves)
 
 
+def test_a_thousand_conditions_over_three_columns(tmp_path: Path) -> None:
+    """A second or two of work: the work is bounded by questions times cells, here less than 2^20."""
+    chance = np.random.default_rng(2)
+    texts = []
+    for _ in range(1000):
+        low, high = sorted(chance.integers(0, 121, 2))
+        ward, use = chance.choice(["eye", "heart"]), chance.choice(["yes", "no"])
+        texts.append(f"age BETWEEN {low} AND {high} AND (ward = '{ward}' OR drug_use = '{use}')")
+    hospital: Any = curator(tmp_path, budget=dp.Budget(rho=1))
+    asked = hospital.workload(texts)
+    assert asked.reads.workload.cells < 1000
+    assert repr(asked) == str(asked)
+    assert len(str(asked)) < 300
+    study = asked.priced(Cost("rho", Fraction(1, 2)))
+    naive = math.sqrt(1000)
+    assert study.design.error < naive / 3
+    assert f"for every question {naive:.3g}" in study.advice[0]
+
+
 def test_contributions_are_those_of_the_histogram(tmp_path: Path) -> None:
     hospital: Any = curator(tmp_path, unit=UNITS["persons replaced"])
     asked = hospital.workload(ASKED)

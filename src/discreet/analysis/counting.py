@@ -73,7 +73,7 @@ class Asked:
         return len(next(iter(self.keys.values())))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Counting(Analysis[Answer]):
     """A workload of counting questions."""
 
@@ -117,6 +117,8 @@ class Counting(Analysis[Answer]):
         named = ", ".join(_cut(item) for item in self.items[:_SHOWN])
         more = f", and {len(self.items) - _SHOWN:,} more" if len(self.items) > _SHOWN else ""
         return f"workload [{named}{more}] of {self.rows.source}"
+
+    __repr__ = __str__
 
 
 @dataclass(frozen=True, eq=False)

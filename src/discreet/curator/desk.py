@@ -61,7 +61,10 @@ class Desk:
     def offer(self, asked: Sequence[Priceable[Part[Any, Any]]], terms: Terms) -> Preview:
         """What that would cost and how far off it would be."""
         request, ledger = self.plan(asked, terms), self.view()
-        before = "" if ledger is None else describe_repeat(request, ledger, self.tables.reading(request.tables))
+        before = ""
+        if ledger is not None:
+            with self._reading(request) as tables:  # of which nothing is opened
+                before = describe_repeat(request, ledger, tables)
         account = self.budget.open() if ledger is None else ledger.account
         found = offer(asked, request.parts, request.cost, account, before, terms.fewest)
         return replace(found, remarks=(*found.remarks, *self.remarks(request.plans)))

@@ -37,7 +37,11 @@ _TRAITS = {"count": "count", "sum": "sum", "mean": "avg"}  # of what may be made
 # Verbs of the rooms above this one, and the module of each: a function of that name that takes a question, which says about
 # which rows, and makes an ``Inquiry``, or a request of its own to the gate. A line comes with its room, which is loaded when its
 # verb is first used.
-VERBS: dict[str, str] = {"workload": "discreet.analysis.counting"}
+VERBS: dict[str, str] = {
+    "bounds": "discreet.analysis.bounds",
+    "contributions": "discreet.analysis.contributions",
+    "workload": "discreet.analysis.counting",
+}
 
 Result = TypeVar("Result")
 

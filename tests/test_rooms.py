@@ -40,7 +40,7 @@ MAY_IMPORT = {
     "cli": "auditor canvas curator display errors ledger local mechanisms plan privacy schema (top)",
     "pytest_plugin": "auditor errors",
     "__main__": "cli",
-    "(top)": "auditor curator errors local mechanisms plan privacy schema",
+    "(top)": "analysis auditor curator errors local mechanisms plan privacy schema",
 }
 
 # Nouns whose verbs stand in files of their own and name the noun for type checkers, or are loaded when first called.
@@ -82,6 +82,7 @@ PUBLIC = {
     "gdp",
     "integer",
     "local",
+    "marginal",
     "mean",
     "median",
     "most_common",
@@ -91,8 +92,10 @@ PUBLIC = {
     "person",
     "persons",
     "plots",
+    "prefixes",
     "pure",
     "quantile",
+    "ranges",
     "ratio",
     "renyi",
     "rows",

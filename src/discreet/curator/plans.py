@@ -104,6 +104,11 @@ class Part(ABC, Generic[Kept, Result]):
         """Other declarations under which the table is read, and the columns that they mean; None for its own."""
         return None
 
+    @property
+    def advice(self) -> tuple[str, ...]:
+        """What else is said of it in a preview."""
+        return ()
+
     @abstractmethod
     def lines(self, fewest: int | None = None) -> tuple[PreviewLine, ...]:
         """How far off every output will be. ``fewest``: the rows that every group surely has."""

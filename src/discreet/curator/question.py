@@ -44,6 +44,7 @@ VERBS: dict[str, str] = {
     "contributions": "discreet.analysis.contributions",
     "histogram": "discreet.analysis.histograms",
     "table": "discreet.analysis.tables",
+    "workload": "discreet.analysis.counting",
 }
 
 Result = TypeVar("Result")

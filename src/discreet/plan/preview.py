@@ -59,6 +59,10 @@ class Offered(Protocol):
     @property
     def plans(self) -> tuple[Plan, ...]: ...
 
+    @property
+    def advice(self) -> tuple[str, ...]:
+        """What else is said of it in a preview."""
+
     def lines(self, fewest: int | None = None) -> tuple[PreviewLine, ...]:
         """How far off every output will be. ``fewest``: the rows that every group surely has."""
 
@@ -189,6 +193,7 @@ def offer(
         even=all(plan.query.levels is None for plan in plans),
         remarks=(
             *([before] if before else []),
+            *(said for one in priced for said in one.advice),
             *_advice(plans),
             *needed.advise(plans),
             *_without_delta(asked, priced, cost, account, fewest),

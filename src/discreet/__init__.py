@@ -15,7 +15,7 @@ __version__ = "0.1.0"
 _HOMES = {
     name: module
     for module, names in {
-        "discreet.analysis.items": "marginal prefixes ranges",
+        "discreet.analysis.counting.items": "marginal prefixes ranges",
         "discreet.auditor": "audit",
         "discreet.curator": "Curator open",
         "discreet.errors": "errors",
@@ -38,7 +38,7 @@ _HOMES = {
 if TYPE_CHECKING:  # the same names for type checkers: each module's __all__, and modules
     from discreet import errors as errors
     from discreet import local as local
-    from discreet.analysis.items import *  # noqa: F403
+    from discreet.analysis.counting.items import *  # noqa: F403
     from discreet.auditor import *  # noqa: F403
     from discreet.curator import *  # noqa: F403
     from discreet.mechanisms import *  # noqa: F403

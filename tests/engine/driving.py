@@ -20,11 +20,12 @@ from discreet.engine.sources.public import PublicTable
 from discreet.engine.sql.engine import SqlEngine
 from discreet.mechanisms.secret import open_secret
 from discreet.plan.cost import Cost
+from discreet.plan.measures import Frame
 from discreet.plan.plan import Plan, price
 from discreet.plan.query import Query
 from discreet.plan.release import Additive
 from discreet.plan.sql import parse_query
-from discreet.plan.statistics import Frame, Histogram, KeyCounts, Margin, Persons, Sums
+from discreet.plan.statistics import Histogram, KeyCounts, Margin, Persons, Sums
 from discreet.schema.columns import Column
 from discreet.schema.table import Schema
 from discreet.schema.units import Person, Unit

@@ -20,8 +20,9 @@ from engine.reference import reference_clean, reference_id
 from discreet.plan.expressions import Column, Expression
 from discreet.plan.expressions.evaluate import evaluate, infer
 from discreet.plan.keys import Keys
+from discreet.plan.measures import Measure
 from discreet.plan.plan import Plan
-from discreet.plan.statistics import Axis, Histogram, Measure
+from discreet.plan.statistics import Axis, Histogram
 from discreet.schema.columns import Number
 from discreet.schema.units import OneRow, Person
 

@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 
 from discreet.plan.cost import Cost
 from discreet.plan.margins.lattice import below
+from discreet.plan.measures import Frame
 from discreet.plan.plan import Plan
 from discreet.plan.release import Additive
-from discreet.plan.statistics import Frame, Margin
+from discreet.plan.statistics import Margin
 from discreet.schema.columns import Column, boolean, category, integer
 from discreet.schema.units import Person, Unit, person, rows
 

@@ -22,12 +22,13 @@ from discreet.plan.aggregates import Aggregate, Combined, Count, Mean, Sum
 from discreet.plan.aggregates.combined import combine
 from discreet.plan.cost import Cost
 from discreet.plan.expressions import Call, Column, Expression, Literal
+from discreet.plan.measures import ROWS
 from discreet.plan.noises import Noise, explains, law_of, reach, tail
 from discreet.plan.plan import Plan, price
 from discreet.plan.query import Output, Query
 from discreet.plan.release import Release, Released, Spread
 from discreet.plan.sql import parse_query
-from discreet.plan.statistics import ROWS, Persons, Sums
+from discreet.plan.statistics import Persons, Sums
 from discreet.schema.table import Schema
 
 TABLES, LEAST = 2000, 1817

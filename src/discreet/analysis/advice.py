@@ -23,9 +23,10 @@ from discreet.plan.cost import Cost
 from discreet.plan.expressions import Call, Expression, Literal
 from discreet.plan.expressions.evaluate import infer
 from discreet.plan.expressions.facts import Facts
+from discreet.plan.measures import Frame
 from discreet.plan.noises import Noise, reach
 from discreet.plan.release import Additive, Release, Released, Spread
-from discreet.plan.statistics import Frame, Histogram, list_axis
+from discreet.plan.statistics import Histogram, list_axis
 
 if TYPE_CHECKING:
     import pandas

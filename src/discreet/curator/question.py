@@ -44,7 +44,7 @@ VERBS: dict[str, str] = {
     "contributions": "discreet.analysis.contributions",
     "histogram": "discreet.analysis.histograms",
     "table": "discreet.analysis.tables",
-    "workload": "discreet.analysis.counting",
+    "workload": "discreet.analysis.counting.workload",
 }
 
 Result = TypeVar("Result")

@@ -37,7 +37,7 @@ from discreet.errors import ParameterError
 from discreet.plan.expressions import Column, Expression
 from discreet.plan.expressions.evaluate import infer
 from discreet.plan.expressions.facts import Facts
-from discreet.plan.statistics import HALVES, Measure, measure_presence, measure_value
+from discreet.plan.measures import HALVES, Measure, measure_presence, measure_value
 from discreet.schema.columns import Boolean, Category, Date, Integer, Number, Text
 from discreet.schema.columns import Column as Declared
 from discreet.schema.table import Schema

@@ -26,11 +26,12 @@ from discreet.plan.expressions.evaluate import OPERATIONS, infer
 from discreet.plan.expressions.facts import Facts, facts_of_column
 from discreet.plan.keys import Keys, keys_of
 from discreet.plan.margins.levels import check_levels, level_needs
+from discreet.plan.measures import Frame
 from discreet.plan.people import person_table
 from discreet.plan.private import Private, check_private
 from discreet.plan.query import People, Query, people_of
 from discreet.plan.release import Additive, Need, OpenKeys, Release
-from discreet.plan.statistics import MOST_WORK, Frame, Histogram, list_axis
+from discreet.plan.statistics import MOST_WORK, Histogram, list_axis
 from discreet.privacy import Privacy
 from discreet.schema.table import Schema
 

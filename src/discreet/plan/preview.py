@@ -25,9 +25,10 @@ from discreet.plan.aggregates.base import Typical
 from discreet.plan.cost import Accuracy, Cost, Currency, Terms
 from discreet.plan.expressions import Column
 from discreet.plan.margins.levels import expect_levels
+from discreet.plan.measures import ROWS
 from discreet.plan.plan import Plan
 from discreet.plan.query import Output
-from discreet.plan.statistics import ROWS, Sums
+from discreet.plan.statistics import Sums
 from discreet.privacy import Privacy
 from discreet.privacy.account import Account
 from discreet.privacy.budget import Budget

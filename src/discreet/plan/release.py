@@ -38,7 +38,8 @@ from discreet.mechanisms.secret import Secret
 from discreet.mechanisms.selection import Selection
 from discreet.mechanisms.strategy import Contribution
 from discreet.plan.cost import Cost
-from discreet.plan.statistics import MOST_WORK, Frame, Histogram, KeyCounts, Margin, Persons, Statistic, Sums
+from discreet.plan.measures import Frame
+from discreet.plan.statistics import MOST_WORK, Histogram, KeyCounts, Margin, Persons, Statistic, Sums
 from discreet.privacy import Privacy
 from discreet.schema.units import Person, Unit
 

@@ -39,11 +39,12 @@ from discreet.plan.expressions import Call, Expression, Value, conjuncts
 from discreet.plan.expressions.evaluate import infer
 from discreet.plan.expressions.facts import Facts
 from discreet.plan.keys import keys_of
+from discreet.plan.measures import Measure, measure_coarse, measure_product
 from discreet.plan.plan import Plan, facts_of, price_needs
 from discreet.plan.preview import PreviewLine
 from discreet.plan.query import Key, Query
 from discreet.plan.release import Additive
-from discreet.plan.statistics import Measure, Sums, measure_coarse, measure_product
+from discreet.plan.statistics import Sums
 
 MOST_PRODUCTS = 2000
 _MOST_LEVELS = 200

@@ -31,8 +31,9 @@ from discreet.engine.sql.people import PersonStatement
 from discreet.engine.sql.statement import Raw, Statement
 from discreet.plan.expressions import Value
 from discreet.plan.expressions.evaluate import infer
+from discreet.plan.measures import ROWS, Measure
 from discreet.plan.plan import Plan
-from discreet.plan.statistics import CELL_BITS, ROWS, Axis, Histogram, Measure
+from discreet.plan.statistics import CELL_BITS, Axis, Histogram
 from discreet.schema.units import Person
 
 

@@ -23,8 +23,9 @@ from discreet.mechanisms.secret import Secret
 from discreet.mechanisms.values import Histograms, Table
 from discreet.plan.expressions import Value
 from discreet.plan.expressions.evaluate import infer
+from discreet.plan.measures import Measure
 from discreet.plan.plan import Plan
-from discreet.plan.statistics import MOST_WORK, Histogram, Margin, Measure, Persons, Sums
+from discreet.plan.statistics import MOST_WORK, Histogram, Margin, Persons, Sums
 from discreet.schema.table import Schema
 from discreet.schema.units import Person, Unit
 

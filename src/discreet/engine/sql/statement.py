@@ -22,11 +22,11 @@ from discreet.engine.sql.expressions import write
 from discreet.engine.sql.joining import joined_rows, table_name
 from discreet.plan.expressions import Column, Expression, Value, columns_of
 from discreet.plan.expressions.evaluate import infer
+from discreet.plan.measures import Measure
 from discreet.plan.people import person_table
 from discreet.plan.plan import Plan, facts_of
 from discreet.plan.private import Private
 from discreet.plan.query import Query, people_of
-from discreet.plan.statistics import Measure
 from discreet.schema.columns import Category, Kind, Number
 from discreet.schema.units import Person
 

@@ -19,9 +19,9 @@ from discreet.plan.expressions import Call, Expression, Literal, Value
 from discreet.plan.expressions.evaluate import infer, listing
 from discreet.plan.expressions.facts import Facts
 from discreet.plan.forms import Form
+from discreet.plan.measures import Measure
 from discreet.plan.partition import Partition
 from discreet.plan.release import Need, Release, Released
-from discreet.plan.statistics import Measure
 from discreet.schema.units import Unit
 
 

@@ -38,9 +38,10 @@ from discreet.plan.expressions import Call, Column, Expression, Literal, Value, 
 from discreet.plan.expressions.evaluate import evaluate, infer
 from discreet.plan.expressions.facts import Facts
 from discreet.plan.forms import Form, Linear, Ratio
+from discreet.plan.measures import Measure
 from discreet.plan.partition import Partition
 from discreet.plan.release import Need, Release, Released
-from discreet.plan.statistics import Measure, Persons, Sums
+from discreet.plan.statistics import Persons, Sums
 from discreet.schema.units import Unit
 
 _MISS = 0.05

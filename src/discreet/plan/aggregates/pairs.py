@@ -26,8 +26,9 @@ from discreet.plan.expressions import Call, Expression, Value
 from discreet.plan.expressions import Literal as Constant
 from discreet.plan.expressions.evaluate import infer
 from discreet.plan.expressions.facts import Facts
+from discreet.plan.measures import Measure, measure_coarse, measure_presence, measure_product
 from discreet.plan.release import Additive, Need, Release, Released
-from discreet.plan.statistics import Measure, Sums, measure_coarse, measure_presence, measure_product
+from discreet.plan.statistics import Sums
 
 What = Literal["corr", "covar_pop", "covar_samp", "regr_slope", "regr_intercept"]
 

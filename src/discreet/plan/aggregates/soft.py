@@ -56,9 +56,10 @@ from discreet.plan.aggregates.base import Context, Estimate
 from discreet.plan.expressions import Expression
 from discreet.plan.expressions.facts import Facts
 from discreet.plan.forms import TINY, Linear, Source, last_possible
+from discreet.plan.measures import Frame, Measure, measure_presence, measure_value
 from discreet.plan.noises import Noise, explains, reach
 from discreet.plan.release import Additive, Need, Release, Released, Spread
-from discreet.plan.statistics import Frame, Measure, Sums, measure_presence, measure_value
+from discreet.plan.statistics import Sums
 
 _SHARING = 2  # so many means are pairs although they could share a count
 _LARGEST = 2**52  # units of a value: they are subtracted exactly, also as doubles

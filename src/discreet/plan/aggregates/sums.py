@@ -31,8 +31,9 @@ from discreet.plan.expressions import Call, Expression, Literal
 from discreet.plan.expressions.evaluate import infer
 from discreet.plan.expressions.facts import Facts
 from discreet.plan.forms import Form, Ratio, sum_of
+from discreet.plan.measures import ROWS, Measure, measure_presence, measure_value
 from discreet.plan.release import Additive, Need, Release, Released, Spread
-from discreet.plan.statistics import ROWS, Measure, Persons, Sums, measure_presence, measure_value
+from discreet.plan.statistics import Persons, Sums
 from discreet.schema.units import Rows, Unit
 
 _MISS = 0.05

@@ -24,10 +24,11 @@ from discreet.plan.expressions.evaluate import infer
 from discreet.plan.expressions.facts import Facts
 from discreet.plan.keys import Keys
 from discreet.plan.margins.lattice import Lattice, Level, below, make_whole, share_out
+from discreet.plan.measures import ROWS, Frame, Measure, measure_presence, measure_value
 from discreet.plan.noises import Noise, reach
 from discreet.plan.query import Levels, Query
 from discreet.plan.release import Additive, Need, Release, Released
-from discreet.plan.statistics import ROWS, Frame, Margin, Measure, measure_presence, measure_value
+from discreet.plan.statistics import Margin
 
 MOST_AXES = 6  # keys of a table with margins
 MOST_ROWS = 2**20  # of all its levels

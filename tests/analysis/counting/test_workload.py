@@ -15,7 +15,7 @@ from engine.driving import count_in_turn
 
 import discreet as dp
 from discreet.analysis.base import Noisy
-from discreet.analysis.counting import Counting, CountingStudy
+from discreet.analysis.counting.workload import Counting, CountingStudy
 from discreet.auditor.curators import replay_curator
 from discreet.curator.plans import Receipt
 from discreet.errors import BudgetExceeded, ParameterError

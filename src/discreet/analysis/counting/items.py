@@ -15,7 +15,7 @@ from fractions import Fraction
 from typing import Any
 from typing import Literal as OneOf
 
-from discreet.analysis.cells import list_values
+from discreet.analysis.counting.cells import list_values
 from discreet.calls import called_as
 from discreet.errors import ParameterError
 from discreet.plan.expressions import Call, Column, Literal, Value

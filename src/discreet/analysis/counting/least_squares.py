@@ -13,8 +13,8 @@ from abc import ABC, abstractmethod
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.analysis.lattice import Lattice
-from discreet.analysis.workloads import Workload
+from discreet.analysis.counting.lattice import Lattice
+from discreet.analysis.counting.workloads import Workload
 from discreet.arrays import Reals
 from discreet.errors import ParameterError
 from discreet.mechanisms.strategy import Margins, Matrix, Strategy, sum_to

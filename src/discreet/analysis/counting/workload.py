@@ -22,11 +22,11 @@ from typing import ClassVar
 import numpy as np
 
 from discreet.analysis.base import Analysis, Paid, Study
-from discreet.analysis.cells import Cells, cells_of, table_of
 from discreet.analysis.consistency import whole_counts
-from discreet.analysis.items import MOST_ASKED, Item, Marginal, Ordered
-from discreet.analysis.strategies import Candidates, Design, Kind, candidates
-from discreet.analysis.workloads import MOST_WRITTEN, Marginals, Prefixes, Questions, Ranges, Workload
+from discreet.analysis.counting.cells import Cells, cells_of, table_of
+from discreet.analysis.counting.items import MOST_ASKED, Item, Marginal, Ordered
+from discreet.analysis.counting.strategies import Candidates, Design, Kind, candidates
+from discreet.analysis.counting.workloads import MOST_WRITTEN, Marginals, Prefixes, Questions, Ranges, Workload
 from discreet.arrays import Integers, Number, Reals
 from discreet.curator.answer import Answer, Column
 from discreet.curator.desk import Desk

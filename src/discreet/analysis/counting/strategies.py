@@ -32,9 +32,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.analysis.lattice import Lattice
-from discreet.analysis.least_squares import LeastSquares, least_squares
-from discreet.analysis.workloads import Axes, Marginals, Questions, Workload
+from discreet.analysis.counting.lattice import Lattice
+from discreet.analysis.counting.least_squares import LeastSquares, least_squares
+from discreet.analysis.counting.workloads import Axes, Marginals, Questions, Workload
 from discreet.arrays import Number, Reals
 from discreet.errors import ParameterError
 from discreet.mechanisms import Gaussian, Linear
@@ -155,7 +155,7 @@ class Candidates:
 def candidates(workload: Workload, kind: Kind, contribution: Contribution | None = None) -> Candidates:
     """The strategies to try, for what one unit contributes: a row that is added or removed, unless told.
 
-    >>> from discreet.analysis.workloads import Questions
+    >>> from discreet.analysis.counting.workloads import Questions
     >>> design = candidates(Questions([[1, 1, 1, 1]]), "pure").choose(epsilon=1)
     >>> design.name, design.strategy.written_out().tolist()
     ('separate', [[1, 1, 1, 1]])

@@ -14,7 +14,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import discreet as dp
-from discreet.analysis.cells import cells_of, table_of
+from discreet.analysis.counting.cells import cells_of, table_of
 from discreet.errors import ParameterError
 from discreet.plan.cost import Cost
 from discreet.plan.expressions import Expression

@@ -81,7 +81,7 @@ class Measure:
     @property
     def always(self) -> bool:
         """Whether every row of a table has it: it is made of private columns as they are, which cannot be missing."""
-        return not self.nullable and all(one.of is None or _is_private(one.of) for one in self.factors or (self,))
+        return not self.nullable and all(one.of is None or is_private(one.of) for one in self.factors or (self,))
 
     def norms(self, frame: Frame) -> Norms:
         """How far one unit moves the sums of all groups."""
@@ -113,7 +113,7 @@ class Measure:
         }[self.what]
 
 
-def _is_private(of: Expression) -> bool:
+def is_private(of: Expression) -> bool:
     """Whether it is a column of the one private table, as it is."""
     return isinstance(of, Column) and "." not in of.name
 

@@ -26,7 +26,7 @@ from discreet.plan.expressions.evaluate import OPERATIONS, infer
 from discreet.plan.expressions.facts import Facts, facts_of_column
 from discreet.plan.keys import Keys, keys_of
 from discreet.plan.margins.levels import check_levels, level_needs
-from discreet.plan.measures import Frame
+from discreet.plan.measures import Frame, is_private
 from discreet.plan.people import person_table
 from discreet.plan.private import Private, check_private
 from discreet.plan.query import People, Query, people_of
@@ -169,9 +169,11 @@ def _price(query: Query, schema: Schema, keys: Keys, needs: Needs, share: Cost) 
 
 
 def _frame(query: Query, schema: Schema, keys: Keys) -> Frame:
-    """Keys that are never missing, all of whose values are listed, leave no row out of a table's margins."""
+    """Keys that are columns as they are, never missing, with all their values listed, leave no row out of a table's margins."""
     facts = facts_of(schema, query.tables) if query.levels else {}
-    keyed = query.levels is None or any(key.values is not None or infer(key.of, facts).nullable for key in query.keys)
+    keyed = query.levels is None or any(
+        key.values is not None or not is_private(key.of) or infer(key.of, facts).nullable for key in query.keys
+    )
     left = query.where is not None or (keyed and bool(query.keys))
     return Frame(schema.unit, keys.size, not left and all(join.keep for join in query.joins) and len(query.tables) < 2)
 

@@ -1,9 +1,9 @@
 """Linear regression: how well it predicts, how often its intervals cover, how long it takes.
 
 * **Diabetes** (442 x 10, scikit-learn's): 20 random splits of 70 % and 30 %, the smaller part never seen by the curator. Rows
-  are added or removed, delta is 1e-5. Bounds are fixed in advance from public knowledge: measurements are standardised to a
-  standard deviation of 0.0476, and bounded by +-0.075, 1.6 of them; progression by 50 and 300. R^2 is of progression itself,
-  unclamped.
+  are added or removed, delta is 1e-5. Bounds are the same round numbers for all columns and splits: measurements are standardised
+  to a standard deviation of 0.0476, and bounded by +-0.075, 1.6 of them; progression by 50 and 300. They, and how the model
+  shrinks, were chosen with this table in view. R^2 is of progression itself, unclamped; without privacy it is 0.461.
 * **Coverage**: tables are drawn, their sums get the noise of the plan, and 95 % intervals are held against the coefficients that
   the tables were drawn with: sampling and noise together. Where noise is too large for any interval, that is said (``known``),
   and counts as covering.
@@ -38,7 +38,7 @@ from discreet.plan.cost import Cost
 DATA = Path(__file__).parents[1] / "examples" / "diabetes" / "diabetes.csv.gz"
 MEASURED = ("age", "sex", "bmi", "bp", "s1", "s2", "s3", "s4", "s5", "s6")
 BOUNDS = {name: dp.number(-0.075, 0.075) for name in MEASURED} | {"progression": dp.integer(50, 300)}
-LEAST = {1: 0.28, 10: 0.43}
+LEAST = {1: 0.28, 10: 0.45}
 COVERAGE = ((1, 50, 0.02), (1, 50, 1.0), (1, 1000, 0.02), (3, 200, 0.02), (3, 200, 1.0), (3, 5000, 0.02))
 COVERAGE += ((10, 300, 0.02), (10, 5000, 0.3))
 COVERS = 0.94

@@ -7,8 +7,9 @@ BIN := .venv/bin
 demo: .venv/installed
 	$(BIN)/discreet demo
 
+# Modules are compiled once, whatever the environment says: tests start many processes.
 test: check browsers
-	$(BIN)/python -m pytest -n 2 --dist worksteal
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 2 --dist worksteal
 
 check: .venv/developing
 	$(BIN)/ruff check .

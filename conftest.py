@@ -3,6 +3,7 @@ closes the pictures it drew; and sees the same random examples every time, howev
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 import sys
@@ -22,9 +23,17 @@ if "TMPDIR" not in os.environ and os.access(_MEMORY, os.W_OK) and shutil.disk_us
     os.environ["TMPDIR"] = tempfile.tempdir = str(_MEMORY)
 
 
+_numbers = itertools.count()
+
+
+@pytest.fixture(scope="session")
+def _states(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("states")
+
+
 @pytest.fixture(autouse=True)
-def state_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    folder = tmp_path / "state"
+def state_folder(_states: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = _states / str(next(_numbers))  # which most tests never make
     for name in ("XDG_STATE_HOME", "LOCALAPPDATA"):
         monkeypatch.setenv(name, str(folder))
     return folder

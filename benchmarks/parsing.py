@@ -33,17 +33,18 @@ def _measure(folder: Path) -> None:
     from plan.corpus.worlds import WORLDS
 
     import discreet as dp
+    from discreet.curator.plans import Select
     from discreet.errors import DiscreetError
     from discreet.plan.cost import Terms
-    from discreet.plan.preview import plan_within
+    from discreet.plan.preview import price_within
     from discreet.plan.sql import parse_query
 
-    schemas = {name: world.open(folder / f"{name}.ledger")._tables.schema for name, world in WORLDS.items()}
+    schemas = {name: world.open(folder / f"{name}.ledger")._desk.schema for name, world in WORLDS.items()}
     budget = dp.Budget(epsilon=10, delta=1e-6)
 
     def ask(world: str, sql: str) -> None:
         with contextlib.suppress(DiscreetError):
-            plan_within(Terms(epsilon=1), [parse_query(sql, schemas[world])], schemas[world], budget)
+            price_within(Terms(epsilon=1), [Select(parse_query(sql, schemas[world]), schemas[world])], budget)
 
     files = [file.stem for file in sorted((ROOT / "tests" / "plan" / "corpus").glob("*.py"))]
     modules = [importlib.import_module(f"plan.corpus.{name}") for name in files if name not in ("base", "worlds")]

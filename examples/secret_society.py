@@ -18,6 +18,8 @@ cities = {
     "Los Angeles": (34, -118),
     "La Habana": (23, -82),
 }
+latitude, longitude = (sum(where) / len(members) for where in zip(*members.values(), strict=True))
+print(f"mean {latitude:.2f}, {longitude:.2f}: without privacy the nearest city would be the answer, and tell about everybody")
 diameter = math.dist((20, -125), (50, -65))
 
 

@@ -1,30 +1,168 @@
-"""Draw the pictures of the README: ``python docs/pictures/make.py``. The same code gives the same file."""
+"""Draw the pictures of the README and of the gallery: ``python docs/pictures/make.py``. The same code gives the same files."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from pathlib import Path
 
 import matplotlib as mpl
 
 mpl.use("Agg")
 
+import numpy as np
 from matplotlib import pyplot
+from matplotlib.axes import Axes
 
 import discreet as dp
-from discreet.privacy import plots
+from discreet.canvas import BLUE, GREEN, GREY, ORANGE, RED, finish
 
 HERE = Path(__file__).parent
 
 
-def loss() -> Path:
+def loss(left: Axes, right: Axes) -> None:
     """A noisy count with and without one person, and the privacy loss that comes of it."""
-    figure, (left, right) = pyplot.subplots(1, 2, figsize=(10, 3.9), layout="constrained")
-    plots.plot_two_laplace(1, ax=left)
+    dp.plots.plot_two_laplace(1, ax=left)
     dp.Laplace(sensitivity=1.0, epsilon=1).privacy.plot("loss", ax=right)
-    file = plots.save(left, HERE / "loss.svg")
+
+
+def scales(left: Axes, right: Axes) -> None:
+    """Laplace noise of three scales around the counts 50 and 51, and the ratio of the two."""
+    x = np.linspace(43, 58, 601)
+    for b, colour in ((1, BLUE), (2, ORANGE), (4, GREEN)):
+        with_alice, without = (np.exp(-np.abs(x - at) / b) / (2 * b) for at in (51, 50))
+        left.plot(x, with_alice, color=colour, linewidth=2, label=f"b = {b}, with Alice")
+        left.plot(x, without, color=colour, linewidth=1.2, linestyle="--", label=f"b = {b}, without")
+        right.plot(x, with_alice / without, color=colour, linewidth=2, label=f"b = {b}: at most {math.exp(1 / b):.3f}")
+    left.set(xlabel="noisy count", ylabel="density", ylim=(0, 0.62))
+    right.set(xlabel="noisy count", ylabel="times as likely with Alice", ylim=(0, 3.3))
+    finish(left, "Larger scales b hide Alice better", legend="upper left")
+    finish(right, "No answer is more than exp(1/b) times as likely", legend="upper left")
+
+
+def cities(left: Axes, right: Axes) -> None:
+    """The secret society: where its members live, and where four and a hundred of them meet."""
+    members = {"Alice": (34, -118), "Bob": (40, -74), "Charlie": (38, -77), "Xander": (43, -79)}
+    places = {
+        "Ottawa": (45, -75),
+        "Toronto": (43, -79),
+        "New York": (40, -74),
+        "Washington": (38, -77),
+        "Memphis": (35, -90),
+        "Los Angeles": (34, -118),
+        "La Habana": (23, -82),
+    }
+    diameter = math.dist((20, -125), (50, -65))
+    choice = dp.Exponential(sensitivity=diameter, epsilon=2, monotonic=True)
+    for ax, times in ((left, 1), (right, 25)):
+        homes = [*members.values()] * times
+        scores = [-sum(min(math.dist(home, place), diameter) for home in homes) for place in places.values()]
+        for (name, (north, east)), chance in zip(places.items(), choice.probabilities(scores).tolist(), strict=True):
+            ax.scatter(east, north, s=1500 * chance, color=BLUE, alpha=0.35, linewidth=0)
+            ax.scatter(east, north, s=14, color=BLUE)
+            near = {"Washington": (8, -14), "Toronto": (-46, 12), "Memphis": (-10, -16)}.get(name, (6, 6))
+            ax.annotate(f"{name} {chance:.0%}", (east, north), near, textcoords="offset points", fontsize=9)
+        ax.scatter(-87, 38.75, marker="x", s=60, color=RED, label="mean of the members, 38.75, −87")
+        ax.set(xlim=(-125, -65), ylim=(20, 50), xlabel="longitude", ylabel="latitude")
+        finish(ax, f"Where {4 * times} members meet, ε = 2", legend="upper left")
+
+
+def losses(left: Axes, right: Axes) -> None:
+    """The loss of discrete Laplace noise, which has two atoms, and of Gaussian noise, which has no end."""
+    dp.Laplace(sensitivity=1, epsilon=1).privacy.plot("loss", ax=left)
+    dp.Gaussian(sensitivity=1.0, sigma=1.5).privacy.plot("loss", epsilon=1, ax=right)
+    left.set_ylim(0, 1)
+
+
+def gaussians(left: Axes, right: Axes) -> None:
+    """sigma by the classic formula, through zCDP, and exactly; and what the classic one would leak beyond its range."""
+    epsilons = np.geomspace(0.1, 20, 60)
+    classic = np.sqrt(2 * math.log(1.25 / 1e-6)) / epsilons
+    through = [dp.calibrate.noise(lambda s: dp.zcdp(1 / (2 * s * s)), epsilon=float(e), delta=1e-6) for e in epsilons]
+    exact = np.array([dp.Gaussian(sensitivity=1.0, epsilon=float(e), delta=1e-6).sigma for e in epsilons])
+    proved = epsilons < 1
+    left.plot(epsilons[proved], classic[proved] / exact[proved], color=ORANGE, linewidth=2, label="classic, proved for ε < 1")
+    left.plot(epsilons[~proved], classic[~proved] / exact[~proved], color=ORANGE, linestyle=":", label="classic, not proved")
+    left.plot(epsilons, through / exact, color=GREEN, linestyle="--", linewidth=1.6, label="through zCDP")
+    left.axhline(1, color=BLUE, linewidth=2.2, label="exact")
+    left.set(xscale="log", xlabel="ε", ylabel="σ, as a multiple of the exact one", ylim=(0.8, 1.6))
+    leaked = [
+        dp.Gaussian(sensitivity=1.0, sigma=float(s)).privacy.delta(float(e)) for s, e in zip(classic, epsilons, strict=True)
+    ]
+    right.plot(epsilons, leaked, color=ORANGE, linewidth=2, label="δ of the classic σ")
+    right.axhline(1e-6, color=GREY, linestyle="--", linewidth=1.2, label="δ that was promised")
+    right.set(xscale="log", yscale="log", xlabel="ε", ylabel="δ", ylim=(1e-10, 1e-4))
+    finish(left, "Three formulas for Gaussian noise, δ = 10⁻⁶", legend="upper right")
+    finish(right, "Far beyond ε = 1 the classic formula leaks too much", legend="upper left")
+
+
+def composition(left: Axes, right: Axes) -> None:
+    """Many questions, and many people."""
+    dp.plots.plot_composition(dp.Laplace(sensitivity=1.0, epsilon=0.1).privacy, 300, ax=left)
+    noise = dp.Gaussian(sensitivity=1.0, epsilon=0.5, delta=1e-6).privacy
+    sizes = range(1, 21)
+    right.plot(
+        sizes, [dp.formulas.group_privacy(0.5, 1e-6, k)[1] for k in sizes], color=GREY, linestyle=":", label="the lecture's"
+    )
+    geometric = [dp.formulas.group_privacy_geometric(0.5, 1e-6, k)[1] for k in sizes]
+    right.plot(sizes, geometric, color=ORANGE, linestyle="-.", label="the geometric sum")
+    exact = [noise.group(k).delta(k * 0.5) for k in sizes]
+    right.plot(sizes, exact, color=BLUE, linewidth=2.2, label="Gaussian noise itself")
+    right.set(yscale="log", xlabel="people in the group, k", ylabel="δ at kε", xticks=[1, 5, 10, 15, 20])
+    finish(right, "Group privacy: ε = 0.5, δ = 10⁻⁶ for one", legend="upper left")
+
+
+def needed(left: Axes, right: Axes) -> None:
+    """The error of a mean with noise on the mean and with noise on every value, and the rows that an error takes."""
+    n = np.geomspace(10, 1e6, 60)
+    sigma = 5 * math.sqrt(2 / 0.5)  # b = 5, rho = 0.5
+    left.plot(n, 1.96 * sigma / np.sqrt(n), color=ORANGE, linewidth=2, label="noise on every value")
+    left.plot(n, 1.96 * sigma / n, color=BLUE, linewidth=2.2, label="noise on the mean")
+    left.set(xscale="log", yscale="log", xlabel="rows n", ylabel="error, 95 % of the time")
+    errors = np.geomspace(0.01, 1, 13)
+    found = [dp.needed.mean(lower=-5, upper=5, accuracy=float(error), rho=0.5) for error in errors]
+    right.plot(errors, [one.local for one in found], color=ORANGE, linewidth=2, label="noise on every value")
+    right.plot(errors, [one.rows for one in found], color=BLUE, linewidth=2.2, label="noise on the mean")
+    right.set(xscale="log", yscale="log", xlabel="error that is wanted", ylabel="rows that are needed")
+    finish(left, "A mean of values in [−5, 5], ρ = 0.5", legend="upper right")
+    finish(right, "dp.needed.mean", legend="upper right")
+
+
+def queries(left: Axes, right: Axes) -> None:
+    """Counting queries one by one and from a histogram; and what clamping does to a total."""
+    size, epsilon = 64, 1
+    ks = np.unique(np.geomspace(1, 10_000, 40).astype(int)).tolist()
+    misses = [0.05 / k for k in ks]
+    pure = [dp.Laplace(sensitivity=k, epsilon=epsilon).error(1 - miss) for k, miss in zip(ks, misses, strict=True)]
+    gauss = [dp.Gaussian(sensitivity=math.sqrt(k), epsilon=1, delta=1e-6).error(1 - m) for k, m in zip(ks, misses, strict=True)]
+    variance = dp.Laplace(sensitivity=1, epsilon=epsilon).variance
+    from_bins = [math.sqrt(2 * size * variance * math.log(2 / miss)) for miss in misses]
+    left.plot(ks, pure, color=GREY, linestyle=":", linewidth=2, label="one by one, Laplace")
+    left.plot(ks, gauss, color=ORANGE, linestyle="-.", linewidth=2, label="one by one, Gaussian, δ = 10⁻⁶")
+    left.plot(ks, from_bins, color=BLUE, linewidth=2.2, label="from one histogram of 64 bins")
+    left.set(xscale="log", yscale="log", xlabel="queries k", ylabel="error of the worst, in people (95 %)")
+    epsilons = np.geomspace(0.05, 2, 60)
+    q = np.exp(-epsilons)
+    right.plot(epsilons, 10_000 * q / (1 - q**2), color=RED, linewidth=2.2, label="bias after clamping")
+    spread = [1.96 * math.sqrt(10_000 * dp.Laplace(sensitivity=1, epsilon=float(e)).variance) for e in epsilons]
+    right.plot(epsilons, spread, color=BLUE, linewidth=2, label="noise without clamping, 95 %")
+    right.set(xscale="log", yscale="log", xlabel="ε", ylabel="people in the total of 10,000 empty bins")
+    finish(left, "Counting queries, ε = 1", legend="upper left")
+    finish(right, "Clamping negative counts at zero", legend="upper right")
+
+
+PICTURES: tuple[Callable[[Axes, Axes], None], ...] = (loss, scales, cities, losses, gaussians, composition, needed, queries)
+
+
+def draw(picture: Callable[[Axes, Axes], None]) -> Path:
+    """Two panels side by side, in a file named as their function."""
+    figure, (left, right) = pyplot.subplots(1, 2, figsize=(10, 3.9), layout="constrained")
+    picture(left, right)
+    file = dp.plots.save(left, HERE / f"{picture.__name__}.svg")
     pyplot.close(figure)
     return file
 
 
 if __name__ == "__main__":
-    print(f"wrote {loss()}")
+    for one in PICTURES:
+        print(f"wrote {draw(one)}")

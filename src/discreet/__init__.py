@@ -19,9 +19,10 @@ _HOMES = {
         "discreet.curator": "Curator open",
         "discreet.errors": "errors",
         "discreet.local": "local",
-        "discreet.mechanisms": "DiscreteGaussian Exponential Gaussian Laplace NoisyMax PermuteAndFlip RandomizedResponse "
-        "SparseVector Threshold",
+        "discreet.mechanisms": "DiscreteGaussian Exponential Gaussian Laplace Linear NoisyMax PermuteAndFlip "
+        "RandomizedResponse SparseVector Threshold",
         "discreet.plan": "count mean median most_common persons quantile ratio stddev sum variance",
+        "discreet.plan.needed": "needed",
         "discreet.privacy": "Budget Privacy approximate gdp pure renyi zcdp",
         "discreet.privacy.calibrate": "calibrate",
         "discreet.privacy.filters": "filters",
@@ -40,6 +41,7 @@ if TYPE_CHECKING:  # the same names for type checkers: each module's __all__, an
     from discreet.curator import *  # noqa: F403
     from discreet.mechanisms import *  # noqa: F403
     from discreet.plan import *  # noqa: F403
+    from discreet.plan import needed as needed
     from discreet.privacy import *  # noqa: F403
     from discreet.privacy import calibrate as calibrate
     from discreet.privacy import filters as filters

@@ -27,6 +27,8 @@ from discreet.plan.statistics import Histogram, Norms, Sums
 from discreet.schema.table import Schema
 from discreet.schema.units import Unit
 
+pytestmark = pytest.mark.usefixtures("unrehearsed")
+
 COLUMNS: dict[str, Any] = {"x": dp.integer(0, 10), "g": dp.category("a", "b", "c")}
 ROWS, PERSONS = dp.rows(), dp.person("id", rows=2, groups=1)
 TOTAL, GROUPED = "SELECT sum(x) AS s FROM data", "SELECT g, sum(x) AS s FROM data GROUP BY g"
@@ -92,13 +94,17 @@ def failing(patch: pytest.MonkeyPatch) -> None:
 
 def talking(patch: pytest.MonkeyPatch) -> None:
     """The number of rows stands beside the noisy answer."""
-    released = plans._released
+    keep, count, lines = plans.Selected.keep, SqlEngine.count, list[int]()
 
-    def leaks(plan: Any, engine: Any, reserved: Any) -> Any:
-        lines = engine._session._sources[""].frame.num_rows
-        return dataclasses.replace(released(plan, engine, reserved), remarks=(f"{lines} rows",))
+    def counts(self: Any, *of: Any) -> Any:
+        lines.append(self._session._sources[""].frame.num_rows)
+        return count(self, *of)
 
-    patch.setattr(plans, "_released", leaks)
+    def leaks(self: Any, measured: Any, cost: str) -> Any:
+        return dataclasses.replace(keep(self, measured, cost), remarks=(f"{lines[-1]} rows",))
+
+    patch.setattr(SqlEngine, "count", counts)
+    patch.setattr(plans.Selected, "keep", leaks)
 
 
 def late(patch: pytest.MonkeyPatch) -> None:

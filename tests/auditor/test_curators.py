@@ -62,6 +62,9 @@ PERSONS = "SELECT g, count(DISTINCT id) AS p FROM data GROUP BY g"
 OPEN = "SELECT t, count(*) AS n, median(y) AS q FROM data GROUP BY t"
 
 
+quick = pytest.mark.usefixtures("unrehearsed")
+
+
 def stored(monkeypatch: pytest.MonkeyPatch, storage: Any) -> None:
     """Only pairs with these types of columns, to save time."""
     monkeypatch.setattr(curators, "extreme_pairs", lambda schema: list(Maker(schema, storage).pairs()))
@@ -89,14 +92,7 @@ def ask(curator: dp.Curator, *more: str) -> object:
 
 @pytest.mark.parametrize(
     ("unit", "budget"),
-    [
-        ("rows", "pure"),
-        ("rows replaced", "approximate"),
-        ("persons", "pure"),
-        ("persons", "approximate"),
-        ("persons replaced", "pure"),
-        ("persons replaced", "approximate"),
-    ],
+    [("rows", "pure"), ("rows replaced", "approximate"), ("persons", "approximate"), ("persons replaced", "pure")],
 )
 def test_no_extreme_pair_refutes_discreet(unit: str, budget: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if unit.startswith("rows"):  # for other types of columns see below
@@ -108,7 +104,22 @@ def test_no_extreme_pair_refutes_discreet(unit: str, budget: str, monkeypatch: p
     assert found.releases >= (18 + len(more)) * found.pairs
 
 
+@pytest.mark.parametrize(("unit", "budget"), [("persons", "pure"), ("persons replaced", "approximate")])
+@quick
+def test_the_other_norms(unit: str, budget: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is bounded by its L1 norm above, by its L2 norm here, and the other way round."""
+    stored(monkeypatch, "declared")
+    found = replay_curator(
+        maker(UNITS[unit], BUDGETS[budget]),
+        lambda curator: curator.batch([GROUPED, PERSONS], epsilon=4),
+        Schema(COLUMNS, UNITS[unit]),
+    )
+    assert not found.violated, str(found)
+    assert found.releases >= 7 * found.pairs
+
+
 @pytest.mark.parametrize("unit", ["rows replaced", "persons"])
+@quick
 def test_functions_of_rows(unit: str, monkeypatch: pytest.MonkeyPatch) -> None:
     stored(monkeypatch, "declared")
     schema = Schema({name: COLUMNS[name] for name in ("x", "y", "t", "d")}, UNITS[unit])
@@ -118,6 +129,7 @@ def test_functions_of_rows(unit: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("unit", ["rows", "persons"])
+@quick
 def test_open_keys(unit: str, monkeypatch: pytest.MonkeyPatch) -> None:
     stored(monkeypatch, "declared")
     schema = Schema({"t": dp.text(), "y": COLUMNS["y"]}, UNITS[unit])
@@ -138,6 +150,7 @@ PEOPLE = [
 
 @pytest.mark.parametrize("budget", BUDGETS)
 @pytest.mark.parametrize("unit", ["persons", "persons replaced"])
+@quick
 def test_one_row_a_person(unit: str, budget: str, monkeypatch: pytest.MonkeyPatch) -> None:
     stored(monkeypatch, "declared" if budget == "pure" else "text")
     make = maker(UNITS[unit], BUDGETS[budget], public={"places": PLACES})
@@ -154,6 +167,7 @@ def test_one_row_a_person(unit: str, budget: str, monkeypatch: pytest.MonkeyPatc
     ],
     ids=["unbounded", "of others"],
 )
+@quick
 def test_persons_that_are_not_bounded_are_caught(broken: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without its clamping, or where what is made of one person depends on how many others there are, the same replay objects."""
     stored(monkeypatch, "declared")
@@ -181,6 +195,7 @@ def in_csv(table: pa.Table, folder: Path) -> object:
 
 
 @pytest.mark.parametrize(("written", "storage"), [(in_arrow, "doubles"), (in_pandas, "declared"), (in_csv, "text")])
+@quick
 def test_other_sources(written: Any, storage: str, monkeypatch: pytest.MonkeyPatch) -> None:
     stored(monkeypatch, storage)
     schema = Schema({name: COLUMNS[name] for name in ("x", "g", "d")}, dp.rows())
@@ -197,6 +212,7 @@ def test_other_sources(written: Any, storage: str, monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize(("unit", "storage"), [("rows", "text"), ("persons", "declared")])
+@quick
 def test_the_shares_that_a_check_buys(unit: str, storage: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A row is in at most one state of each column, and every state's count pays for itself."""
     stored(monkeypatch, storage)

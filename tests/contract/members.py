@@ -31,7 +31,7 @@ class Member:
     values: tuple[Any, ...]
     cdf: Callable[[Any], Callable[[int], arb]] | None = None
     by_noise: Callable[[Any, Any], Any] | None = None
-    rounds: int = 200_000
+    rounds: int = 40_000
 
     @property
     def additive(self) -> bool:
@@ -132,24 +132,37 @@ def concentrated(law: Any, cdf: Any) -> Member:
 
 def selecting(law: Any, **more: bool) -> Member:
     make = lambda s, e: law(sensitivity=s, epsilon=e, **more)  # noqa: E731
-    return Member(make, pure, one_over_weight, contest, ([0, 1, 2, 1],), rounds=20_000)
+    return Member(make, pure, one_over_weight, contest, ([0, 1, 2, 1],), rounds=4000)
 
 
 def responding(*options: Any) -> Member:
     """Randomized response has no sensitivity: one person's answer is replaced by any other."""
     make = lambda _, e: dp.RandomizedResponse(epsilon=e, options=options)  # noqa: E731
-    return Member(make, pure, lambda m: 1 - m.theta, survey, options, rounds=3000)
+    return Member(make, pure, lambda m: 1 - m.theta, survey, options, rounds=1500)
 
 
 def sparse(unit: Any = 1, **more: Any) -> Member:
     make = lambda s, e: dp.SparseVector(sensitivity=s * unit, epsilon=e, **more)  # noqa: E731
-    return Member(make, pure, lambda m: sum(m.scales), stream, (), rounds=10_000)
+    return Member(make, pure, lambda m: sum(m.scales), stream, (), rounds=3000)
 
 
 def keys(**more: Any) -> Member:
     """The sensitivity of a threshold is the number of keys a person has."""
     make = lambda m, e: dp.Threshold(epsilon=e, delta=DELTA, keys=m, **more)  # noqa: E731
     return Member(make, at_delta, lambda m: m.cut, shown, ({"a": 40, "b": 3},))
+
+
+def measured(mechanism: Any, confidence: float, rounds: int) -> int:
+    """Every answer of a strategy has noise of its own."""
+    drawn = np.concatenate([mechanism.release([0, 0]) for _ in range(rounds // mechanism.strategy.size)])
+    return int(np.count_nonzero(np.abs(drawn) > mechanism.error(confidence)))
+
+
+def linear(cost: Any, **more: Any) -> Member:
+    """The sensitivity of a strategy grows with what one unit weighs."""
+    rows = [[1, 1], [1, 0], [0, 2]]  # norms (L1) 2 and 3
+    make = lambda w, b: dp.Linear(strategy=rows, weight=w, **{("rho" if cost is rho else "epsilon"): b}, **more)  # noqa: E731
+    return Member(make, cost, lambda m: m.variance, measured, ([3, 4],), rounds=30_000)
 
 
 MEMBERS: dict[str, Member] = {
@@ -165,6 +178,9 @@ MEMBERS: dict[str, Member] = {
     "NoisyMax": selecting(dp.NoisyMax),
     "NoisyMax, monotonic": selecting(dp.NoisyMax, monotonic=True),
     "PermuteAndFlip": selecting(dp.PermuteAndFlip),
+    "Linear": linear(pure),
+    "Linear, Gaussian": linear(at_delta, delta=DELTA),
+    "Linear, rho": linear(rho, neighbours="replace"),
     "RandomizedResponse": responding(True, False),
     "RandomizedResponse, 5 options": responding(1, 2, 3, 4, 5),
     "SparseVector": sparse(cutoff=2),

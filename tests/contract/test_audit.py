@@ -22,7 +22,7 @@ import discreet as dp
 
 ALARM = 1e-7
 DRAWS = 200_000
-LOOPS = 8_000  # for mechanisms that answer one question at a time
+LOOPS = 4_000  # for mechanisms that answer one question at a time
 Event = Callable[[np.ndarray], np.ndarray]
 
 
@@ -85,6 +85,16 @@ def test_naive_floating_point_laplace_is_caught() -> None:
     assert proven_epsilon(0 + noise[:DRAWS], 1 + noise[DRAWS:], [fine_digits]) > 3
 
 
+def test_linear() -> None:
+    """A person who weighs two and changes cells moves four of six answers; the event is that all four lie on the far side."""
+    mechanism = dp.Linear(strategy=[[1, 1], [1, 0], [0, 1]] * 2, epsilon=3, weight=2, neighbours="replace")
+    samples = []
+    for counts in ([2, 0], [0, 2]):
+        noisy = np.array([mechanism.release(counts) for _ in range(LOOPS)])
+        samples.append((noisy[:, [1, 4]] >= 2).all(axis=1) & (noisy[:, [2, 5]] <= 0).all(axis=1))
+    assert 0.8 < proven_epsilon(*samples, equals([True])) <= 3
+
+
 @pytest.mark.parametrize("options", [(True, False), ("a", "b", "c", "d")])
 def test_randomized_response(options: tuple[Any, ...]) -> None:
     mechanism = dp.RandomizedResponse(epsilon=1, options=options)
@@ -104,7 +114,7 @@ OPPOSITE = ([0, *[1] * 11], [1, *[0] * 11])
 
 
 @pytest.mark.parametrize("make", [dp.Exponential, dp.NoisyMax, dp.PermuteAndFlip])
-@pytest.mark.parametrize(("pair", "monotonic", "found"), [(OPPOSITE, False, 0.9), (SINGLE, True, 0.7)])
+@pytest.mark.parametrize(("pair", "monotonic", "found"), [(OPPOSITE, False, 0.5), (SINGLE, True, 0.5)])
 def test_selection(make: Any, pair: tuple[list[int], list[int]], monotonic: bool, found: float) -> None:
     mechanism = make(sensitivity=1, epsilon=2, monotonic=monotonic)
     one, other = (often(mechanism, np.array(scores)) for scores in pair)
@@ -112,7 +122,7 @@ def test_selection(make: Any, pair: tuple[list[int], list[int]], monotonic: bool
 
 
 def test_half_the_noise_is_caught() -> None:
-    """The audit is able to fail: at half the noise it proves 2.5 at least where 2 is claimed, but once in 1e8."""
+    """The audit is able to fail: at half the noise it proves 2.2 at least where 2 is claimed, but once in 1e8."""
     halved = dp.NoisyMax(sensitivity=1, epsilon=4)
     one, other = (often(halved, np.array(scores)) for scores in OPPOSITE)
     assert proven_epsilon(one, other, equals([0, 1])) > 2
@@ -125,15 +135,14 @@ def test_report_noisy_max_on_scores_that_are_not_monotonic_costs_more_than_the_l
     assert 2 < proven_epsilon(one, other, equals([0, 1])) <= 4
 
 
-@pytest.mark.parametrize("sensitivity", [1, 1.0])
-@pytest.mark.parametrize("monotonic", [False, True])
+@pytest.mark.parametrize(("sensitivity", "monotonic"), [(1, False), (1.0, True)])
 def test_sparse_vector(sensitivity: Any, monotonic: bool) -> None:
     """All below but the last, which is above, against the same with every value moved by the sensitivity."""
     mechanism = dp.SparseVector(sensitivity=sensitivity, epsilon=2, cutoff=1, monotonic=monotonic)
     moved = [1, 1, 1, 1] if monotonic else [1, 1, 1, -1]
     streams = ([0, 0, 0, 1], [x + y for x, y in zip([0, 0, 0, 1], moved, strict=True)])
     one, other = (
-        np.array([len(a) + 4 * a[-1] for a in (mechanism.release(values, threshold=1) for _ in range(LOOPS // 2))])
+        np.array([len(a) + 4 * a[-1] for a in (mechanism.release(values, threshold=1) for _ in range(LOOPS))])
         for values in streams
     )
     assert 0.1 < proven_epsilon(one, other, equals([4, 5, 6, 7, 8])) <= 2

@@ -22,6 +22,8 @@ BUILDERS: dict[str, tuple[Any, dict[str, Any]]] = {
     "Gaussian.classic": (dp.Gaussian.classic, {"sensitivity": 1, "epsilon": 0.5, "delta": 1e-6}),
     "DiscreteGaussian(rho)": (dp.DiscreteGaussian, {"sensitivity": 1, "rho": 1}),
     "DiscreteGaussian(sigma)": (dp.DiscreteGaussian, {"sensitivity": 1, "sigma": 1}),
+    "Linear": (lambda **facts: dp.Linear(strategy=[[1, 1]], **facts), {"epsilon": 1, "weight": 1, "cells": 1}),
+    "Linear(rho)": (lambda **facts: dp.Linear(strategy=[[1, 1]], **facts), {"rho": 1}),
     "Exponential": (dp.Exponential, {"sensitivity": 1, "epsilon": 1}),
     "NoisyMax": (dp.NoisyMax, {"sensitivity": 1, "epsilon": 1}),
     "PermuteAndFlip": (dp.PermuteAndFlip, {"sensitivity": 1, "epsilon": 1}),
@@ -54,7 +56,9 @@ def test_delta_of_one_or_more(builder: str, delta: Any) -> None:
     refused(lambda: make(**{**facts, "delta": delta}), ParameterError, "delta")
 
 
-@pytest.mark.parametrize(("builder", "name"), [("SparseVector", "cutoff"), ("Threshold", "keys")])
+@pytest.mark.parametrize(
+    ("builder", "name"), [("SparseVector", "cutoff"), ("Threshold", "keys"), ("Linear", "weight"), ("Linear", "cells")]
+)
 @pytest.mark.parametrize("value", [1.0, 1.5, Fraction(1), Decimal(1), np.float64(2)])
 def test_not_a_whole_number(builder: str, name: str, value: Any) -> None:
     make, facts = BUILDERS[builder]

@@ -64,6 +64,7 @@ INTEGRAL = {
     "Gaussian": dp.Gaussian(sensitivity=1, rho=1),
     "Gaussian, coarse": dp.Gaussian(sensitivity=1, sigma=2**60),
     "DiscreteGaussian": dp.DiscreteGaussian(sensitivity=1, rho=1),
+    "Linear": dp.Linear(strategy=[[1]], epsilon=1),
 }
 REAL = {"Laplace": dp.Laplace(sensitivity=1.0, epsilon=1), "Gaussian": dp.Gaussian(sensitivity=1.0, rho=1)}
 CONTESTS = [make(sensitivity=1, epsilon=1) for make in (dp.Exponential, dp.NoisyMax, dp.PermuteAndFlip)]

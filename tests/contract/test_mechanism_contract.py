@@ -27,7 +27,7 @@ every = pytest.mark.parametrize("member", MEMBERS.values(), ids=MEMBERS.keys())
 additive = pytest.mark.parametrize(
     "member", [m for m in MEMBERS.values() if m.additive], ids=[name for name, m in MEMBERS.items() if m.additive]
 )
-DRAWS = 200_000
+DRAWS = 40_000
 
 
 def play(member: Member, mechanism: Any) -> list[Any]:
@@ -36,6 +36,8 @@ def play(member: Member, mechanism: Any) -> list[Any]:
         return [mechanism.release([0.0] * 5, threshold=0) for _ in range(100)]
     if isinstance(mechanism, dp.Threshold):
         return [mechanism.release({"a": 500, "b": 600}) for _ in range(100)]
+    if isinstance(mechanism, dp.Linear):
+        return [mechanism.release(member.values[0]).tolist() for _ in range(100)]
     return [mechanism.release(member.values[0]) for _ in range(100)]
 
 
@@ -90,7 +92,11 @@ def test_its_curve_falls_in_delta_and_in_epsilon(member: Member, delta: float) -
 @every
 @pytest.mark.parametrize("confidence", [0.5, 0.95])
 def test_error_covers_what_it_says(member: Member, confidence: float) -> None:
-    """At most 1 - confidence of the releases lie outside; a false alarm has probability 1e-7."""
+    """At most 1 - confidence of the releases lie outside; a false alarm has probability 1e-7.
+
+    An ``error`` that is a fifth too small is found 99 times in 100 at confidence 0.95, for additive noise, thresholds, the
+    exponential mechanism, noisy max and surveys with two options; the others state bounds that are wider than their quantiles.
+    """
     missed = member.misses(member.make(1, 0.5), confidence, member.rounds)
     assert binom.sf(missed - 1, member.rounds, 1 - confidence) > 1e-7
 
@@ -105,7 +111,7 @@ def test_error_grows_with_confidence(member: Member) -> None:
 @additive
 @pytest.mark.parametrize("budget", [0.2, 1, 3])
 def test_variance_is_that_of_the_releases(member: Member, budget: float) -> None:
-    """Within eight standard errors of 200 000 squares: below 1e-14 in the normal range, and no single square reaches that far."""
+    """Within eight standard errors of 40 000 squares: below 1e-14 in the normal range, and no single square reaches that far."""
     mechanism = member.make(1, budget)
     squares = mechanism.release(np.zeros(DRAWS, dtype=np.int64)).astype(float) ** 2
     assert abs(squares.mean() - mechanism.variance) < 8 * squares.std() / math.sqrt(DRAWS)

@@ -37,15 +37,18 @@ QUESTIONS = {
 EXACT = {"n", "total", "age", "debt"}
 
 
-@pytest.mark.parametrize("share", [Cost("epsilon", Fraction(3)), Cost("rho", Fraction(1, 2))], ids=["laplace", "gaussian"])
-@pytest.mark.parametrize(
-    "unit",
-    [dp.rows(), dp.rows(neighbours="replace", size=2000), dp.person("patient", rows=2, groups=1)],
-    ids=["rows", "replace", "person"],
-)
-@pytest.mark.parametrize("question", QUESTIONS.values(), ids=QUESTIONS.keys())
-def test_intervals_cover(question: str, unit: object, share: Cost) -> None:
-    schema = Schema(COLUMNS, unit)
+UNITS = {
+    "rows": dp.rows(),
+    "replace": dp.rows(neighbours="replace", size=2000),
+    "person": dp.person("patient", rows=2, groups=1),
+}
+SHARES = {"laplace": Cost("epsilon", Fraction(3)), "gaussian": Cost("rho", Fraction(1, 2))}
+EVERY_PAIR = [(q, u, [*SHARES][(i + j) % 2]) for i, q in enumerate(QUESTIONS) for j, u in enumerate(UNITS)]
+
+
+@pytest.mark.parametrize(("asked", "whose", "law"), EVERY_PAIR)
+def test_intervals_cover(asked: str, whose: str, law: str) -> None:
+    question, share, schema = QUESTIONS[asked], SHARES[law], Schema(COLUMNS, UNITS[whose])
     plan = price(parse_query(question, schema), schema, share)
     source = open_source(table(), columns=[*COLUMNS, "patient"])
     groups = groups_of(plan)

@@ -16,9 +16,9 @@ import discreet as dp
 from discreet.curator import plans
 from discreet.curator.former import declared_text
 from discreet.curator.inspection import declarations
-from discreet.curator.plans import Plans, facts_of
+from discreet.curator.plans import Plans, Select, facts_of
 from discreet.plan.cost import Terms
-from discreet.plan.preview import plan_within
+from discreet.plan.preview import price_within
 from discreet.plan.sql import parse_query
 from discreet.schema.columns import Column
 from discreet.schema.table import Schema
@@ -50,7 +50,7 @@ BUDGET = dp.Budget(epsilon=9, delta=1e-4)
 
 def asked(text: str, *, epsilon: object = 1, unit: Unit | None = None, **columns: Column) -> Plans:
     schema = Schema(columns or COLUMNS, unit or dp.rows())
-    return Plans(*plan_within(Terms(epsilon), [parse_query(text, schema)], schema, BUDGET))
+    return Plans(*price_within(Terms(epsilon), [Select(parse_query(text, schema), schema)], BUDGET))
 
 
 def test_facts_are_written_out() -> None:
@@ -123,6 +123,6 @@ def test_stored_ledgers_know_questions_by_their_former_digests(
     write_table(tmp_path)
     monkeypatch.chdir(tmp_path)
     with open_world(world, tmp_path) as hospital:
-        former = {hospital._plan(hospital._queries([text]), Terms(**cost)).former[0] for text, cost in questions(world)}
+        former = {hospital._desk.plan(hospital._asked([text]), Terms(**cost)).former[0] for text, cost in questions(world)}
     assert former <= kept
     assert len(kept - former) == 6  # those that Python built, and a batch

@@ -125,7 +125,7 @@ def test_a_look_cannot_be_kept(opened: Open, tmp_path: Path) -> None:
             keep(look)
     assert "%" not in repr(look)
     assert not hasattr(look, "_repr_html_")
-    assert {file.name for file in tmp_path.iterdir()} == {"l.ledger", "state"}
+    assert [file.name for file in tmp_path.iterdir()] == ["l.ledger"]
     stored = (tmp_path / "l.ledger").read_bytes()
     assert b"20 %" not in stored
     assert b"Oslo" not in stored
@@ -146,7 +146,7 @@ def test_the_ledger_notes_looks_beside_payments(opened: Open, tmp_path: Path) ->
     assert [entry.state for entry in hospital.history()] == ["looked", "answered", "looked"]
     assert [entry.asked for entry in hospital.history()] == ["nothing", "epsilon=1", "nothing"]
     assert hospital.budget.spent.epsilon == 1
-    assert Ledger.open(tmp_path / "l.ledger").history() == opened()._ledger().history()
+    assert Ledger.open(tmp_path / "l.ledger").history() == opened()._desk.ledger().history()
 
 
 def test_a_look_fixes_neither_budget_nor_unit(opened: Open) -> None:

@@ -48,11 +48,11 @@ def test_a_marginal_is_a_request(unit: Unit, tmp_path: Path) -> None:
     (release,) = plan.releases
     assert isinstance(release.mechanism, Gaussian)
     request = Marginal(plan, Cost("rho", RHO))
-    outcome = clinic._ask(request)
+    outcome = clinic._desk.ask(request)
     cells = [round(units * release.worth) for units in outcome.result]
     assert cells == [0, 0, 1, 1, 0, 1]  # by smokes (false, true) and ward; what is missing is in no cell
     assert clinic.budget.spent.rho == pytest.approx(1000)
-    again = clinic._ask(request)
+    again = clinic._desk.ask(request)
     assert (again.repeated, again.result) == (True, outcome.result)
     assert release.description[0] == "6 cells of smokes, ward"
 

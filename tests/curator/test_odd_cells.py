@@ -77,31 +77,33 @@ def test_cells_beyond_every_calendar(kind: pa.DataType, holder: str, tmp_path: P
 HOURS = pd.Timedelta(hours=2)
 
 
+ODD = [
+    (5.0, 1j),
+    (5.0, complex("nan")),
+    (5, 1j),
+    (HOURS, "?"),
+    (HOURS, 5),
+    (datetime.time(3), "?"),
+    (pd.Timestamp("2020-01-01"), HOURS),
+    (True, 1j),
+    ("a", HOURS),
+    ([1], "a"),
+    ("1,5", b"7"),
+    ("é", b"x"),
+    ("31.12.2020", b"?"),
+    ("1,5", 2**64),
+    (1, 2**64),
+    (pd.Interval(0, 1), "a"),
+    (b"a", "\ud800"),
+    (b"\xff", "a"),
+]
+
+
 @pytest.mark.parametrize(
-    ("others", "odd"),
-    [
-        (5.0, 1j),
-        (5.0, complex("nan")),
-        (5, 1j),
-        (HOURS, "?"),
-        (HOURS, 5),
-        (datetime.time(3), "?"),
-        (pd.Timestamp("2020-01-01"), HOURS),
-        (True, 1j),
-        ("a", HOURS),
-        ([1], "a"),
-        ("1,5", b"7"),
-        ("é", b"x"),
-        ("31.12.2020", b"?"),
-        ("1,5", 2**64),
-        (1, 2**64),
-        (pd.Interval(0, 1), "a"),
-        (b"a", "\ud800"),
-        (b"\xff", "a"),
-    ],
+    ("others", "odd", "kind"),
+    [*((*pair, "found") for pair in ODD), *((*pair, ("object", "category")[i % 2]) for i, pair in enumerate(ODD))],
     ids=ascii,
 )
-@pytest.mark.parametrize("kind", ["found", "object", "category"])
 def test_the_type_of_one_cell_says_nothing_about_the_others(others: object, odd: object, kind: str, tmp_path: Path) -> None:
     def held(*cells: object) -> pd.DataFrame:
         column = pd.Series(cells, dtype=None if kind == "found" else object)

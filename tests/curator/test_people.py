@@ -162,13 +162,14 @@ def test_frames_of_rows_have_a_ledger_each(tmp_path: Path) -> None:
         curator(frame, unit=dp.rows(), people="patients of the clinic")
 
 
-def test_previews_and_budgets_remember_nothing(tmp_path: Path) -> None:
+def test_previews_and_budgets_remember_nothing(tmp_path: Path, state_folder: Path) -> None:
     folder = visits(tmp_path / "data", "jan.csv")
     for place in ("a.ledger", "b.ledger"):
         one = curator(folder / "jan.csv", ledger=tmp_path / place)
         assert (one.preview(COUNT, epsilon=0.5).cost, one.budget.spent.epsilon) == ("epsilon=0.5", 0)
-    assert not (tmp_path / "state").exists()
+    assert not state_folder.exists()
     one.sql(COUNT, epsilon=0.5)
+    assert state_folder.exists()
     with pytest.raises(LedgerRefused, match="second budget"):
         curator(folder / "jan.csv", ledger=tmp_path / "a.ledger")
 

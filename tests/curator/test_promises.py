@@ -13,10 +13,11 @@ import pytest
 from curator.hospital import curator
 
 import discreet as dp
+from discreet.curator.plans import Select
 from discreet.errors import DiscreetError, ParameterError
 from discreet.mechanisms.secret import Secret
 from discreet.plan.cost import Terms
-from discreet.plan.preview import plan_within
+from discreet.plan.preview import price_within
 from discreet.plan.release import Release, Released
 from discreet.plan.sql import parse_query
 from discreet.plan.statistics import Sums
@@ -31,7 +32,9 @@ def test_accuracy_of_a_mean_is_the_half_width_wherever_the_data_lie(half: float,
     """A half-width is larger than was wanted where the noisy count is smaller than in 39 of 40 answers; so more than 30 of 200
     are with probability below 1e-12. Means near the bounds, which cut an interval off, are no exception."""
     schema = Schema({"x": dp.number(0, 100, step=0.01)}, dp.rows(size=10_000))
-    (plan,), _ = plan_within(Terms(accuracy=half), [parse_query("SELECT avg(x) AS z FROM data", schema)], schema, budget)
+    select = Select(parse_query("SELECT avg(x) AS z FROM data", schema), schema)
+    (one,), _ = price_within(Terms(accuracy=half), [select], budget)
+    plan = one.plan
     mean = plan.query.outputs[0].aggregate
     for value in (0, 10, 50, 200, 400, 480, 490, 500, 520, 600, 5000, 9000, 9480, 9520, 9990, 10_000):
         released = [Released(one, one.let_out(_of_rows(one, value, 200), 200, schema.unit)) for one in plan.behind["z"]]

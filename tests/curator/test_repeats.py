@@ -219,7 +219,9 @@ def test_a_table_that_is_replaced_is_read_anew(tmp_path: Path) -> None:
 # What is kept.
 
 
-def test_a_file_is_hashed_once_for_all_who_ask(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_is_hashed_once_for_all_who_ask(
+    file: Path, tmp_path: Path, state_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     counted, real, later = [0], contents._of_bytes, file.stat().st_mtime_ns + 10**10
 
     def counting(*arguments: object) -> str:
@@ -231,7 +233,7 @@ def test_a_file_is_hashed_once_for_all_who_ask(file: Path, tmp_path: Path, monke
     for text in (COUNT, MEAN, COUNT):
         curator(file, tmp_path).sql(text, epsilon=1)
     assert counted == [1]
-    (kept,) = (tmp_path / "state" / "discreet" / "contents").iterdir()
+    (kept,) = (state_folder / "discreet" / "contents").iterdir()
     assert kept.stat().st_mode & 0o077 == 0 or os.name == "nt"
     assert file.name not in kept.read_text()
     for damage in ("", "{}", "[]", '{"version": 2}', "\0"):
@@ -247,8 +249,8 @@ def test_no_fingerprint_is_shown(file: Path, tmp_path: Path) -> None:
     one = curator(file, tmp_path)
     answer = one.sql(COUNT, epsilon=1)
     shown = f"{one.history()} {one!r} {answer} {answer.to_json()} {one.preview(COUNT, epsilon=1)}"
-    salt = one._ledger().salt
-    secrets = [one._tables.fingerprint(salt), str(one._tables.name(salt)), salt.hex()]
+    salt = one._desk.ledger().salt
+    secrets = [one._desk.tables.fingerprint(salt), str(one._desk.tables.name(salt)), salt.hex()]
     assert all(secret not in shown for secret in secrets)
 
 

@@ -22,13 +22,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import discreet as dp
-from discreet.curator import curator as curators
+from discreet.curator import desk
 from discreet.curator.gate import Outcome, Price, Reservation
-from discreet.curator.plans import Plans
+from discreet.curator.plans import Plans, Select
 from discreet.errors import BudgetExceeded, DiscreetError, EngineError, ParameterError
 from discreet.ledger.ledger import Ledger
 from discreet.plan.cost import Cost, Terms
-from discreet.plan.preview import plan_within
+from discreet.plan.preview import price_within
 from discreet.plan.sql import parse_query
 from discreet.schema.table import Schema
 
@@ -38,7 +38,7 @@ FINE = "SELECT count(*) AS n FROM data WHERE drug_use = '{}'"
 
 
 def plans(text: str, rho: Fraction) -> Plans:
-    return Plans(*plan_within(Terms(rho=rho), [parse_query(text, SCHEMA)], SCHEMA, BUDGET))
+    return Plans(*price_within(Terms(rho=rho), [Select(parse_query(text, SCHEMA), SCHEMA)], BUDGET))
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ def spied(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def test_an_adaptive_request_is_reserved_once_and_kept_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     hospital, seen, toy = curator(tmp_path, budget=BUDGET), spied(monkeypatch), Toy(biggest)
-    outcome: Outcome[Any] = hospital._ask(toy)
+    outcome: Outcome[Any] = hospital._desk.ask(toy)
     coarse, drug, fine = outcome.result
     assert drug in ("yes", "no")
     assert isinstance(fine, int | float)
@@ -105,7 +105,7 @@ def test_an_adaptive_request_is_reserved_once_and_kept_once(tmp_path: Path, monk
     assert outcome.left == hospital.budget
     (entry,) = hospital.history()
     assert (entry.question, entry.asked, entry.state) == ("A toy.", "rho=0.1", "answered")
-    again: Outcome[Any] = hospital._ask(Toy(lambda *_: pytest.fail("asked again, it runs again")))
+    again: Outcome[Any] = hospital._desk.ask(Toy(lambda *_: pytest.fail("asked again, it runs again")))
     assert (again.repeated, again.result) == (True, [list(coarse), drug, fine])
     assert seen == ["reserve", "commit"]
 
@@ -120,7 +120,7 @@ def test_nothing_is_released_beyond_what_was_reserved(tmp_path: Path, monkeypatc
         return "more than was paid for"
 
     with pytest.raises(ParameterError, match="more than was reserved for it"):
-        hospital._ask(Toy(greedy))
+        hospital._desk.ask(Toy(greedy))
     assert len(released) == 4
     assert seen == ["reserve"]
     assert hospital.budget.spent.rho == 0.1
@@ -153,11 +153,11 @@ def test_what_fails_between_data_and_noise_is_not_told_and_stays_spent(tmp_path:
 
     hospital = curator(tmp_path, budget=BUDGET)
     with pytest.raises(EngineError) as caught:
-        hospital._ask(Toy(fails))
+        hospital._desk.ask(Toy(fails))
     assert "Oslo" not in str(caught.value)
     assert (caught.value.__cause__, caught.value.__context__) == (None, None)
     assert hospital.budget.spent.rho == 0.1
-    assert not hospital._ask(Toy(biggest)).repeated
+    assert not hospital._desk.ask(Toy(biggest)).repeated
     assert hospital.budget.spent.rho == 0.2
 
 
@@ -168,9 +168,9 @@ def test_what_is_refused_before_payment_costs_nothing(tmp_path: Path) -> None:
 
     hospital = curator(tmp_path, budget=BUDGET)
     with pytest.raises(ParameterError, match="cannot be counted"):
-        hospital._ask(Refused(biggest))
+        hospital._desk.ask(Refused(biggest))
     with pytest.raises(BudgetExceeded):
-        hospital._ask(Toy(biggest, Fraction(2)))
+        hospital._desk.ask(Toy(biggest, Fraction(2)))
     assert hospital.budget.spent.rho == 0
 
 
@@ -187,7 +187,7 @@ KILLED = """
         os.kill(os.getpid(), signal.SIGKILL)
 
     hospital = dp.Curator({file!r}, unit=dp.rows(), columns=COLUMNS, budget=BUDGET, ledger={ledger!r})
-    print(hospital._ask(Toy(dies)))
+    print(hospital._desk.ask(Toy(dies)))
 """
 
 
@@ -200,13 +200,13 @@ def test_a_kill_between_two_releases_leaves_the_reservation_spent(tmp_path: Path
     assert (done.returncode, done.stdout) == (-signal.SIGKILL, ""), done.stderr
     hospital = dp.Curator(file, unit=dp.rows(), columns=COLUMNS, budget=BUDGET, ledger=ledger)
     assert hospital.budget.spent.rho == 0.1
-    assert not hospital._ask(Toy(biggest)).repeated
+    assert not hospital._desk.ask(Toy(biggest)).repeated
 
 
 def test_every_verb_of_a_curator_is_a_request(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[object] = []
-    real = curators.ask
-    monkeypatch.setattr(curators, "ask", lambda request, *rest: asked.append(request) or real(request, *rest))
+    real = desk.ask
+    monkeypatch.setattr(desk, "ask", lambda request, *rest: asked.append(request) or real(request, *rest))
     hospital = curator(tmp_path)
     hospital.sql("SELECT drug_use, age // 40 AS a, count(*) AS n FROM data GROUP BY drug_use, a", epsilon=0.1)  # a marginal
     hospital.choose([10, 20], score="CASE WHEN age >= candidate THEN 1 ELSE 0 END").release(epsilon=0.1)

@@ -15,7 +15,7 @@ from engine.second import SECOND, SecondSession
 
 from discreet.engine import open_engine, open_public, open_source
 from discreet.engine.base import Engine, groups_of
-from discreet.engine.duckdb.session import DuckDBSession
+from discreet.engine.duckdb.session import _RAW, DuckDBSession, _name
 from discreet.engine.sources.public import PublicTable
 from discreet.engine.sql.engine import SqlEngine
 from discreet.mechanisms.secret import open_secret
@@ -118,13 +118,31 @@ def _engines(plan: Plan, source: object, public: Mapping[str, Rows] | None) -> I
         held: Any = {name: open_source(one) for name, one in source.items()}
     else:
         held = open_source(source, columns=_names(plan))
-    first = open_engine(held, plan.private, _public(public))
-    assert isinstance(first, SqlEngine)
-    assert isinstance(first._session, DuckDBSession)
-    try:
-        yield [first, SqlEngine(SecondSession(first._session), SECOND, first._raw, first.layout)]
-    finally:
-        first.close()
+    first = _opened(held, plan.private, public)
+    yield [first, SqlEngine(SecondSession(first._session), SECOND, first._raw, first.layout)]
+
+
+_last: list[tuple[SqlEngine, object]] = []
+
+
+def _opened(held: Any, private: Schema, public: Mapping[str, Rows] | None) -> SqlEngine:
+    """The engine over a table. To open a database takes longer than most questions: where only rows differ from the last table's,
+    they take the place of those, by the name that they have in that database."""
+    sources = held if isinstance(held, dict) else {"": held}
+    facts = (private, public, [(name, one.layout, one.frame is not None) for name, one in sources.items()])
+    if _last and _last[0][1] == facts and all(one.frame is not None for one in sources.values()):
+        session = _last[0][0]._session
+        session._sources = dict(sources)
+        for cursor, (name, one) in itertools.product(session._idle, sources.items()):
+            cursor.register(_name(_RAW, name), one.held)
+        return _last[0][0]
+    while _last:
+        _last.pop()[0].close()
+    engine = open_engine(held, private, _public(public))
+    assert isinstance(engine, SqlEngine)
+    assert isinstance(engine._session, DuckDBSession)
+    _last.append((engine, facts))
+    return engine
 
 
 def _public(public: Mapping[str, Rows] | None) -> dict[str, PublicTable]:

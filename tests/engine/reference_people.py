@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
@@ -27,6 +28,9 @@ def made_of(plan: Plan, trait: Trait, own: Sequence[Line]) -> Any:
         return _clamped(plan, trait, len(present))
     if trait.what == "distinct":
         return _clamped(plan, trait, len({snapped(plan, trait.of, line.row) for line in present}))
+    if trait.what == "fullest":
+        shared = Counter(snapped(plan, trait.of, line.row) for line in present)
+        return _clamped(plan, trait, max(shared.values(), default=0))
     if not present:
         return None
     pick = max if trait.what in ("max", "bool_or") else min

@@ -80,7 +80,7 @@ def holds(value: Value, facts: Facts, exact: bool) -> bool:
     return below and above and (not exact or facts.step is None or (Fraction(value) / facts.step).denominator == 1)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("kind", KINDS)
 def test_expressions_agree_with_the_reference(ask: Callable[..., list[tuple[Value, ...]]], kind: str, seed: int) -> None:
     chance = random.Random(f"{kind}{seed}")
@@ -143,7 +143,18 @@ WORDS = [
     "a\u0000b",
 ]
 WORDS += ["\n", "ab\nab", "z" * 12, "1" * 15, "1" * 16, "0.1", "9" * 15 + "." + "9" * 15, "2024-2-9", "0001-01-01", "9999-12-31"]
-DAYS = [datetime.date.fromordinal(737000 + i) for i in range(1900)]  # from 2018 to 2024, leap years and weeks 53
+# From 2018 to 2024, leap years and weeks 53: the turns of all months and years, and every seventeenth day between.
+DAYS = [
+    day
+    for day in map(datetime.date.fromordinal, range(737000, 738900))
+    if day.toordinal() % 17 == 0 or day.day in (1, 28, 29, 30, 31)
+]
+DAYS += [
+    datetime.date(year, month, day)
+    for year in range(2018, 2024)
+    for month, days in ((12, range(22, 28)), (1, range(2, 10)))
+    for day in days
+]
 DAYS += [datetime.date(year, month, day) for year in (1, 4, 1582, 1900, 2000, 9998) for month, day in ((1, 1), (2, 28), (12, 31))]
 NUMBERS = [0.0, -0.5, 0.5, 1.5, 2.5, -2.5, 0.125, 1.005, 999.995, -1000.0, 8.0, 5.0, 1e-9, 123456.789]
 
@@ -156,7 +167,8 @@ def test_operations_value_by_value(ask: Callable[..., list[tuple[Value, ...]]], 
         return
     column = {"text": "w", "date": "d", "number": "n"}[operation.takes[0]]
     some: list[Value] = {"w": [*VALUES["w"], *WORDS], "d": [*DAYS], "n": [*VALUES["n"], *NUMBERS]}[column]
-    table = [dict(rows(1, random.Random(1))[0], **{column: value}) for value in some]
+    first = rows(1, random.Random(1))[0]
+    table = [dict(first, **{column: value}) for value in some]
     if name in ("add_days", "add_months"):
         table = [row for row in table if row["d"] is not None and 50 < row["d"].year < 9000]  # type: ignore[union-attr]
     if name in ("lower", "upper"):

@@ -111,8 +111,8 @@ def extreme_persons(r: int) -> dict[str, Tables]:
         "two groups, many patients": rows_of("new", two * r, [300]),
         "two others, many patients": rows_of("new", [("c", 300), ("d", 300)] * r, [300]),
         "one group, top": rows_of("new", [("a", 300)], [300] * r),
-        "ten thousand rows on both sides": rows_of("new", every * 2_500, [300] * 10_000, [5] * 10_000),
-        "ten thousand different rows": rows_of("new", [(GROUPS[i % 4], i % 301) for i in range(10_000)], range(10_000)),
+        "a thousand rows on both sides": rows_of("new", every * 250, [300] * 1_000, [5] * 1_000),
+        "a thousand different rows": rows_of("new", [(GROUPS[i % 4], i % 301) for i in range(1_000)], range(1_000)),
         "duplicates": rows_of("new", [("a", 300)] * 7, [300] * 7, [5, 5]),
         "missing": rows_of("new", [(None, None), ("junk", 4)], [None] * 3),
     }
@@ -128,8 +128,8 @@ def pairs(unit: Person, count_of: int) -> list[tuple[int, int]]:
     return list(itertools.combinations(range(count_of), 2))
 
 
-WORST = [*((form, "replace", "pure") for form in JOINED), ("two", "add-remove", "pure"), ("two", "replace", "rho")]
-WORST += [("left", "add-remove", "rho"), ("three", "add-remove", "rho")]
+WORST = [(form, "replace", "rho" if form in ("left", "in", "exists") else "pure") for form in JOINED]
+WORST += [("two", "add-remove", "rho"), ("left", "add-remove", "pure"), ("people", "add-remove", "rho")]
 
 
 @pytest.mark.parametrize(("form", "neighbours", "currency"), WORST)
@@ -159,8 +159,9 @@ ANY = st.fixed_dictionaries({
 })  # fmt: skip
 
 
-@pytest.mark.parametrize("share", SHARES.values(), ids=SHARES.keys())
-@pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
+@pytest.mark.parametrize(
+    ("neighbours", "share"), [("add-remove", RHO), ("replace", PURE)], ids=["add-remove-rho", "replace-pure"]
+)
 def test_no_person_moves_anything_too_far(neighbours: Any, share: Cost) -> None:
     @settings(deadline=None, max_examples=16, suppress_health_check=list(HealthCheck))
     @given(st.integers(1, 3), st.integers(1, 4), st.integers(1, 4), st.sampled_from(sorted(JOINED)), ANY, ANY)

@@ -175,7 +175,7 @@ def test_files_are_for_their_owner_only(path: Path, state_folder: Path) -> None:
     for file in (path, *witnesses):
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert stat.S_IMODE(witnesses[0].parent.stat().st_mode) == 0o700
-    assert sorted(os.listdir(path.parent)) == ["hospital.ledger", "state"]
+    assert os.listdir(path.parent) == ["hospital.ledger"]
 
 
 @pytest.mark.parametrize(

@@ -113,7 +113,7 @@ def test_the_law_on_reals(value: Any) -> None:
     step = Fraction(mechanism.grid)
     assert math.frexp(mechanism.grid)[0] == 0.5
     assert 2**18 <= Fraction(3, 2) / step <= 2**22
-    steps = [Fraction(x) / step for x in mechanism.release([value] * 40_000).tolist()]
+    steps = [Fraction(x) / step for x in mechanism.release([value] * 20_000).tolist()]
     assert all(x.denominator == 1 for x in steps)
     exact, variance = Fraction(value) / step, mechanism.squared_sigma / step**2
     edges = [round(exact) + round(float(1.5 / step) * x) for x in np.linspace(-3, 3, 61)]

@@ -69,7 +69,7 @@ def minus(sign: Sign, word: int) -> bool:
 
 
 def short_words(scale: Fraction, sign: Sign, shifts: Shifts, dice: random.Random) -> list[int]:
-    drawn = [*ENDS, *(dice.getrandbits(64) for _ in range(400))]
+    drawn = [*ENDS, *(dice.getrandbits(64) for _ in range(100))]
     for _ in drawn:
         shifts.more()
     for depth in (1e-7, 0.01, 0.5, 3.0, 9.0, 13.8, 14.5, 18.0):

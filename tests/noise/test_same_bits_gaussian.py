@@ -87,7 +87,7 @@ def pairs(deviation: Fraction, kind: str, dice: random.Random) -> list[tuple[Pai
         return Fraction(dice.choice([0, 1, dice.random()])) if kind == "fractions" else Fraction(0)
 
     found = [(pair, (offset(), offset())) for pair in drawn]
-    for turn in range(2000):
+    for turn in range(1000):
         here, other = offset(), offset()
         pair = solved(deviation, here + HALF, dice)
         if pair is not None:

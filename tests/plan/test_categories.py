@@ -71,7 +71,7 @@ def test_the_builder_refuses_the_same() -> None:
     ):
         with pytest.raises(ParameterError, match="country has no value 'XX'; declared are 'DE', 'FR', 'IT'"):
             refused()
-    assert begin(SCHEMA).group_by("city", keys={"city": ["XX"]}).agg(n=count()).query(SCHEMA).keys[0].values == ("XX",)
+    assert begin(SCHEMA).group_by("city", keys={"city": ["XX"]}).agg(n=count()).asked().query.keys[0].values == ("XX",)
 
 
 def test_a_candidate_is_no_word_yet() -> None:

@@ -155,7 +155,7 @@ def test_sqlglot_is_loaded_late() -> None:
 def test_a_choice_is_written_in_sql_as_in_python() -> None:
     score = "CASE WHEN debt >= candidate THEN candidate ELSE 0 END"
     asked = parse_query(f"SELECT choose([200, 500.5], {score}) AS best FROM data WHERE age > 3", SCHEMA)
-    assert asked == begin(SCHEMA).where("age > 3").choose([200, 500.5], score=score).query(SCHEMA)
+    assert asked == begin(SCHEMA).where("age > 3").choose([200, 500.5], score=score).asked().query
     assert parse_query(str(asked), SCHEMA) == asked
     assert parse_query(f"SELECT choose([1, 2], {score}) FROM data", SCHEMA).outputs[0].name == "best"
 

@@ -16,7 +16,7 @@ from privacy.reference_guarantees import compositions, deltas, questions, steady
 import discreet as dp
 
 
-@steady(80)
+@steady(40)
 @given(compositions, deltas, questions)
 def test_bounds_are_numbers_in_order(privacy: dp.Privacy, delta: float, epsilon: float) -> None:
     low, high = raw_epsilon(privacy, Fraction(str(delta)))

@@ -37,7 +37,7 @@ MAKERS = {
 
 
 @pytest.mark.parametrize("kind", MAKERS)
-@pytest.mark.parametrize("count", [1, 2, 20])
+@pytest.mark.parametrize("count", [1, 20])
 def test_more_noise_never_costs_more(kind: str, count: int) -> None:
     sizes = [F(1, 20), F(1, 4), F(1), F(2)]
     for delta in (1e-6, 0.1):

@@ -26,7 +26,7 @@ LOSSES = st.one_of(
 )
 PARTS = st.lists(st.tuples(LOSSES, st.integers(1, 40)), min_size=1, max_size=3)
 DELTAS = st.sampled_from([Fraction(1, 10**100), Fraction(1, 10**12), Fraction(1, 10**6), Fraction(1, 100), Fraction(99, 100)])
-few = settings(max_examples=25, deadline=None, derandomize=True)
+few = settings(max_examples=12, deadline=None, derandomize=True)
 
 
 def total(parts: list[tuple[dp.Privacy, int]]) -> dp.Privacy:

@@ -7,7 +7,7 @@ from fractions import Fraction as Q
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import discreet as dp
@@ -19,7 +19,7 @@ from discreet.privacy.losses.sampled import SampledLattice
 
 
 @pytest.mark.parametrize("make", [Box, Laplace, BoundedRange], ids=lambda make: make.__name__)
-@pytest.mark.parametrize("size", [2000, 5000, 10**8, 10**50])
+@pytest.mark.parametrize("size", [2000, 10**50])
 @pytest.mark.parametrize("count", [2, 10**4, 10**15])
 def test_large_losses_at_small_tilts(make: type, size: int, count: int) -> None:
     """Nearly all losses are close to the largest one, so that far below it delta is 1."""
@@ -54,6 +54,7 @@ def test_both_directions_leak_what_they_leak() -> None:
     assert both[0] == both[1]
 
 
+@settings(max_examples=40)
 @given(st.sampled_from([1e-9, 1e-3, 0.3]), st.sampled_from([1, 3, 7]), st.floats(0.05, 20), st.floats(0.999999, 1.0))
 def test_deltas_at_the_very_end_are_inverted(rate: float, steps: int, scale: float, share: float) -> None:
     privacy = Privacy.of(DiscreteLaplace(steps, Q(scale))).sampled(rate)

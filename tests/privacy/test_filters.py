@@ -290,7 +290,7 @@ def hockey_stick(pairs: Pairs, epsilon: float) -> float:
 
 
 @given(trees(leaky=False))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_no_adaptive_adversary_passes_a_pure_filter(tree: Tree) -> None:
     pairs = transcripts(PureFilter(epsilon=2), tree)
     assert math.fsum(p for p, _ in pairs) == pytest.approx(1)
@@ -298,7 +298,7 @@ def test_no_adaptive_adversary_passes_a_pure_filter(tree: Tree) -> None:
 
 
 @given(trees(leaky=True))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_no_adaptive_adversary_passes_an_approximate_filter(tree: Tree) -> None:
     pairs = transcripts(ApproximateFilter(epsilon=2, delta=0.15), tree)
     for sides in (pairs, [(q, p) for p, q in pairs]):
@@ -306,7 +306,7 @@ def test_no_adaptive_adversary_passes_an_approximate_filter(tree: Tree) -> None:
 
 
 @given(trees(leaky=True))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_no_adaptive_adversary_passes_a_concentrated_filter(tree: Tree) -> None:
     opened = ConcentratedFilter(rho=0.5, delta=0.15)
     pairs = transcripts(opened, tree)
@@ -315,7 +315,7 @@ def test_no_adaptive_adversary_passes_a_concentrated_filter(tree: Tree) -> None:
 
 
 @given(trees(leaky=False))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_no_adaptive_adversary_passes_zero_concentrated_and_renyi_filters(tree: Tree) -> None:
     pairs = transcripts(ConcentratedFilter(rho=0.5), tree)
     for order in (1.1, 2.0, 5.0, 30.0):

@@ -50,7 +50,7 @@ def test_one_shift_is_worse_than_two(a: str, b: str) -> None:
 def test_one_shift_is_worse_than_many(epsilon: str, count: int) -> None:
     e = F(epsilon)
     many, single = truth.laplaces(e, count), truth.laplace(count * e)
-    for i in range(8):
+    for i in (0, 1, 3, 6):
         x = count * e * F(i, 7)
         assert not many(x) > single(x)
         upper = Privacy.of(Laplace(count * e)).delta_bounds(x)[1]

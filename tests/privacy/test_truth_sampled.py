@@ -37,7 +37,7 @@ def larger(*curves: Curve) -> Curve:
 @pytest.mark.parametrize("squared_mu", ["0.01", "1", "25"])
 def test_one_gaussian(squared_mu: str, rate: str) -> None:
     curve = larger(*samples.sampled(samples.gaussian_at(F(squared_mu)), F(rate)))
-    holds(Privacy.of(SampledGaussian(F(squared_mu), F(rate))), curve, epsilons=EPSILONS[1:8])
+    holds(Privacy.of(SampledGaussian(F(squared_mu), F(rate))), curve, epsilons=EPSILONS[1:8:2])
 
 
 @pytest.mark.parametrize("rate", ["1e-3", "0.1", "0.5", "0.99"])

@@ -37,7 +37,7 @@ def test_known_gaussian_values() -> None:
 def test_laplace(epsilon: str, count: int) -> None:
     e = F(epsilon)
     curve = truth.laplaces(e, count)
-    holds(count * Privacy.of(Laplace(e)), curve, epsilons=[*EPSILONS, count * e * F(99, 100)])
+    holds(count * Privacy.of(Laplace(e)), curve, epsilons=[*EPSILONS[:: 1 if count == 1 else 2], count * e * F(99, 100)])
     if count == 1:
         assert curve(F(1, 200)).overlaps(truth.laplace(e)(F(1, 200)))
 

@@ -9,13 +9,11 @@ from typing import Any
 
 import numpy as np
 
-import discreet as dp
 from discreet.curator.gate import Price, Reservation
+from discreet.curator.question import Question
 from discreet.engine.base import groups_of
 from discreet.plan.cost import Cost, Terms
 from discreet.plan.plan import Plan, price_marginal
-from discreet.plan.query import Query
-from discreet.plan.sql import parse_expression
 
 
 @dataclass(frozen=True)
@@ -55,9 +53,9 @@ class Marginal:
         return found
 
 
-def marginal(curator: dp.Curator, *of: str, **cost: object) -> list[float]:
+def marginal(rows: Question, *of: str, **cost: object) -> list[float]:
     """Rows by every combination of values, the last column turning fastest; paid for first, free when asked again."""
-    terms, budget, schema = Terms(**cost), curator._budget, curator._tables.schema
-    asked = terms.asked(budget)
-    plan = price_marginal([parse_expression(text, schema) for text in of], Query(()), schema, terms.spend(asked, budget, 1))
-    return [float(units * plan.releases[0].worth) for units in curator._ask(Marginal(plan, asked)).result]
+    desk, terms = rows.desk, Terms(**cost)
+    asked = terms.asked(desk.budget)
+    plan = price_marginal([rows.read(text) for text in of], rows.rows, desk.schema, terms.spend(asked, desk.budget, 1))
+    return [float(units * plan.releases[0].worth) for units in desk.ask(Marginal(plan, asked)).result]

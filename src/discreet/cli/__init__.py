@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 import discreet
-from discreet.cli import audit, demo, init, ledger, local, plot, query
+from discreet.cli import advice, audit, demo, init, ledger, local, plot, query
 
 __all__ = ["app", "main"]
 
@@ -18,6 +18,8 @@ app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_
 app.command("demo")(demo.run)
 app.command("init")(init.run)
 app.command("check")(query.check)
+app.command("bounds")(advice.bounds)
+app.command("contributions")(advice.contributions)
 app.command("preview")(query.preview)
 app.command("query")(query.query)
 app.command("budget")(query.budget)

@@ -162,7 +162,8 @@ def check(configuration: Configuration, epsilon: Epsilon = None, rho: Rho = None
     Without a cost this is NOT PRIVATE: for the eyes of the data's owner. It shows coarse shares and declared names, no cell, and
     is never written to a file; the ledger notes that somebody looked, and answers say so if declarations change afterwards.
 
-    With a cost it is a question like any other: noisy shares with intervals, paid for from the budget.
+    With a cost it is a question like any other: noisy shares with intervals, paid for from the budget. Bounds that do not fit are
+    found, for a price, by discreet bounds and discreet contributions.
 
     Examples:
 

@@ -6,6 +6,7 @@ import os
 import re
 import threading
 from collections.abc import Iterable
+from copy import copy
 from pathlib import Path
 
 from discreet.engine import open_source
@@ -23,7 +24,17 @@ class Held:
         self.path, self._table = source if isinstance(source, str | os.PathLike) else None, table
         self._declared, self._unit = tuple(columns), unit
         self._looking = threading.Lock()
+        self._frame = None if self.path is not None else source
         self._source = None if self.path is not None else self._open(source)
+
+    def reading(self, columns: Iterable[str]) -> Held:
+        """The same table, of which these columns are read too, though nothing is declared of them."""
+        more = [name for name in columns if name not in self._declared]
+        if not more:
+            return self
+        other = copy(self)
+        other._declared, other._looking, other._source = (*self._declared, *more), threading.Lock(), None
+        return other
 
     def ledger_path(self, people: str) -> Path:
         """Where the ledger goes: one for the people that are named, or for all tables of a folder with the same person column.
@@ -73,12 +84,9 @@ class Held:
 
     def source(self) -> Source:
         """The table as it lies there now, looked at anew where its files are others or changed; refused without any."""
-        if self.path is None:
-            assert self._source is not None
-            return self._source
         with self._looking:
             if self._source is None or not self._source.is_current():
-                self._source = self._open(self.path)
+                self._source = self._open(self._frame if self.path is None else self.path)
             return self._source
 
     def _open(self, source: object) -> Source:

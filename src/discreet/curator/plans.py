@@ -1,4 +1,8 @@
-"""SQL questions as one request to the gate: plans that are paid for together, counted, let out, and made into answers.
+"""What is asked together, as one request to the gate: parts that are paid for together, counted, let out, and finished for free.
+
+A part is a question at its share of the cost: it has plans, which are counted and let out, and makes of noisy numbers what it
+was asked for. A ``Select`` is SQL, or the builder's, and ends in an ``Answer``; those of rooms above this one end in what they
+like. They may stand side by side.
 
 **Digest.** A ledger knows questions again by a hash of the public facts that make them the same. Facts are plain JSON in words of
 their own, written out one by one, so that no renaming inside discreet ends a free repeat: what is asked (as far as it touches
@@ -10,11 +14,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from fractions import Fraction
 from functools import cached_property
+from typing import Any, Generic, TypeVar
 
 from discreet.arrays import Reals
 from discreet.curator.answer import Answer, Column, refine
@@ -26,10 +32,14 @@ from discreet.plan.aggregates.base import Estimate
 from discreet.plan.cost import Cost
 from discreet.plan.expressions import Value
 from discreet.plan.plan import Plan, price
+from discreet.plan.preview import PreviewLine, preview_lines
+from discreet.plan.query import Query
 from discreet.plan.release import Release, Released
 from discreet.plan.statistics import Sums
+from discreet.privacy.account import Account
 from discreet.schema.columns import Boolean, Category, Date, Integer, Number, Text
 from discreet.schema.columns import Column as Declared
+from discreet.schema.table import Schema
 from discreet.schema.units import Person, Rows, Unit
 
 _VERSION = 2  # 1: hashes of the texts of Python objects (``former``)
@@ -47,16 +57,88 @@ _DECLARED: dict[type, tuple[str, tuple[str, ...]]] = {
 }
 
 
+Kept = TypeVar("Kept")
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """The noisy numbers of one plan: what came out of every release, over these groups."""
+
+    plan: Plan
+    groups: Groups
+    released: Mapping[Release, Released]
+
+    def __getitem__(self, name: str) -> list[Released]:
+        """What came out of the releases behind a name."""
+        return [self.released[release] for release in self.plan.behind[name]]
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """What is said of a result when it leaves: what is left of the budget, remarks, and whether it was given before."""
+
+    left: Account
+    remarks: tuple[str, ...] = ()
+    repeated: bool = False
+
+
+class Part(ABC, Generic[Kept, Result]):
+    """A question at its share of a cost. What is ``kept`` in the ledger is made of noisy numbers; what is asked for is made of
+    that whenever it is asked again, and may therefore depend on the question, and on nothing that has no noise."""
+
+    plans: tuple[Plan, ...]  # what is counted and let out
+
+    @property
+    @abstractmethod
+    def question(self) -> str:
+        """What was asked, as a ledger says it."""
+
+    @property
+    @abstractmethod
+    def facts(self) -> dict[str, object]:
+        """What makes it the same as another one, as plain JSON; not what is paid."""
+
+    @property
+    def reading(self) -> tuple[Schema, Mapping[str, str]] | None:
+        """Other declarations under which the table is read, and the columns that they mean; None for its own."""
+        return None
+
+    @abstractmethod
+    def lines(self, fewest: int | None = None) -> tuple[PreviewLine, ...]:
+        """How far off every output will be. ``fewest``: the rows that every group surely has."""
+
+    @abstractmethod
+    def keep(self, measured: Sequence[Measured], cost: str) -> Kept:
+        """What the ledger keeps of the noisy numbers of its plans, and of what was paid for them."""
+
+    @abstractmethod
+    def write(self, kept: Kept, remarks: tuple[str, ...]) -> str:
+        """That as text, with remarks."""
+
+    @abstractmethod
+    def read(self, text: str) -> Kept:
+        """The same from text."""
+
+    @abstractmethod
+    def finish(self, kept: Kept, receipt: Receipt) -> Result:
+        """What was asked for: free."""
+
+
 @dataclass(frozen=True)
 class Plans:
-    """Plans that are paid for together, and what they cost."""
+    """Parts that are paid for together, and what they cost."""
 
-    plans: tuple[Plan, ...]
+    parts: tuple[Part[Any, Any], ...]
     cost: Cost
 
     @property
+    def plans(self) -> tuple[Plan, ...]:
+        return tuple(plan for part in self.parts for plan in part.plans)
+
+    @property
     def question(self) -> str:
-        return "; ".join(str(plan.query.released) for plan in self.plans)
+        return "; ".join(part.question for part in self.parts)
 
     @property
     def tables(self) -> frozenset[str]:
@@ -66,13 +148,16 @@ class Plans:
 
     @cached_property
     def digest(self) -> str:
-        return digest_of(self.plans)
+        return hash_facts([part.facts for part in self.parts])
 
     @property
     def former(self) -> Sequence[str]:
         """Of texts of Python objects; and, where means are released as pairs, of the two numbers that they were before."""
-        apart = digest_of([_apart(plan) for plan in self.plans])
-        return (former_digest(self.plans), *({apart} - {self.digest}))
+        selects = [part for part in self.parts if isinstance(part, Selected)]
+        if len(selects) < len(self.parts):
+            return ()
+        apart = digest_of([_apart(one.plan) for one in selects])
+        return (former_digest([one.plan for one in selects]), *({apart} - {self.digest}))
 
     @cached_property
     def price(self) -> Price | None:
@@ -83,29 +168,85 @@ class Plans:
         for plan in self.plans:
             engine.rehearse(plan)
 
-    def run(self, engine: Engine | None, reserved: Reservation) -> list[Answer]:
-        """All noisy numbers; HAVING, ORDER BY and LIMIT come afterwards."""
-        return [replace(_released(plan, engine, reserved), cost=str(self.cost)) for plan in self.plans]
+    def run(self, engine: Engine | None, reserved: Reservation) -> list[Any]:
+        """All noisy numbers, as the ledger keeps them."""
+        cost = "nothing" if self.price is None else str(self.cost)
+        return [part.keep([measure(plan, engine, reserved) for plan in part.plans], cost) for part in self.parts]
 
-    def write(self, result: list[Answer], remarks: tuple[str, ...]) -> list[str]:
-        return [replace(answer, remarks=(*answer.remarks, *remarks)).to_json() for answer in result]
+    def write(self, result: list[Any], remarks: tuple[str, ...]) -> list[str]:
+        return [part.write(kept, remarks) for part, kept in zip(self.parts, result, strict=True)]
 
-    def read(self, texts: list[str]) -> list[Answer]:
-        return [Answer.from_json(text) for text in texts]
+    def read(self, texts: list[str]) -> list[Any]:
+        return [part.read(text) for part, text in zip(self.parts, texts, strict=True)]
 
-    def finish(self, outcome: Outcome[list[Answer]]) -> list[Answer]:
-        """What is free: HAVING, ORDER BY, LIMIT on the noisy result, and what is left of the budget."""
+    def finish(self, outcome: Outcome[list[Any]], remarks: Sequence[tuple[str, ...]]) -> list[Any]:
+        """What was asked for; ``remarks`` on every part."""
         return [
-            replace(
-                refine(answer, plan.query),
-                cost="nothing" if self.price is None else answer.cost,
-                left=outcome.left,
-                question=str(plan.query),
-                remarks=(*answer.remarks, *outcome.remarks),
-                repeated=outcome.repeated,
-            )
-            for answer, plan in zip(outcome.result, self.plans, strict=True)
+            part.finish(kept, Receipt(outcome.left, (*outcome.remarks, *more), outcome.repeated))
+            for part, kept, more in zip(self.parts, outcome.result, remarks, strict=True)
         ]
+
+
+@dataclass(frozen=True)
+class Select:
+    """A SELECT, or the same from the builder, of a table of which these facts are public. ``columns`` are those that it means,
+    where it is read otherwise than declared."""
+
+    query: Query
+    schema: Schema
+    columns: Mapping[str, str] | None = None
+
+    def priced(self, share: Cost) -> Selected:
+        return Selected((price(self.query, self.schema, share),), self.columns)
+
+
+@dataclass(frozen=True)
+class Selected(Part[Answer, Answer]):
+    """A SELECT at its price."""
+
+    plans: tuple[Plan, ...]
+    columns: Mapping[str, str] | None = None
+
+    @property
+    def plan(self) -> Plan:
+        """The one that it has."""
+        return self.plans[0]
+
+    @property
+    def reading(self) -> tuple[Schema, Mapping[str, str]] | None:
+        return None if self.columns is None else (self.plan.private, self.columns)
+
+    @property
+    def question(self) -> str:
+        return str(self.plan.query.released)
+
+    @property
+    def facts(self) -> dict[str, object]:
+        return facts_of(self.plan)
+
+    def lines(self, fewest: int | None = None) -> tuple[PreviewLine, ...]:
+        return preview_lines(self.plan, fewest)
+
+    def keep(self, measured: Sequence[Measured], cost: str) -> Answer:
+        """All noisy numbers; HAVING, ORDER BY and LIMIT come afterwards."""
+        (one,) = measured
+        return replace(answer_of(one.plan, one.groups, one.released), cost=cost)
+
+    def write(self, kept: Answer, remarks: tuple[str, ...]) -> str:
+        return replace(kept, remarks=(*kept.remarks, *remarks)).to_json()
+
+    def read(self, text: str) -> Answer:
+        return Answer.from_json(text)
+
+    def finish(self, kept: Answer, receipt: Receipt) -> Answer:
+        """HAVING, ORDER BY, LIMIT on the noisy result, and what is left of the budget."""
+        return replace(
+            refine(kept, self.plan.query),
+            left=receipt.left,
+            question=str(self.plan.query),
+            remarks=(*kept.remarks, *receipt.remarks),
+            repeated=receipt.repeated,
+        )
 
 
 def _apart(plan: Plan) -> Plan:
@@ -114,7 +255,7 @@ def _apart(plan: Plan) -> Plan:
     return price(plan.query, plan.private, plan.share, pairs=False) if pairs else plan
 
 
-def _released(plan: Plan, engine: Engine | None, reserved: Reservation) -> Answer:
+def measure(plan: Plan, engine: Engine | None, reserved: Reservation) -> Measured:
     """Count, and add noise."""
     chosen: list[tuple[Value, ...]] | None = None
     if plan.keys.size is None:
@@ -127,7 +268,7 @@ def _released(plan: Plan, engine: Engine | None, reserved: Reservation) -> Answe
     counts: Found = {}
     if engine is not None and groups.size:
         counts = engine.count(plan, groups, reserved.salt)
-    return answer_of(plan, groups, let_out(plan, groups, counts, reserved))
+    return Measured(plan, groups, let_out(plan, groups, counts, reserved))
 
 
 def _ordered(keys: list[tuple[Value, ...]]) -> list[tuple[Value, ...]]:
@@ -179,8 +320,13 @@ def _keys(plan: Plan, groups: Groups) -> dict[str, tuple[Value, ...]]:
 
 
 def digest_of(plans: Sequence[Plan]) -> str:
-    """The hash of the facts of questions that are asked together."""
-    facts = {"discreet": "questions", "version": _VERSION, "questions": [facts_of(plan) for plan in plans]}
+    """The hash of the facts of SELECTs that are asked together."""
+    return hash_facts([facts_of(plan) for plan in plans])
+
+
+def hash_facts(questions: Sequence[dict[str, object]]) -> str:
+    """The hash of what is asked together."""
+    facts = {"discreet": "questions", "version": _VERSION, "questions": questions}
     return hashlib.sha256(json.dumps(facts, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()).hexdigest()
 
 

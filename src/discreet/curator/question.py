@@ -1,13 +1,23 @@
-"""A question in the making, that can be asked: every verb gives a new one; the same query as SQL text makes."""
+"""Questions in the making, that can be asked: every verb gives a new one; the same query as SQL text makes.
+
+What can be asked is an ``Inquiry``: previewed, released, or put into a batch. A ``Question`` is one; analyses of rooms above this
+one are others, begun by a verb of theirs on the rows that a question has chosen.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib import import_module
+from types import MethodType
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from discreet.arrays import Number
 from discreet.calls import called_as
 from discreet.curator.answer import Answer
+from discreet.curator.desk import Desk
+from discreet.curator.plans import Part, Select
 from discreet.errors import ParameterError
 from discreet.exact import whole
 from discreet.plan.aggregates import NAMED, Aggregate, Askable, Asked, Best, Combined, Computed, Count, Distinct, named
@@ -15,24 +25,68 @@ from discreet.plan.cost import Accuracy, Terms
 from discreet.plan.expressions import Call, Expression, Literal, Value, Written, columns_of, conjuncts
 from discreet.plan.expressions.facts import facts_of_column
 from discreet.plan.expressions.values import check_candidate, check_words, plain_values, words_of
-from discreet.plan.preview import Preview
+from discreet.plan.preview import Preview, Priceable
 from discreet.plan.query import Key, Order, Output, Query
 from discreet.plan.sql import parse_expression, parse_link, parse_traits
 from discreet.plan.sql.scope import Scope, private
 from discreet.schema.table import Schema
 
-Release = Callable[[Sequence[Query], Terms], list[Answer]]
 _TRAITS = {"count": "count", "sum": "sum", "mean": "avg"}  # of what may be made of one person's rows
-Offer = Callable[[Sequence[Query], Terms], Preview]
+
+
+# Verbs of the rooms above this one, and the module of each: a function of that name that takes a question, which says about
+# which rows, and makes an ``Inquiry``, or a request of its own to the gate. A line comes with its room, which is loaded when its
+# verb is first used.
+VERBS: dict[str, str] = {
+    "bounds": "discreet.analysis.bounds",
+    "contributions": "discreet.analysis.contributions",
+}
+
+Result = TypeVar("Result")
+
+
+class Inquiry(ABC, Generic[Result]):
+    """What can be asked at a desk: alone, or in a batch."""
+
+    desk: Desk
+
+    @abstractmethod
+    def asked(self) -> Priceable[Part[Any, Result]]:
+        """What is asked, to be priced."""
+
+    @called_as("epsilon=0.5")
+    def preview(
+        self,
+        *,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        delta: Number | None = None,
+        accuracy: Accuracy | None = None,
+        at_least: Number | None = None,
+    ) -> Preview:
+        """What ``release`` would cost and how far off it would be: free, and without looking at the data."""
+        return self.desk.offer([self.asked()], Terms(epsilon, rho, delta, accuracy, at_least))
+
+    @called_as("epsilon=0.5")
+    def release(
+        self,
+        *,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        delta: Number | None = None,
+        accuracy: Accuracy | None = None,
+        at_least: Number | None = None,
+    ) -> Result:
+        """What was asked for, noisy; paid for first, free when asked again."""
+        result: Result = self.desk.release([self.asked()], Terms(epsilon, rho, delta, accuracy, at_least))[0]
+        return result
 
 
 @dataclass(frozen=True, repr=False)
-class Question:
+class Question(Inquiry[Answer]):
     """Built verb by verb, then previewed or released."""
 
-    _schema: Schema
-    _release: Release
-    _offer: Offer
+    desk: Desk
     _query: Query = field(default_factory=lambda: Query(()))
     _within: Scope | None = None  # what is in sight, where that is not the private table
 
@@ -49,12 +103,15 @@ class Question:
                 "person() makes one row of each person's rows, once, before group_by() and agg(); write it first."
             )
         written = {name: _written(name, trait) for name, trait in traits.items()}
-        within = parse_traits(written, self._query, self._source() or private(self._schema))
+        within = parse_traits(written, self._query, self._source() or private(self.desk.schema))
         return replace(self, _query=Query((), people=within.people), _within=within)
 
-    @called_as('"visits"')
-    def table(self, name: str) -> Question:
-        """About one of several private tables."""
+    def table(self, name: str | None = None, **asked: Any) -> Any:
+        """About one of several private tables; or, with ``by=``, a table of counts or sums with its margins."""
+        if name is None:
+            return self._verb("table")(**asked)
+        if asked:
+            raise ParameterError('A table of margins has no name, and a private table nothing else; write table(by=["sex"]).')
         if self._within is not None:
             raise ParameterError('A question begins with one table; write table("patients").join("visits").')
         return self._linked(name, left=False)
@@ -67,13 +124,13 @@ class Question:
         return self._linked(name, left=left)
 
     def _linked(self, name: str, *, left: bool) -> Question:
-        within = parse_link(name, self._schema, self._within, left=left)
+        within = parse_link(name, self.desk.schema, self._within, left=left)
         return replace(self._with(tables=within.private), _within=within)
 
     @called_as('"age >= 18"')
     def where(self, condition: str) -> Question:
         """Only rows for which this holds; repeated, all must hold."""
-        parts = (*conjuncts(self._query.where), *conjuncts(self._read(condition)))
+        parts = (*conjuncts(self._query.where), *conjuncts(self.read(condition)))
         return self._with(where=parts[0] if len(parts) == 1 else Call("and", parts))  # as SQL connects them
 
     def group_by(self, *of: str, keys: Mapping[str, Sequence[Value]] | None = None, **named: str) -> Question:
@@ -84,8 +141,8 @@ class Question:
         new = []
         for name, text in [*((text, text) for text in of), *named.items()]:
             values = listed.pop(name, None)
-            key = self._read(text)
-            new.append(Key(name, key, None if values is None else _listed(name, key, values, self._table)))
+            key = self.read(text)
+            new.append(Key(name, key, None if values is None else _listed(name, key, values, self.facts)))
         if listed:
             raise ParameterError(
                 f"keys= lists values of {', '.join(listed)}, which is not grouped by; write group_by(name, keys=...)."
@@ -94,7 +151,7 @@ class Question:
 
     def agg(self, *unnamed: object, **outputs: Askable) -> Question:
         """What to ask for, by the name of the answer's column; ``agg({"debt": ["sum", "mean"]})`` makes debt_sum, debt_mean."""
-        facts = {name: facts_of_column(column) for name, column in self._table.columns.items()}
+        facts = {name: facts_of_column(column) for name, column in self.facts.columns.items()}
         asked = named(unnamed, outputs, NAMED)
         new = tuple(Output(name, self._aggregate(one).with_numbers(facts)) for name, one in asked.items())
         for output in new:
@@ -104,9 +161,9 @@ class Question:
     @called_as('[100, 200], score="..."')
     def choose(self, candidates: Sequence[Value], *, score: str) -> Question:
         """The candidate with the largest sum of ``score``, an expression over the columns and ``candidate``."""
-        check_candidate(self._table.columns)
+        check_candidate(self.facts.columns)
         listed = plain_values("Candidates", candidates, "choose([200, 500], score=...)")
-        best = Best(listed, self._read(score, names=("candidate",)))
+        best = Best(listed, self.read(score, names=("candidate",)))
         return self._with(outputs=(*self._query.outputs, Output(best.name, best)))
 
     @called_as('"n > 100"')
@@ -130,53 +187,52 @@ class Question:
         """The first rows of the noisy result: free."""
         return self._with(limit=whole("limit", rows, 0))
 
-    @called_as("epsilon=0.5")
-    def preview(
-        self,
-        *,
-        epsilon: Number | None = None,
-        rho: Number | None = None,
-        delta: Number | None = None,
-        accuracy: Accuracy | None = None,
-        at_least: Number | None = None,
-    ) -> Preview:
-        """What ``release`` would cost and how far off it would be: free, and without looking at the data."""
-        return self._offer([self._finished()], Terms(epsilon, rho, delta, accuracy, at_least))
+    def asked(self) -> Select:
+        """What is asked, to be priced."""
+        self._source()
+        if not self._query.outputs:
+            raise ParameterError("Nothing is asked for yet; write agg(n=count()).")
+        return Select(self._query, self.desk.schema)
 
-    @called_as("epsilon=0.5")
-    def release(
-        self,
-        *,
-        epsilon: Number | None = None,
-        rho: Number | None = None,
-        delta: Number | None = None,
-        accuracy: Accuracy | None = None,
-        at_least: Number | None = None,
-    ) -> Answer:
-        """The noisy answer; paid for first, free when asked again."""
-        return self._release([self._finished()], Terms(epsilon, rho, delta, accuracy, at_least))[0]
+    @property
+    def rows(self) -> Query:
+        """The rows that it is about, for a verb that says itself what it makes of them."""
+        self._source()
+        if self._query.keys or self._query.outputs:
+            raise ParameterError("This verb says itself what is asked of the rows; leave group_by() and agg() out before it.")
+        return self._query
 
-    def query(self, schema: Schema) -> Query:
-        """What is asked, of a table with these public facts; a question belongs to the curator that began it."""
-        if self._schema is not schema:
-            raise ParameterError("This question was begun by another curator; begin it with the one that is to answer it.")
-        return self._finished()
+    @property
+    def facts(self) -> Schema:
+        """The facts about the table that is asked about."""
+        return self.desk.schema if self._within is None else self._within.schema
+
+    def read(self, text: str, names: Collection[str] = ()) -> Expression:
+        """An expression over the columns in sight, and these names."""
+        return parse_expression(text, self.desk.schema, names=names, within=self._source())
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            if name in VERBS:
+                return self._verb(name)
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
+
+    def __dir__(self) -> list[str]:
+        return sorted([*super().__dir__(), *VERBS])
+
+    def _verb(self, name: str) -> MethodType:
+        return MethodType(getattr(import_module(VERBS[name]), name), self)
 
     def __str__(self) -> str:
         return str(self._query)
 
     __repr__ = __str__
 
-    def _finished(self) -> Query:
-        self._source()
-        if not self._query.outputs:
-            raise ParameterError("Nothing is asked for yet; write agg(n=count()).")
-        return self._query
-
     def _result(self, text: str) -> Expression:
         """An expression over the columns of the noisy result, and nothing else."""
         names = (*(key.name for key in self._query.keys), *(output.name for output in self._query.outputs))
-        found = self._read(text, names=names)
+        found = self.read(text, names=names)
         strange = [name for name in columns_of(found) if name not in names]
         if strange:
             raise ParameterError(
@@ -186,24 +242,16 @@ class Question:
         return found
 
     def _aggregate(self, asked: Askable) -> Aggregate:
-        found = asked.aggregate(self._read)
+        found = asked.aggregate(self.read)
         if self._query.people is None:
             return found
         parts = tuple(Count() if isinstance(part, Distinct) else part for part in found.parts)  # a row is a person
         return Combined(found.formula, parts) if isinstance(found, Combined) else parts[0]
 
-    @property
-    def _table(self) -> Schema:
-        """The facts about the table that is asked about."""
-        return self._schema if self._within is None else self._within.schema
-
-    def _read(self, text: str, names: Collection[str] = ()) -> Expression:
-        return parse_expression(text, self._schema, names=names, within=self._source())
-
     def _source(self) -> Scope | None:
         """What is in sight, where that is not the one private table."""
-        if self._within is None and self._schema.tables:
-            raise ParameterError(f'There are several private tables; say which: table("{next(iter(self._schema.tables))}").')
+        if self._within is None and self.desk.schema.tables:
+            raise ParameterError(f'There are several private tables; say which: table("{next(iter(self.desk.schema.tables))}").')
         return self._within
 
     def _with(self, **changes: object) -> Question:

@@ -171,7 +171,9 @@ class Tables:
     @contextmanager
     def declared_as(self, schema: Schema, columns: Mapping[str, str]) -> Iterator[Tables]:
         """The same tables under other declarations, with an engine of their own; ``columns`` are those they mean."""
-        other = self._copy(self._held)
+        local = {name: f"{name}." if name else "" for name in self._held}
+        meant = {name: [one.removeprefix(own) for one in columns.values() if one.startswith(own)] for name, own in local.items()}
+        other = self._copy({name: held.reading(meant[name]) for name, held in self._held.items()})
         other.schema, other._columns = schema, columns
         try:
             yield other

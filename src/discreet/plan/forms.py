@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arrays import Reals
-from discreet.plan.noises import Weighted, explains, reach
+from discreet.plan.noises import explains, reach
 from discreet.plan.release import Release, Released
 
 Source = tuple[Release, int]  # one of the noisy numbers of a release: most have one in every group
@@ -114,18 +114,21 @@ class Ratio:
         raw = np.where(known, self.over.values / np.where(known, self.under.values, 1.0), 0.0)
         start = np.clip(raw, self.low, self.high)
 
-        def possible(r: Reals) -> NDArray[np.bool_]:
-            return explains(np.abs(self.over.values - r * self.under.values), self._noises(r), miss) & known
+        noises = [(source[0].spread, over, under) for source, over, under in self._both()]
 
-        lower, upper = self._end(start, possible, -1.0), self._end(start, possible, 1.0)
+        def possible(r: Reals) -> NDArray[np.bool_]:
+            weighted = [(spread, over - r * under) for spread, over, under in noises]
+            return explains(np.abs(self.over.values - r * self.under.values), weighted, miss) & known
+
+        lower, upper = self._ends(start, possible)
         return np.where(known, lower, self.low), np.where(known, upper, self.high)
 
-    def _end(self, start: Reals, possible: Callable[[Reals], NDArray[np.bool_]], sign: float) -> Reals:
-        """How far one can go from the best quotient with noise still explaining it: by doubling, and then by halving."""
-        bound = self.low if sign < 0 else self.high
+    def _ends(self, start: Reals, possible: Callable[[Reals], NDArray[np.bool_]]) -> Reals:
+        """How far one can go from the best quotient, down and up, while noise still explains it: by doubling, then by halving."""
+        sign, bound = np.array([[-1.0], [1.0]]), np.array([[self.low], [self.high]])
         first = self.over.deviation / np.maximum(np.abs(self.under.values), 1e-300) + 1e-9 * np.abs(start) + 1e-300
-        near, far = start.copy(), np.clip(start + sign * first, self.low, self.high)
-        step = first
+        near, far = np.stack([start, start]), np.clip(start + sign * first, self.low, self.high)
+        step = np.stack([first, first])
         for _ in range(_DOUBLINGS):
             further = possible(far) & (far != bound)
             if not further.any():
@@ -142,9 +145,6 @@ class Ratio:
     def _both(self) -> list[tuple[Source, float, float]]:
         sources = dict.fromkeys((*self.over.weights, *self.under.weights))
         return [(one, self.over.weights.get(one, 0.0), self.under.weights.get(one, 0.0)) for one in sources]
-
-    def _noises(self, r: Reals) -> Weighted:
-        return [(source[0].spread, over - r * under) for source, over, under in self._both()]
 
     def moved(self, source: Source, by: float) -> Reals:
         """Its values if a noisy number had been this much larger."""

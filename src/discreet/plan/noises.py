@@ -35,6 +35,8 @@ Weighted = Sequence[tuple[Spread, Reals]]  # noises, and for every group the wei
 _STEPS = 50  # halvings of a distance
 _MOST = 7  # noises that are looked at one by one
 _APART = {1: 0.0, 2: 1e-6, 3: 2e-4, 4: 2e-3}  # how far scales are moved apart, in relation
+_FINE = 50  # cells a scale: noises of fewer units are looked at unit by unit
+_FARTHEST = {"laplace": 40.0, "gaussian": 9.0}  # scales beyond which noise is not looked for
 _LEAST = 1e-9  # a scale that is smaller than this in relation to the largest says nothing
 
 
@@ -46,21 +48,20 @@ def tail(distance: Reals, scales: Sequence[Reals]) -> Reals:
         ordered = np.sort(np.vstack([rest[None], ordered[1 - _MOST :]]), axis=0)
     largest = ordered[-1]
     some = largest > 0
-    ordered = np.maximum(ordered / np.where(some, largest, 1.0), _LEAST)
+    unit = np.where(some, largest, 1.0)
+    ordered = np.maximum(ordered / unit, _LEAST)
     apart = 1 + _APART.get(len(ordered), 1e-2)
     for i in range(1, len(ordered)):
-        ordered[i] = np.maximum(ordered[i], ordered[i - 1] * apart)
-    far = np.maximum(distance, 0.0) / np.where(some, largest, 1.0)
-    found = np.zeros_like(far)
+        np.maximum(ordered[i], ordered[i - 1] * apart, out=ordered[i])
+    far = np.maximum(distance, 0.0) / unit
     squares = ordered**2
     with np.errstate(under="ignore"):
-        for i, scale in enumerate(ordered):
-            weight = np.ones_like(far)
+        found = np.exp(-far / ordered)
+        for i, square in enumerate(squares):
             for j, other in enumerate(squares):
                 if j != i:
-                    weight = weight * (squares[i] / (squares[i] - other))
-            found = found + weight * np.exp(-far / scale)
-    return np.where(some, np.clip(found, 0.0, 1.0), np.where(distance > 0, 0.0, 1.0))
+                    found[i] *= square / (square - other)
+    return np.where(some, np.minimum(np.maximum(found.sum(axis=0), 0.0), 1.0), np.where(distance > 0, 0.0, 1.0))
 
 
 def explains(distance: Reals, noises: Weighted, miss: float) -> NDArray[np.bool_]:
@@ -80,7 +81,11 @@ def explains(distance: Reals, noises: Weighted, miss: float) -> NDArray[np.bool_
 
 def reach(noises: Sequence[tuple[Spread, float]], miss: float) -> float:
     """The half-width that a weighted sum of noises stays within, but for ``miss``."""
-    some = [(spread, weight) for spread, weight in noises if weight and spread.law != "none"]
+    return _reach(tuple((spread, weight) for spread, weight in noises if weight and spread.law != "none"), miss)
+
+
+@lru_cache(maxsize=1024)
+def _reach(some: tuple[tuple[Spread, float], ...], miss: float) -> float:
     if len(some) == 1:
         return abs(some[0][1]) * some[0][0].half(1 - miss)
     weighted = [(spread, np.full(1, weight)) for spread, weight in some]
@@ -89,6 +94,37 @@ def reach(noises: Sequence[tuple[Spread, float]], miss: float) -> float:
         middle = (low + high) / 2
         low, high = (middle, high) if explains(np.full(1, middle), weighted, miss)[0] else (low, middle)
     return high
+
+
+def above(distance: float, noises: Sequence[tuple[Spread, float]]) -> float:
+    """P(X > distance) for a weighted sum X of one noise or two, rounded up: exact while the coarser one has a scale of less than
+    100 units; of a wider one a few units at a time count as the largest of them."""
+    some = [(spread, abs(weight)) for spread, weight in noises if weight * spread.scale]
+    some.sort(key=lambda one: (one[0].scale / one[0].unit, one[0].scale * one[1]))
+    if not some:
+        return float(distance < 0)
+    fine, weight = some[-1]
+    if len(some) == 1:
+        return float(_at_least(fine, np.array([np.floor(distance / (weight * fine.unit)) + 1]))[0])
+    (coarse, other), _ = some
+    units = coarse.scale / coarse.unit
+    width = max(1, math.floor(units / _FINE))
+    far = math.ceil(_FARTHEST[coarse.law] * units / width)
+    cells = width * np.arange(-far, far + 1.0)
+    reached = _at_least(coarse, cells)
+    with np.errstate(all="ignore"):  # beyond all doubles nothing is known, and what is no number fits nowhere
+        rest = distance - other * coarse.unit * (cells + width - 1)
+        inside = (reached - np.append(reached[1:], 0.0)) @ _at_least(fine, np.floor(rest / (weight * fine.unit)) + 1)
+    return min(1.0, float(inside + 1 - reached[0]))
+
+
+def _at_least(spread: Spread, units: Reals) -> Reals:
+    """P(X >= k) in whole units: q^k / (1 + q) for discrete Laplace noise, k > 0; P(Z >= k - 1/2) for rounded Gaussian noise."""
+    rate = spread.unit / spread.scale
+    if spread.law == "gaussian":
+        return np.array([math.erfc(x) / 2 for x in (rate / math.sqrt(2) * (units - 0.5)).tolist()])
+    tails: Reals = np.exp(-rate * np.where(units > 0, units, 1 - units)) / (1 + math.exp(-rate))
+    return np.where(units > 0, tails, 1 - tails)
 
 
 @lru_cache(maxsize=1024)

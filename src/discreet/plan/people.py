@@ -16,11 +16,12 @@ is declared for the neighbours of a table with ``rows=1, groups=1`` therefore ho
 
 **Bounds** are public. R = rows x groups of the declared unit is how many rows a person is thought to have; it decides no more
 than where numbers are clamped. count(*) is clamped to [1, R] (a person without rows is not there), a count of what may be
-missing or is filtered to [0, R], a sum of values in [l, h] to [min(l, R l), max(h, R h)]. A mean lies in [l, h] by itself; it
-is the exact sum over the exact count, of all rows however many, as doubles, rounded to a thousandth of a step (the same on
-every engine as long as the sum is below 2^53 units). A person with more rows than R is clamped and never left out; ``least``
-and ``greatest`` around a trait tighten further. ``any_value`` is the least value of a person, of numbers, days, truth values,
-and texts by their UTF-8 bytes; what is missing is skipped. An engine's own would depend on where others' rows lie.
+missing or is filtered to [0, R], and so is a count of different values, and one of the rows that share the most common value
+(``fullest``: rows in the group where a person has most); a sum of values in [l, h] to [min(l, R l), max(h, R h)]. A mean lies in
+[l, h] by itself; it is the exact sum over the exact count, of all rows however many, as doubles, rounded to a thousandth of a
+step (the same on every engine as long as the sum is below 2^53 units). A person with more rows than R is clamped and never left
+out; ``least`` and ``greatest`` around a trait tighten further. ``any_value`` is the least value of a person, of numbers, days,
+truth values, and texts by their UTF-8 bytes; what is missing is skipped. An engine's own would depend on where others' rows lie.
 """
 
 from __future__ import annotations
@@ -41,9 +42,12 @@ from discreet.schema.columns import Column as Declared
 from discreet.schema.table import Schema
 from discreet.schema.units import OneRow, Person
 
-What = Literal["count", "distinct", "sum", "avg", "min", "max", "any_value", "bool_or", "bool_and"]
+What = Literal["count", "distinct", "fullest", "sum", "avg", "min", "max", "any_value", "bool_or", "bool_and"]
+
+_COUNTS = ("count", "distinct", "fullest")  # traits that are numbers of rows or values
 
 MOST_TEXT = 2**12  # characters of all texts of one person, which engines keep for all persons at once
+_LONG = 80  # characters of a trait, above which it goes by its name
 _FINER = 1000  # parts of a step to which means are rounded
 _EXACT = 2**53
 
@@ -58,7 +62,7 @@ class Trait:
 
     def measure(self, facts: Mapping[str, Facts], most: int) -> Measure | None:
         """The whole number of every row that it is made of; None where rows are counted, or where it is made of no numbers."""
-        if self.of is None or self.what == "distinct":
+        if self.of is None or self.what in ("distinct", "fullest"):
             return None
         known = infer(self.of, facts)
         if self.what == "count":
@@ -81,8 +85,8 @@ class Trait:
         """
         known = None if self.of is None else infer(self.of, facts)
         sure = known is None or not known.nullable
-        if self.what in ("count", "distinct"):
-            different = None if self.what == "count" or known is None else known.size
+        if self.what in _COUNTS:
+            different = None if self.what != "distinct" or known is None else known.size
             least, largest = int(sure), most if different is None else max(min(most, different), 1)
             least = least if least < largest else 0
             return Integer(least, largest, least)
@@ -125,6 +129,8 @@ class Trait:
     def __str__(self) -> str:
         if self.what == "distinct":
             return f"count(DISTINCT {self.of})"
+        if self.what == "fullest":
+            return f"count(*) of the most common {self.of}"
         return f"{self.what}({'*' if self.of is None else self.of})"
 
 
@@ -151,9 +157,7 @@ def person_table(traits: Sequence[Trait], schema: Schema, facts: Mapping[str, Fa
 
 
 def _check_texts(traits: Sequence[Trait], facts: Mapping[str, Facts]) -> None:
-    kept = [
-        infer(trait.of, facts).length or 0 for trait in traits if trait.of is not None and trait.what not in ("count", "distinct")
-    ]
+    kept = [infer(trait.of, facts).length or 0 for trait in traits if trait.of is not None and trait.what not in _COUNTS]
     if sum(kept) > MOST_TEXT:
         raise ParameterError(
             f"The texts of one person may have {sum(kept):,} characters together, and at most {MOST_TEXT:,} are kept; "
@@ -166,8 +170,10 @@ def describe_bounds(traits: Sequence[Trait], schema: Schema) -> str:
     clamped = []
     for trait in traits:
         column = schema.columns[trait.name]
-        if trait.what in ("count", "distinct", "sum") and isinstance(column, Integer | Number):
-            clamped.append(f"{trait} from {_shown(column.lower)} to {_shown(column.upper)}")
+        if trait.what in (*_COUNTS, "sum") and isinstance(column, Integer | Number):
+            text = str(trait)
+            what = text if len(text) <= _LONG else trait.name
+            clamped.append(f"{what} from {_shown(column.lower)} to {_shown(column.upper)}")
     if not clamped:
         return "Every person counts once, with one row made of all their rows."
     return f"Every person counts once, with one row made of all their rows; clamped are {', '.join(clamped)}."

@@ -12,7 +12,7 @@ declarations and from its own text.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -36,6 +36,8 @@ from discreet.schema.table import Schema
 MOST_TERMS = 2**15  # of a question, each as often as an engine may have to write it
 MOST_TEXT = 2**16  # characters that a question makes of one row; engines hold some thousand rows at a time
 MOST_KEY = 2**12  # characters of the keys of one row, which engines keep for all groups at once
+
+Needs = Mapping[str, tuple[Need, ...]]  # by the names of what they are for
 
 
 @dataclass(frozen=True)
@@ -115,23 +117,37 @@ def _price_query(query: Query, schema: Schema, share: Cost, *, pairs: bool) -> P
     return _price(query, schema, keys, {output.name: output.aggregate.needs(context) for output in query.outputs}, share)
 
 
-def price_marginal(of: Sequence[Expression], query: Query, schema: Schema, share: Cost) -> Plan:
-    """Noise on every cell of one histogram over several expressions, of the rows and in the groups of a question that has no
-    outputs of its own."""
+def price_needs(
+    query: Query, schema: Schema, share: Cost, needs: Callable[[Mapping[str, Facts]], Needs], of: Sequence[Expression] = ()
+) -> Plan:
+    """What is needed, by the names of what it is for, of the rows and in the groups of a question that has no outputs of its own;
+    ``of`` are the expressions over rows that it is made of. Needs have their shares of the cost."""
     schema = _aliased(schema, query)
     if query.people is not None:
-        found = price_marginal(of, replace(query, people=None), _read_people(query.people, schema), share)
+        found = price_needs(replace(query, people=None), _read_people(query.people, schema), share, needs, of)
         return replace(found, query=query, declared=schema)
     facts = facts_of(schema, query.tables)
     check(query, schema, facts, of)
-    axes = [list_axis(one, infer(one, facts)) for one in of]
-    listed = tuple(axis for axis in axes if axis is not None)
-    if not of or len(listed) < len(of):
-        raise ParameterError("A marginal counts combinations of values that are listed; declare categories, or coarser steps.")
-    return _price(query, schema, keys_of(query, facts), {"marginal": (Additive(Histogram(listed)),)}, share)
+    return _price(query, schema, keys_of(query, facts), needs(facts), share)
 
 
-def _price(query: Query, schema: Schema, keys: Keys, needs: Mapping[str, tuple[Need, ...]], share: Cost) -> Plan:
+def price_marginal(of: Sequence[Expression], query: Query, schema: Schema, share: Cost) -> Plan:
+    """Noise on every cell of one histogram over several expressions, of the rows and in the groups of a question that has no
+    outputs of its own."""
+
+    def cells(facts: Mapping[str, Facts]) -> Needs:
+        axes = [list_axis(one, infer(one, facts)) for one in of]
+        listed = tuple(axis for axis in axes if axis is not None)
+        if not of or len(listed) < len(of):
+            raise ParameterError(
+                "A marginal counts combinations of values that are listed; declare categories, or coarser steps."
+            )
+        return {"marginal": (Additive(Histogram(listed)),)}
+
+    return price_needs(query, schema, share, cells, of)
+
+
+def _price(query: Query, schema: Schema, keys: Keys, needs: Needs, share: Cost) -> Plan:
     """Split a cost over needs, by the names of what they are for; what two of them need alike is released once."""
     frame = _frame(query, schema, keys)
     needed = list(dict.fromkeys(need for each in needs.values() for need in each))

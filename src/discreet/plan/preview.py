@@ -15,20 +15,21 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Protocol, TypeVar
 
 from discreet.display import html_table, text_table
 from discreet.errors import ParameterError
 from discreet.exact import positive
+from discreet.plan import needed
 from discreet.plan.aggregates.base import Typical
 from discreet.plan.cost import Accuracy, Cost, Currency, Terms
 from discreet.plan.expressions import Column
-from discreet.plan.plan import Plan, price
-from discreet.plan.query import Output, Query
+from discreet.plan.plan import Plan
+from discreet.plan.query import Output
 from discreet.plan.statistics import ROWS, Sums
 from discreet.privacy import Privacy
 from discreet.privacy.account import Account
 from discreet.privacy.budget import Budget
-from discreet.schema.table import Schema
 from discreet.schema.units import Rows
 
 _TYPICAL = 1000
@@ -39,13 +40,36 @@ _MANY = 10_000
 @dataclass(frozen=True)
 class PreviewLine:
     """One output: how it is released, and the half-width of its 95 % interval (None where there is no such number); ``ranks``: by
-    how many rows a choice may miss."""
+    how many rows a choice may miss; ``sized``: whether the error depends on a number of rows that is private."""
 
     output: str
     mechanism: str
     error: float | None
     meaning: str
     ranks: int | None = None
+    sized: bool = False
+
+
+class Offered(Protocol):
+    """What is asked, at its price."""
+
+    @property
+    def question(self) -> str: ...
+    @property
+    def plans(self) -> tuple[Plan, ...]: ...
+
+    def lines(self, fewest: int | None = None) -> tuple[PreviewLine, ...]:
+        """How far off every output will be. ``fewest``: the rows that every group surely has."""
+
+
+Priced = TypeVar("Priced", bound=Offered)
+Priced_co = TypeVar("Priced_co", bound=Offered, covariant=True)
+
+
+class Priceable(Protocol[Priced_co]):
+    """What may be asked of a curator, alone or together with others: it has a price for every share of a cost."""
+
+    def priced(self, share: Cost) -> Priced_co: ...
 
 
 @dataclass(frozen=True, repr=False)
@@ -100,7 +124,8 @@ def preview_lines(plan: Plan, fewest: int | None = None) -> tuple[PreviewLine, .
 def _line(plan: Plan, output: Output, fewest: int | None) -> PreviewLine:
     releases = plan.behind[output.name]
     expected = output.aggregate.expected(releases, _typical(plan, fewest))
-    return PreviewLine(output.name, releases[-1].how, expected.error, expected.meaning, expected.ranks)
+    sized = output.aggregate.depends_on_size and plan.schema.unit.size is None
+    return PreviewLine(output.name, releases[-1].how, expected.error, expected.meaning, expected.ranks, sized)
 
 
 def _typical(plan: Plan, fewest: int | None) -> Typical:
@@ -116,12 +141,12 @@ def _typical(plan: Plan, fewest: int | None) -> Typical:
     return Typical(size, f"for {size:,} {rows}" if plan.query.keys else "for the whole table", each)
 
 
-def plan_within(terms: Terms, queries: Sequence[Query], schema: Schema, budget: Budget) -> tuple[tuple[Plan, ...], Cost]:
-    """Plans within these terms, and their cost, split over the questions evenly; refused where it does not suit the budget."""
+def price_within(terms: Terms, asked: Sequence[Priceable[Priced]], budget: Budget) -> tuple[tuple[Priced, ...], Cost]:
+    """What is asked, priced within these terms, and the cost, split evenly; refused where it does not suit the budget."""
 
-    def plans_at(cost: Cost) -> tuple[Plan, ...]:
-        share = terms.spend(cost, budget, len(queries)).part(Fraction(1, len(queries)))
-        return tuple(price(query, schema, share) for query in queries)
+    def priced_at(cost: Cost) -> tuple[Priced, ...]:
+        share = terms.spend(cost, budget, len(asked)).part(Fraction(1, len(asked)))
+        return tuple(one.priced(share) for one in asked)
 
     fewest = terms.fewest
     if terms.accuracy is None:
@@ -130,28 +155,36 @@ def plan_within(terms: Terms, queries: Sequence[Query], schema: Schema, budget: 
         if terms.epsilon is not None or terms.rho is not None:
             raise ParameterError("Give a cost or an accuracy, not both: the one follows from the other.")
         currency: Currency = "rho" if budget.kind == "concentrated" else "epsilon"
-        cost = Cost(currency, _cost_for(terms.accuracy, lambda amount: plans_at(Cost(currency, amount)), fewest))
-    return plans_at(cost), cost
+        cost = Cost(currency, _cost_for(terms.accuracy, lambda amount: priced_at(Cost(currency, amount)), fewest))
+    return priced_at(cost), cost
 
 
-def offer(plans: Sequence[Plan], cost: Cost, account: Account, before: str = "", fewest: int | None = None) -> Preview:
-    """Cost, noise and error of questions that are paid for together; ``before`` says whether they were asked before."""
+def offer(
+    asked: Sequence[Priceable[Priced]],
+    priced: Sequence[Priced],
+    cost: Cost,
+    account: Account,
+    before: str = "",
+    fewest: int | None = None,
+) -> Preview:
+    """Cost, noise and error of what is paid for together; ``before`` says whether it was asked before."""
+    plans = [plan for one in priced for plan in one.plans]
     costs = [plan.privacy for plan in plans if plan.privacy is not None]
     total = sum(costs[1:], costs[0]) if costs else None
-    lines = tuple(line for plan in plans for line in preview_lines(plan, fewest))
     sizes = [plan.keys.size for plan in plans]
     return Preview(
-        question="; ".join(str(plan.query) for plan in plans),
+        question="; ".join(one.question for one in priced),
         cost=str(cost) if costs else "nothing",
         groups=None if None in sizes else sum(size or 0 for size in sizes),
-        lines=lines,
+        lines=tuple(line for one in priced for line in one.lines(fewest)),
         parts=tuple(release.description for plan in plans for release in plan.releases),
         halve=_halve(account, cost.amount) if costs and any(plan.behind for plan in plans) else "",
         fits="" if total is None else _fits(account, total),
         remarks=(
             *([before] if before else []),
             *_advice(plans),
-            *_without_delta(plans, cost, account, fewest),
+            *needed.advise(plans),
+            *_without_delta(asked, priced, cost, account, fewest),
             f"Budget: {account.brief}.",
         ),
     )
@@ -168,7 +201,9 @@ def _advice(plans: Sequence[Plan]) -> Iterator[str]:
             yield f"{', '.join(apart)} may be missing and has a count of its own; declare missing= to save its share."
 
 
-def _without_delta(plans: Sequence[Plan], cost: Cost, account: Account, fewest: int | None) -> Iterator[str]:
+def _without_delta(
+    asked: Sequence[Priceable[Priced]], priced: Sequence[Priced], cost: Cost, account: Account, fewest: int | None
+) -> Iterator[str]:
     """What the same epsilon gives in a budget without a delta, and when a delta pays.
 
     Of m such questions that fill a budget of epsilon E, each has E / m without a delta, and errors grow like m; with a delta
@@ -176,10 +211,11 @@ def _without_delta(plans: Sequence[Plan], cost: Cost, account: Account, fewest: 
     questions on, where g and l are the errors with and without it at e, which costs r of the budget's R.
     """
     budget = account.budget
-    if budget.kind != "approximate" or budget.epsilon is None or any(plan.keys.size is None for plan in plans):
+    is_open = any(plan.keys.size is None for one in priced for plan in one.plans)
+    if budget.kind != "approximate" or budget.epsilon is None or is_open:
         return
-    alone = Cost("epsilon", cost.amount / len(plans))
-    both = ((preview_lines(one, fewest), preview_lines(price(one.query, one.private, alone), fewest)) for one in plans)
+    alone = Cost("epsilon", cost.amount / len(asked))
+    both = ((one.lines(fewest), other.priced(alone).lines(fewest)) for one, other in zip(priced, asked, strict=True))
     pairs = [
         (line, other)
         for lines, others in both
@@ -225,15 +261,15 @@ def _fits(account: Account, cost: Privacy) -> str:
     return f"{many}{min(low, _MANY):,} such question{'s' if low != 1 else ''} would fit into what is left."
 
 
-def _cost_for(accuracy: Accuracy, plans_at: Callable[[Fraction], Sequence[Plan]], fewest: int | None) -> Fraction:
+def _cost_for(accuracy: Accuracy, priced_at: Callable[[Fraction], Sequence[Offered]], fewest: int | None) -> Fraction:
     """The least epsilon (or rho) at which every output's 95 % half-width, or its distance in ranks, is as small as wanted."""
 
     def fits(cost: Fraction) -> bool:
-        lines = [line for plan in plans_at(cost) for line in preview_lines(plan, fewest) if line.output in wanted]
+        lines = [line for one in priced_at(cost) for line in one.lines(fewest) if line.output in wanted]
         errors = [(line.ranks if line.error is None else line.error, wanted[line.output]) for line in lines]
         return all(error is not None and error <= most for error, most in errors)
 
-    wanted = _wanted(accuracy, plans_at(Fraction(1)), fewest)
+    wanted = _wanted(accuracy, priced_at(Fraction(1)), fewest)
     if not fits(_DEAREST):
         raise ParameterError("No cost buys this accuracy; ask for a larger error, or for fewer or smaller things.")
     low, high = math.log(_CHEAPEST), math.log(_DEAREST)
@@ -246,8 +282,9 @@ def _cost_for(accuracy: Accuracy, plans_at: Callable[[Fraction], Sequence[Plan]]
     return rounded if fits(rounded) else rounded + Fraction(10) ** size
 
 
-def _wanted(accuracy: Accuracy, plans: Sequence[Plan], fewest: int | None) -> dict[str, Fraction]:
-    lines = {line.output: line for plan in plans for line in preview_lines(plan, fewest)}
+def _wanted(accuracy: Accuracy, priced: Sequence[Offered], fewest: int | None) -> dict[str, Fraction]:
+    every = [line for one in priced for line in one.lines(fewest)]
+    lines = {line.output: line for line in every}
     if isinstance(accuracy, Mapping):
         unknown = [name for name in accuracy if name not in lines]
         if unknown or not accuracy:
@@ -264,19 +301,16 @@ def _wanted(accuracy: Accuracy, plans: Sequence[Plan], fewest: int | None) -> di
                 f"The error of {ranked[0]} is a number of rows, and that of other outputs a half-width; give accuracy= for each, "
                 "as {name: number}."
             )
-    for plan in plans:
-        for output in plan.query.outputs:
-            if output.name not in wanted:
-                continue
-            if lines[output.name].error is None and lines[output.name].ranks is None:
-                raise ParameterError(
-                    f"The error of {output.name} is neither a half-width nor a number of rows; give accuracy= for other outputs, "
-                    "as {name: half-width}, and a cost for this one."
-                )
-            if output.aggregate.depends_on_size and plan.schema.unit.size is None and fewest is None:
-                raise ParameterError(
-                    f"The error of {output.name} depends on how many rows there are, which is private; write at_least= with a "
-                    "number that every group surely has, such as the lower end of a count that you have asked for, declare a "
-                    "rough size that is public (unit=rows(size=10_000)), or ask with a cost."
-                )
+    for line in every:
+        if line.output in wanted and line.error is None and line.ranks is None:
+            raise ParameterError(
+                f"The error of {line.output} is neither a half-width nor a number of rows; give accuracy= for other outputs, "
+                "as {name: half-width}, and a cost for this one."
+            )
+        if line.output in wanted and line.sized and fewest is None:
+            raise ParameterError(
+                f"The error of {line.output} depends on how many rows there are, which is private; write at_least= with a "
+                "number that every group surely has, such as the lower end of a count that you have asked for, declare a "
+                "rough size that is public (unit=rows(size=10_000)), or ask with a cost."
+            )
     return wanted

@@ -20,6 +20,7 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -40,7 +41,7 @@ from discreet.schema.units import Unit
 Mechanism = Laplace | Gaussian | Selection | Quantile | Threshold
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # what is known of one is kept by itself, not by its exact numbers, which are slow to hash
 class Spread:
     """The noise of one sum in real units: its law, its scale (Laplace) or standard deviation (Gaussian)."""
 
@@ -77,7 +78,7 @@ class Release:
         """What one of the units that are counted is worth."""
         return self.statistic.worth / (1 << self.bits)
 
-    @property
+    @cached_property
     def spread(self) -> Spread:
         """The noise that the mechanism adds, in real units."""
         unit = float(self.statistic.worth) / 2**self.bits

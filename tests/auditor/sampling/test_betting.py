@@ -1,5 +1,5 @@
 """True claims stand. By Ville's inequality an audit at error 1e-7 refutes a true one with probability at most 1e-7, so that a
-test of five fails by chance with probability below 1e-6; ``benchmarks/audit_calibration.py`` counts alarms at 1e-3."""
+test of three fails by chance with probability below 1e-6; ``benchmarks/audit_calibration.py`` counts alarms at 1e-3."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from discreet.auditor.sampling.outputs import read_output
 @pytest.mark.parametrize("name", CORRECT)
 def test_a_tight_mechanism_stands(name: str) -> None:
     case = CORRECT[name]
-    for _ in range(5):
+    for _ in range(3):
         finding = dp.audit(case.function, case.a, case.b, draws=500, error=1e-7, **case.claim)
         assert not finding.violated
         assert finding.verdict.startswith("not refuted by 500 draws on these inputs")
@@ -36,7 +36,7 @@ def test_alarms_are_as_rare_as_promised() -> None:
 def test_no_bet_is_favourable_while_the_claim_holds(epsilon: float, delta: float) -> None:
     """The theorem itself, on laws over four outputs: E[F] <= 1 for any guess, whatever was seen before."""
     generator = np.random.default_rng(7)
-    for _ in range(200):
+    for _ in range(60):
         q = generator.dirichlet(np.ones(4) * 0.5)
         p = _neighbour(q, epsilon, delta, generator)
         past = generator.integers(0, 200, 4).astype(float)
@@ -79,8 +79,8 @@ def test_nobody_hopes_where_there_is_nothing_to_learn() -> None:
 
 
 def test_the_certificate_is_tight() -> None:
-    """20,000 draws certify 0.9 of the true epsilon: expected log-wealth is above 30 there, 6 suffices (failure below 1e-6)."""
+    """5,000 draws certify 0.8 of the true epsilon: expected log-wealth is above 30 there, 6 suffices (failure below 1e-6)."""
     mechanism = dp.RandomizedResponse(epsilon=1, options=("yes", "no"))
-    finding = dp.audit(mechanism.release, "yes", "no", epsilon=1, draws=20_000)
-    assert finding.epsilon >= 0.9 or finding.violated
-    assert finding.draws <= 20_000
+    finding = dp.audit(mechanism.release, "yes", "no", epsilon=1, draws=5_000)
+    assert finding.epsilon >= 0.8 or finding.violated
+    assert finding.draws <= 5_000

@@ -133,7 +133,7 @@ def fails_sometimes(table: Table) -> object:
 
 @pytest.mark.parametrize("function", [fails_sometimes, Shown, lambda t: {"who": [functools.partial(print, t), _release(t.rows)]}])
 def test_addresses_are_no_outputs(function: Callable[[Table], object]) -> None:
-    finding = dp.audit(function, Table(2), Table(1), epsilon=1, draws=1_000, error=1e-6)
+    finding = dp.audit(function, Table(2), Table(1), epsilon=1, draws=300, error=1e-6)
     assert finding.verdict.startswith("not refuted"), finding
 
 
@@ -160,10 +160,10 @@ def test_addresses_are_no_outputs(function: Callable[[Table], object]) -> None:
 )
 def test_strange_outputs_neither_warn_nor_crash(value: object) -> None:
     """Half of the runs on both sides return it: nothing can be said against that."""
-    finding = dp.audit(lambda _: value if _random.random() < 0.5 else None, 0, 1, epsilon=1, draws=300, error=1e-7)
+    finding = dp.audit(lambda _: value if _random.random() < 0.5 else None, 0, 1, epsilon=1, draws=150, error=1e-7)
     assert finding.verdict.startswith("not refuted"), finding
     large = [1.7e308 * (2 * _random.random() - 1) for _ in range(3)]
-    assert not dp.audit(lambda _: [value, *_random.permutation(large)], 0, 1, epsilon=1, draws=300, error=1e-7).violated
+    assert not dp.audit(lambda _: [value, *_random.permutation(large)], 0, 1, epsilon=1, draws=150, error=1e-7).violated
 
 
 @pytest.mark.parametrize("epsilon", [0, 40, 100, 300])

@@ -2,6 +2,7 @@
 
     "cleaned rows"     as ever
     "person rows"      a line for every row that passes the query within: its person, and the values v0, v1 ... of its traits
+    "person cells"     the same, and how many rows of the person share a value, where a trait asks for that
     "cleaned persons"  GROUP BY person: the traits, clamped, as whole numbers of units where they are numbers
     lines              a line for every person that passes WHERE
 
@@ -19,6 +20,7 @@ from discreet.plan.plan import Plan
 from discreet.schema.columns import Integer, Number
 
 _ROWS = "person rows"  # names that no public table can have
+_CELLS = "person cells"
 _CLEANED = "cleaned persons"
 
 
@@ -27,6 +29,7 @@ class PersonStatement(Statement):
     """Collects the pieces of one statement over persons."""
 
     _values_of: dict[str, str] = field(default_factory=dict)  # SQL of a row's value -> its alias
+    _shared: dict[str, str] = field(default_factory=dict)  # alias of the rows that share a value -> SQL
 
     def __post_init__(self) -> None:
         people = self.plan.query.people
@@ -51,6 +54,9 @@ class PersonStatement(Statement):
     def _clean_rows(self) -> str:
         rows = self.dialect.quote(_ROWS)
         before = self._rows.lines({alias: sql for sql, alias in self._values_of.items()}, rows)
+        if self._shared:
+            cells = self.dialect.quote(_CELLS)
+            before, rows = f"{before},\n{cells} AS (SELECT *, {selected(self._shared)} FROM {rows})", cells
         return f"{before},\n{self._cleaned_rows} AS (SELECT {selected(self._cleaned)} FROM {rows} GROUP BY person)"
 
     def _made(self, trait: Trait) -> str:
@@ -59,6 +65,10 @@ class PersonStatement(Statement):
             return self._clamped(trait, "count(*)")
         if trait.what == "distinct":
             return self._clamped(trait, f"count(DISTINCT {self._value(self._rows.key(trait.of, None))})")
+        if trait.what == "fullest":
+            value = self._value(self._rows.key(trait.of, None))
+            self._shared[f"n_{value}"] = f"count({value}) OVER (PARTITION BY person, {value})"
+            return self._clamped(trait, f"max(n_{value})")
         measure = trait.measure(self._rows.plan.facts, self._most)
         if measure is None:
             return self._chosen(trait)

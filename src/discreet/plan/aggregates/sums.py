@@ -343,17 +343,16 @@ def _mean(count: Reals, centred: Reals, forms: Forms) -> Estimate:
     def compatible(r: Reals) -> NDArray[np.bool_]:
         return forms.explain(np.abs(centred - r * size), 1, -r)
 
-    def end(bound: float) -> Reals:
-        far, near = np.full_like(best, bound), best.copy()
-        reached = compatible(far)
-        for _ in range(_STEPS):
-            between = (far + near) / 2
-            inside = compatible(between)
-            near, far = np.where(inside, between, near), np.where(inside, far, between)
-        return np.where(reached | ~enough, bound, far)
-
+    bounds = np.array([[forms.low], [forms.high]])  # both ends at once
+    far, near = np.repeat(bounds, best.size, axis=1), np.stack([best, best])
+    reached = compatible(far)
+    for _ in range(_STEPS):
+        between = (far + near) / 2
+        inside = compatible(between)
+        near, far = np.where(inside, between, near), np.where(inside, far, between)
+    lower, upper = np.where(reached | ~enough, bounds, far)
     error = np.where(enough, forms.deviation(1, -best) / size, (forms.high - forms.low) / 2)
-    return Estimate(best + forms.middle, error, end(forms.low) + forms.middle, end(forms.high) + forms.middle)
+    return Estimate(best + forms.middle, error, lower + forms.middle, upper + forms.middle)
 
 
 def _variance(

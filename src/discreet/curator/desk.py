@@ -1,0 +1,137 @@
+"""Where questions are taken: priced by public facts, and brought to the gate with the ledger that pays for them.
+
+A curator has one, and so has every question that it began. Rooms above the curator's ask here too, in two ways: with something
+that has a price for every share of a cost (``Priceable``), which may stand beside others, be previewed and bought by accuracy; or
+with a ``Request`` of their own to the gate, which decides as it goes what it measures next.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+from discreet.curator.gate import Outcome, Request, ask, describe_repeat
+from discreet.curator.inspection import looked_at, remark_bounds, remark_changes
+from discreet.curator.plans import Part, Plans
+from discreet.curator.tables import Tables
+from discreet.errors import DiscreetError, ParameterError
+from discreet.ledger.ledger import Ledger
+from discreet.ledger.people import check
+from discreet.plan.cost import Terms
+from discreet.plan.plan import Plan
+from discreet.plan.preview import Preview, Priceable, offer, price_within
+from discreet.privacy.budget import Budget
+from discreet.schema.table import Schema
+
+_STRIPES = 64
+
+Result = TypeVar("Result")
+
+
+class Desk:
+    """Tables, the budget, and the ledger that keeps it. Threads may share it; a forked process may not."""
+
+    def __init__(self, tables: Tables, budget: Budget, place: Path, people: str) -> None:
+        self.tables, self.budget, self.place, self.people = tables, budget, place, people
+        self._process = os.getpid()
+        self._opening = threading.Lock()
+        self._asking = [threading.Lock() for _ in range(_STRIPES)]
+        self._opened: Ledger | None = None
+        self._seen: Ledger | None = None
+        self._files = frozenset[str]()  # those that pay from it
+
+    @property
+    def schema(self) -> Schema:
+        """What is publicly known of the tables."""
+        return self.tables.schema
+
+    def release(self, asked: Sequence[Priceable[Part[Any, Any]]], terms: Terms) -> list[Any]:
+        """What was asked, paid for together."""
+        self.check_process()
+        request = self.plan(asked, terms)
+        with self._reading(request) as tables:
+            outcome = self.ask(request, tables)
+        return request.finish(outcome, [self.remarks(part.plans) for part in request.parts])
+
+    def offer(self, asked: Sequence[Priceable[Part[Any, Any]]], terms: Terms) -> Preview:
+        """What that would cost and how far off it would be."""
+        request, ledger = self.plan(asked, terms), self.view()
+        before = ""
+        if ledger is not None:
+            with self._reading(request) as tables:  # of which nothing is opened
+                before = describe_repeat(request, ledger, tables)
+        account = self.budget.open() if ledger is None else ledger.account
+        found = offer(asked, request.parts, request.cost, account, before, terms.fewest)
+        return replace(found, remarks=(*found.remarks, *self.remarks(request.plans)))
+
+    def plan(self, asked: Sequence[Priceable[Part[Any, Any]]], terms: Terms) -> Plans:
+        """Everything that can be refused is refused here, before data or budget is touched."""
+        request = Plans(*price_within(terms, asked, self.budget))
+        for query in (plan.query for plan in request.plans):
+            for join in (*query.joins, *(query.people.rows.joins if query.people else ())):
+                self.tables.check(join)
+        if any(part.reading != request.parts[0].reading for part in request.parts):
+            raise ParameterError("One of these reads the table otherwise than it is declared; ask it by itself, not in a batch.")
+        return request
+
+    def ask(self, request: Request[Result], tables: Tables | None = None) -> Outcome[Result]:
+        """The result of a request to the gate."""
+        self.check_process()
+        (tables or self.tables).sources()  # what is missing is missed before a ledger is made
+        with self._asking[int(request.digest, 16) % _STRIPES]:  # of two threads with the same one, the second gets the first's
+            return ask(request, self.ledger(), tables or self.tables)
+
+    def check_process(self) -> None:
+        """Refuse to go on in a forked process: its parent does, with the same ledger."""
+        if os.getpid() != self._process:
+            raise DiscreetError("This process was forked from the one that opened the curator; open it again here.")
+
+    def remarks(self, plans: Sequence[Plan]) -> tuple[str, ...]:
+        """That persons are bounded, and that declarations were changed after a look."""
+        ledger = self.view()
+        bounds = tuple(dict.fromkeys(remark for plan in plans for remark in remark_bounds(plan, self.schema.unit)))
+        if ledger is None:
+            return bounds
+        looked = looked_at(self.tables, ledger.salt)
+        changes = (remark for table, now in looked for remark in remark_changes(now, table, ledger.looks))
+        return (*bounds, *dict.fromkeys(changes))
+
+    def view(self) -> Ledger | None:
+        """The ledger to read from, which need not be one that can be written; None as long as there is none."""
+        with self._opening:
+            if self._opened is None and self._seen is None:
+                self._seen = Ledger.view(self.place, self.budget, self.schema.unit.protected, self.people)
+            return self._opened or self._seen
+
+    def ledger(self) -> Ledger:
+        """The ledger; the first question makes it."""
+        tables, unit = self.tables.facts(), self.schema.unit.protected
+        files = frozenset(file for table in tables for file in table.files)
+        with self._opening:
+            if self._opened is None:
+                for table in tables[1:]:  # before the ledger is made for the first
+                    check(self.place, self.people, table)
+                opened = Ledger.open(self.place, self.budget, unit, self.people, tables[0], self.tables.first_name)
+                for table in tables[1:]:
+                    opened.pay_for(self.people, table)
+                self._opened = opened
+            elif files != self._files:  # of a pattern
+                for table in tables:
+                    self._opened.pay_for(self.people, table)
+            self._files = files
+            return self._opened
+
+    @contextmanager
+    def _reading(self, request: Plans) -> Iterator[Tables]:
+        """The tables that a request reads, as it reads them."""
+        reading = request.parts[0].reading
+        if reading is None:
+            yield self.tables.reading(request.tables)
+            return
+        with self.tables.declared_as(*reading) as tables:
+            yield tables.reading(request.tables)

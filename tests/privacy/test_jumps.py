@@ -38,6 +38,7 @@ def steps(count: int, rate: str, mu: str = "1") -> dp.Privacy:
         (29, "1e-4", "1", "1e-9"),
         (300, "1e-3", "0.8", "1e-9"),
         (1000, "1e-4", "1", "1e-9"),
+        (12, "0.00767", "1.43", "1.32e-10"),
     ],
 )
 def test_nine_digits_from_ten_steps_on(count: int, rate: str, mu: str, delta: str) -> None:

@@ -230,7 +230,7 @@ def _open(bare: Steps, e: float, log_delta: float, effort: int) -> Split | None:
     small = tuple((small_part(step, jump), k) for step, k in bare)
     around = math.fsum(k * step.mean_modulus(0.0) for step, k in small) * (1 + 2.0**-20)
     light = replace(find_saddle(small, epsilon=e), epsilon=e, log_delta=log_delta)
-    rest = open_smoothed(small, light, min(effort, 2 * _COARSE), _NODES)
+    rest = open_smoothed(small, light, min(effort, 16 * _COARSE), _NODES)
     near = open_smoothed(jumps, _saddle(jumps, jumping, e, log_delta), effort, _NODES)
     return Split((rest, near), FarJumps(kept, jump, tuple(masses), around), e) if rest and near else None
 

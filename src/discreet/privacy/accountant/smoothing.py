@@ -157,7 +157,7 @@ def open_smoothed(parts: Parts, saddle: Saddle, effort: int, nodes: int = _MOST_
         s, second = x + 1j * t, np.where(j > 0, 2.0, 1.0).astype(np.float64)
         weights = np.array([second / np.abs(s * (s + 1)), second])
         # A node may be given up when all of them together stay below the goal: in F, and in the bump, which weighs mu^2.
-        floor = math.exp(-surplus) * width / size / np.maximum(weights[0], weights[1] * mu * mu)
+        floor = math.log(width / size) - surplus - np.log(np.maximum(weights[0], weights[1] * mu * mu))
         kept = _Nodes(t, mu, x, floor, max(2 * effort - work, 0.0))
         kept.fade(parts)
         errors = kept.errors()  # sums, not products of matrices: those are given to threads, which spin
@@ -245,8 +245,8 @@ def two_values(loss: Loss) -> bool:
 class _Nodes:
     """The nodes still held (``at``, their ``limits`` and ``law``), and bounds on the modulus at those given up."""
 
-    def __init__(self, t: Reals, mu: float, x: float, floor: Reals, most: float) -> None:
-        self.t, self.at, self.x, self.mu, self.log_floor, self.work = t, t, x, mu, np.log(floor), 0
+    def __init__(self, t: Reals, mu: float, x: float, log_floor: Reals, most: float) -> None:
+        self.t, self.at, self.x, self.mu, self.log_floor, self.work = t, t, x, mu, log_floor, 0
         self.logs, self.terms = -((mu * t) ** 2) / 2, 1  # of the limits: products of many factors leave the doubles
         self.given_up = np.zeros(t.size)
         self.held: NDArray[np.int64] = np.arange(t.size)

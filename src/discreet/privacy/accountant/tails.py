@@ -27,6 +27,7 @@ from discreet.privacy.losses.rounding import Smooth
 __all__ = ["disclosure", "log", "log_moment_bound", "moment_delta", "moment_epsilon", "typical_delta", "typical_epsilon"]
 
 _LEAST = 1e-50
+_LARGEST = 2**40  # losses: beyond it their exponents have hardly any digits left
 _FEW = 8  # different mechanisms: their lists are soon added up
 
 
@@ -110,7 +111,7 @@ def _low_moments(parts: Parts) -> _Known:
         elif isinstance(loss, Gaussian):
             known.append((loss, count, False))
         elif len(parts) <= _FEW and isinstance(loss, (Atomic, Smooth, SampledLattice)) and loss.infinity < 1:
-            known.append((cut_list(loss, 0.0, up=False), count, False))
+            known += [(cut_list(loss, 0.0, up=False), count, False)] if (loss.pure or 0) < _LARGEST else []
     return known
 
 

@@ -26,6 +26,7 @@ PEERS = {
     "heavy_hitters": [],
     "intervals": [],
     "parsing": [],
+    "regression": [],
     "speed": [],
     # What the peers need but do not declare, and the newest versions under which they still run.
     "local": ["pure-ldp==1.2.0", "multi-freq-ldpy==0.2.5", "numpy<2.3", "xxhash<4", "scikit-learn", "statsmodels"],

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -58,6 +58,7 @@ class Case:
     over: Callable[[Table], Numbers] | None = None
     under: Callable[[Table], Numbers] | None = None
     persons: bool = False
+    less: int = 1  # how many times the cost: less noise
 
 
 def _get(*key: str) -> Callable[[Table], Numbers]:
@@ -77,6 +78,14 @@ CASES = [
         lambda t: t["n", "treated"] / t["n", ""],
         _get("n", "treated"),
         _get("n", ""),
+    ),
+    Case(
+        "share, one unit",
+        "count(*) FILTER (WHERE treated) / count(*)",
+        lambda t: t["n", "treated"] / t["n", ""],
+        _get("n", "treated"),
+        _get("n", ""),
+        less=4,
     ),
     Case("share, avg", "0 + avg(smoker)", lambda t: t["smoker", ""] / t["n", ""], _get("smoker", ""), _get("n", "")),
     Case(
@@ -170,7 +179,8 @@ def noise(release: Release, size: int, chance: np.random.Generator) -> Numbers:
 def plan_of(case: Case, law: str) -> Plan:
     unit = dp.person("id", rows=2, groups=1) if case.persons else dp.rows()
     schema = Schema(COLUMNS, unit)
-    return price(parse_query(f"SELECT {case.sql} AS z FROM data", schema), schema, LAWS[law])
+    cost = LAWS[law]
+    return price(parse_query(f"SELECT {case.sql} AS z FROM data", schema), schema, replace(cost, amount=cost.amount * case.less))
 
 
 @dataclass(frozen=True)
@@ -219,7 +229,7 @@ def _relative(
 ) -> Iterator[float]:
     """Widths in relation to exact inversion, for some of the tables of whose answers something is known."""
     many = len(widths)
-    if case.over is None:
+    if case.over is None or len(_pieces(plan, released)) == 2:
         low, high = _both_inverted(plan, released)
         known = known & np.isfinite(high - low)
         yield from (widths[known] / (high - low)[known])
@@ -252,7 +262,9 @@ def _both_inverted(plan: Plan, released: dict[Release, Released]) -> tuple[Numbe
 def _inverted(ratio: Ratio, z: float) -> tuple[Numbers, Numbers]:
     """Fieller's interval in closed form, z standard deviations wide to each side; within the bounds of the quotient."""
     sources = dict.fromkeys((*ratio.over.weights, *ratio.under.weights))
-    each = [(ratio.over.weights.get(one, 0.0), ratio.under.weights.get(one, 0.0), one[0].spread.deviation) for one in sources]
+    each = [
+        (ratio.over.weights.get(one, 0.0), ratio.under.weights.get(one, 0.0), one.release.spread.deviation) for one in sources
+    ]
     of_over, of_under, of_both = (
         sum(x * d**2 for x, d in pairs)
         for pairs in ([(n * n, d) for n, _, d in each], [(m * m, d) for _, m, d in each], [(n * m, d) for n, m, d in each])

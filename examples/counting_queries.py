@@ -6,6 +6,10 @@ wins at the latest when there are more queries than bins.
 """
 
 import math
+import tempfile
+from pathlib import Path
+
+import pyarrow as pa
 
 import discreet as dp
 
@@ -27,3 +31,18 @@ noisy = one_bin.release(truth).tolist()
 ranges = [(low, high) for low in range(size) for high in range(low + 1, size + 1)]
 worst = max(abs(sum(noisy[low:high]) - sum(truth[low:high])) for low, high in ranges)
 print(f"{len(ranges):,} ranges from one histogram: the worst is off by {worst} of {n:,} people")
+
+# A curator compares the two, and what lies between them, by itself.
+with tempfile.TemporaryDirectory() as folder:
+    hospital = dp.Curator(
+        pa.table({"age": people}),
+        unit=dp.rows(),
+        columns={"age": dp.integer(0, size - 1)},
+        budget=dp.Budget(epsilon=epsilon),
+        ledger=Path(folder, "hospital.ledger"),
+    )
+    asked = hospital.workload([dp.ranges("age")])
+    print(next(remark for remark in asked.preview(epsilon=1).remarks if "answered from" in remark))
+    answer = asked.release(epsilon=1)
+    off = max(abs(row["n"] - sum(truth[row["lower"] : row["upper"] + 1])) for row in answer.rows())
+    print(f"{len(answer):,} ranges from that strategy: the worst is off by {off:.0f}")

@@ -40,12 +40,13 @@ MAY_IMPORT = {
     "cli": "auditor canvas curator display errors ledger local mechanisms plan privacy schema (top)",
     "pytest_plugin": "auditor errors",
     "__main__": "cli",
-    "(top)": "auditor curator errors local mechanisms plan privacy schema",
+    "(top)": "analysis auditor curator errors local mechanisms plan privacy schema",
 }
 
 # Nouns whose verbs stand in files of their own and name the noun for type checkers, or are loaded when first called.
 CYCLES = {
     "curator.answer curator.exports curator.rendering",
+    "engine.sql.people engine.sql.statement",
     "local.collector local.task",
     "privacy.account privacy.budget",
     "privacy.explanation privacy.guarantee privacy.plots",
@@ -81,6 +82,7 @@ PUBLIC = {
     "gdp",
     "integer",
     "local",
+    "marginal",
     "mean",
     "median",
     "most_common",
@@ -90,8 +92,10 @@ PUBLIC = {
     "person",
     "persons",
     "plots",
+    "prefixes",
     "pure",
     "quantile",
+    "ranges",
     "ratio",
     "renyi",
     "rows",
@@ -99,6 +103,7 @@ PUBLIC = {
     "stddev",
     "sum",
     "text",
+    "total",
     "variance",
     "zcdp",
 }

@@ -15,13 +15,14 @@ __version__ = "0.1.0"
 _HOMES = {
     name: module
     for module, names in {
+        "discreet.analysis.counting.items": "marginal prefixes ranges",
         "discreet.auditor": "audit",
         "discreet.curator": "Curator open",
         "discreet.errors": "errors",
         "discreet.local": "local",
         "discreet.mechanisms": "DiscreteGaussian Exponential Gaussian Laplace Linear NoisyMax PermuteAndFlip "
         "RandomizedResponse SparseVector Threshold",
-        "discreet.plan": "count mean median most_common persons quantile ratio stddev sum variance",
+        "discreet.plan": "count mean median most_common persons quantile ratio stddev sum total variance",
         "discreet.plan.needed": "needed",
         "discreet.privacy": "Budget Privacy approximate gdp pure renyi zcdp",
         "discreet.privacy.calibrate": "calibrate",
@@ -37,6 +38,7 @@ _HOMES = {
 if TYPE_CHECKING:  # the same names for type checkers: each module's __all__, and modules
     from discreet import errors as errors
     from discreet import local as local
+    from discreet.analysis.counting.items import *  # noqa: F403
     from discreet.auditor import *  # noqa: F403
     from discreet.curator import *  # noqa: F403
     from discreet.mechanisms import *  # noqa: F403

@@ -5,6 +5,7 @@ matplotlib is an extra, ``pip install "discreet[plot]"``, and is imported when t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 BLUE, ORANGE, GREEN, RED, GREY = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#6B6B6B"
 
 _MISSING = 'Pictures need matplotlib, which is an extra: run pip install "discreet[plot]", or pip install matplotlib.'
+
+_FEW = 60  # bars that are told apart
+_TICKS = 16  # names on an axis
 
 Corner = Literal["best", "upper left", "upper right"]
 
@@ -63,6 +67,46 @@ def finish(ax: Axes, title: str, *, legend: Corner | None = None) -> Axes:
     if legend and ax.get_legend_handles_labels()[0]:
         ax.legend(loc=legend, fontsize=9, framealpha=0.9, edgecolor="none")
     return ax
+
+
+def draw_histogram(
+    ax: Axes,
+    bins: Sequence[tuple[float, float]],
+    heights: Sequence[float],
+    below: Sequence[float],
+    above: Sequence[float],
+    *,
+    days: bool = False,
+) -> None:
+    """Bars over bins, which touch, with their intervals; ``days``: edges are days since 1970."""
+    middles = [(first + last) / 2 for first, last in bins]
+    few = len(bins) <= _FEW
+    ax.bar(middles, heights, [last - first for first, last in bins], color=BLUE, edgecolor="white", linewidth=0.6 if few else 0)
+    arms = (list(below), list(above))
+    ax.errorbar(
+        middles, heights, yerr=arms, fmt="none", ecolor="#222222", capsize=3 if few else 0, elinewidth=1.2 if few else 0.6
+    )
+    ax.set_xlim(bins[0][0], bins[-1][1])
+    if days:
+        from matplotlib import dates
+
+        locator = dates.AutoDateLocator()  # type: ignore[no-untyped-call]
+        ax.xaxis.set_major_locator(locator)
+        ax.xaxis.set_major_formatter(dates.ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
+    elif few and len(bins) <= _TICKS:
+        edges = [bins[0][0], *(last for _, last in bins)]
+        ax.set_xticks(edges, [f"{edge:,.6g}" for edge in edges])
+
+
+def draw_map(ax: Axes, numbers: Sequence[Sequence[float]], across: Sequence[str], up: Sequence[str], what: str) -> None:
+    """A heat map: a line for every name in ``up``, a column for every one ``across``."""
+    image = ax.imshow(numbers, aspect="auto", cmap="viridis", interpolation="nearest")
+    for names, put in ((across, ax.set_xticks), (up, ax.set_yticks)):
+        step = -(-len(names) // _TICKS)
+        put(range(0, len(names), step), list(names[::step]), fontsize=8)
+    if max(map(len, across)) > 6:  # longer names would run into one another
+        ax.tick_params(axis="x", rotation=60)
+    ax.figure.colorbar(image, ax=ax, label=what)
 
 
 @called_as('"loss.png"')

@@ -136,7 +136,7 @@ def test_one_person_is_in_one_cell_however_many_rows_they_have(tmp_path: Path, b
 
 
 def _frame(plan: Any) -> Any:
-    from discreet.plan.statistics import Frame
+    from discreet.plan.measures import Frame
 
     return Frame(plan.schema.unit, 1, whole_table=False)
 

@@ -23,7 +23,8 @@ from discreet.engine.sql.engine import SqlEngine
 from discreet.errors import ParameterError
 from discreet.ledger.ledger import Ledger
 from discreet.plan import release
-from discreet.plan.statistics import Histogram, Norms, Sums
+from discreet.plan.measures import Norms
+from discreet.plan.statistics import Histogram, Sums
 from discreet.schema.table import Schema
 from discreet.schema.units import Unit
 

@@ -76,5 +76,5 @@ def test_made_up_tables_have_persons_on_one_side_only() -> None:
     schema = schema_of("add-remove")
     made = pa.table({"patients.x": [1, None], "patients.g": ["a", None], "visits.y": [None, 2.0], "visits.t": [None, "t"],
                      "visits.b": [None, True], "id": ["p", "q"]})  # fmt: skip
-    found = {name: table["id"].to_pylist() for name, table in split(made, schema).items()}
+    found = {name: table["id"].to_pylist() for name, table in split(made, schema.tables, "id").items()}
     assert found == {"patients": ["p"], "visits": ["q"]}

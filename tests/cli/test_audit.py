@@ -29,6 +29,11 @@ def naive(rows):
     return float(len(rows)) + random.choice([-1, 1]) * random.expovariate(1)
 def table(rows):
     return dp.Laplace(sensitivity=1, epsilon=1).release(rows.num_rows)
+def visits(tables):
+    return dp.Laplace(sensitivity=1, epsilon=1).release(tables["visits"].num_rows)
+def persons(tables):
+    found = {one for table in tables.values() for one in table["pid"].to_pylist() if one is not None}
+    return dp.Laplace(sensitivity=1, epsilon=1).release(len(found))
 def stops(rows):
     import os, signal
     os.kill(os.getpid(), signal.SIGINT)
@@ -53,12 +58,32 @@ age = { type = "integer", lower = 0, upper = 120 }
 """
 
 
+SEVERAL = """\
+version = 1
+[unit]
+person = "pid"
+rows = 2
+groups = 2
+[budget]
+epsilon = 1
+[tables.patients]
+source = "nowhere.csv"
+[tables.patients.columns]
+age = { type = "integer", lower = 0, upper = 120 }
+[tables.visits]
+source = "nowhere.csv"
+[tables.visits.columns]
+cost = { type = "integer", lower = 0, upper = 9 }
+"""
+
+
 @pytest.fixture(autouse=True)
 def _module(_here: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.path", list(sys.path))
     Path("count.py").write_text(MODULE)
     Path("empty.py").write_text("def f(rows):\n    return 0\n")
     Path("facts.toml").write_text(FACTS)
+    Path("several.toml").write_text(SEVERAL)
 
 
 def test_exit_codes(discreet: Callable[..., int], capsys: pytest.CaptureFixture[str]) -> None:
@@ -90,6 +115,17 @@ def test_other_pairs(discreet: Callable[..., int], capsys: pytest.CaptureFixture
     facts = json.loads(capsys.readouterr().out)
     assert facts["pairs"] > 20
     assert 0 < facts["replayed"] <= facts["pairs"]
+
+
+def test_a_function_of_several_tables(discreet: Callable[..., int], capsys: pytest.CaptureFixture[str]) -> None:
+    """It is given them by name, and a person changes in all of them at once."""
+    words = ("--claim", "epsilon=1", "--schema", "several.toml", "--draws", "50", "--error", "1e-6", "--format", "json")
+    assert discreet("audit", "count.py::persons", *words) == 0
+    capsys.readouterr()
+    assert discreet("audit", "count.py::visits", *words) == 1
+    Path("again.py").write_text(json.loads(capsys.readouterr().out)["script"])
+    runpy.run_path("again.py")
+    assert "declared 1" in capsys.readouterr().out
 
 
 def test_json_is_alone_on_the_standard_output_and_the_script_runs(

@@ -33,6 +33,8 @@ QUESTIONS = {
     "pairs": "SELECT drug_use, count(age) AS n, sum(debt) AS total, avg(debt) AS debt, avg(age) AS age FROM data "
     "WHERE age >= 3 GROUP BY drug_use",
     "table": "SELECT count(age) AS n, sum(age) AS total, avg(age) AS age, avg(CAST(age >= 30 AS INTEGER)) AS grown FROM data",
+    "margins": "SELECT drug_use, ward, count(*) AS cells FROM data GROUP BY CUBE (drug_use, ward)",
+    "margins of means": "SELECT drug_use, sum(debt) AS total, avg(debt) AS debt FROM data GROUP BY CUBE (drug_use)",
 }
 EXACT = {"n", "total", "age", "debt"}
 
@@ -58,7 +60,7 @@ def test_intervals_cover(asked: str, whose: str, law: str) -> None:
     truth = answer_of(
         quiet, groups, let_out(quiet, groups, counts, Reservation(quiet.privacy))
     )  # the same bounding, and hardly any noise
-    covered = dict.fromkeys(truth.outputs, np.zeros(groups.size))
+    covered = dict.fromkeys(truth.outputs, np.zeros(len(truth)))
     for _ in range(DRAWS):
         answer = answer_of(plan, groups, let_out(plan, groups, counts, Reservation(plan.privacy)))
         for name, column in answer.outputs.items():

@@ -40,6 +40,20 @@ def test_the_order_is_pay_count_keep_answer(tmp_path: Path, monkeypatch: pytest.
     assert seen == ["reserve", "count", "commit"]  # a repeat touches nothing
 
 
+def test_what_another_result_holds_is_found_in_the_ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is counted and nothing paid, also by who opens the ledger later; for more it is paid for."""
+    asked = "debt ~ age"
+    curator(tmp_path).moments(["age", "debt"], epsilon=1)  # type: ignore[attr-defined]
+    with monkeypatch.context() as still:
+        for owner, verb in ((Ledger, "reserve"), (SqlEngine, "count"), (Ledger, "commit")):
+            still.delattr(owner, verb)
+        later = curator(tmp_path)
+        assert later.regress(asked, epsilon=1).paid.repeated  # type: ignore[attr-defined]
+        assert later.budget.spent.epsilon == 1
+        with pytest.raises(AttributeError):
+            later.regress(asked, epsilon=1.5)  # type: ignore[attr-defined]
+
+
 @pytest.mark.parametrize("step", ["reserve", "commit"])
 def test_without_a_ledger_there_is_no_answer(step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object, **__: object) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 from support.questions import begin
 
+from discreet.curator.question import Question
 from discreet.errors import ParameterError
 from discreet.plan.aggregates import count, mean, median, most_common, persons, quantile, stddev, variance
 from discreet.plan.aggregates import sum as total
@@ -99,7 +100,8 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     "a median of truths": (lambda: QUESTION.agg(m=median("flag")), "write count(*) FILTER (WHERE flag)"),
     "no bounds": (lambda: QUESTION.agg(m=total("1 / (age / 7)")), "Nothing bounds (1 / (age / 7))"),
     "no list": (lambda: QUESTION.agg(m=most_common("city")), "mode(city) needs a declared list"),
-    "an aggregate in having": (lambda: QUESTION.agg(n=count()).having("count(*) > 5"), "use the name in HAVING"),
+    "a row in having": (lambda: QUESTION.agg(n=count()).having("age > 5"), "put a condition on rows into WHERE"),
+    "having alone": (lambda: QUESTION.having("count(*) > 5").asked(), "write agg(n=count())"),
     "an order with a direction": (lambda: QUESTION.agg(n=count()).order_by("n DESC"), 'write order_by("n", descending=True)'),
     "an order upwards": (lambda: QUESTION.agg(n=count()).order_by("n asc"), 'write order_by("n")'),
     "nothing": (lambda: QUESTION.group_by("sex").asked().query, "Nothing is asked for yet"),
@@ -110,3 +112,21 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
 def test_a_call_is_refused_with_the_call_to_write(refused: Callable[[], object], says: str) -> None:
     with pytest.raises(ParameterError, match=re.escape(says)):
         refused()
+
+
+@pytest.mark.parametrize(
+    ("asked", "sql"),
+    [
+        (
+            lambda q: q.having("count(*) > 5").order_by("avg(age)", descending=True),
+            "HAVING count(*) > 5 ORDER BY avg(age) DESC",
+        ),
+        (lambda q: q.having("n > 5 AND avg(age) < 60").order_by("n / 2"), "HAVING n > 5 AND avg(age) < 60 ORDER BY n / 2"),
+        (lambda q: q.having("n > 5").having("n < 50").order_by("sum(age) / n"), "HAVING n > 5 AND n < 50 ORDER BY sum(age) / n"),
+    ],
+)
+def test_having_and_order_by_take_what_sql_takes(asked: Callable[[Question], Question], sql: str) -> None:
+    """Also aggregates that are not selected: released, paid for, and not shown."""
+    built = asked(QUESTION.group_by("sex").agg(n=count()))
+    text = f"SELECT sex, count(*) AS n FROM data GROUP BY sex {sql}"
+    assert built.asked().query == parse_query(text, SCHEMA)

@@ -20,11 +20,12 @@ from discreet.engine.sources.public import PublicTable
 from discreet.engine.sql.engine import SqlEngine
 from discreet.mechanisms.secret import open_secret
 from discreet.plan.cost import Cost
+from discreet.plan.measures import Frame
 from discreet.plan.plan import Plan, price
 from discreet.plan.query import Query
 from discreet.plan.release import Additive
 from discreet.plan.sql import parse_query
-from discreet.plan.statistics import Frame, Histogram, KeyCounts, Persons, Sums
+from discreet.plan.statistics import Histogram, KeyCounts, Margin, Persons, Sums
 from discreet.schema.columns import Column
 from discreet.schema.table import Schema
 from discreet.schema.units import Person, Unit
@@ -159,6 +160,10 @@ def agree(plan: Plan, found: Mapping[Any, Any], rows: Rows, chosen: Any = None, 
         if isinstance(statistic, Sums):
             ranges = [one for each in reference.sums(plan, [(m, bits) for m in statistic.of], given, groups) for one in each]
             _within(held, ranges, str(statistic))
+        elif isinstance(statistic, Margin):
+            finer = 1 if isinstance(plan.schema.unit, Person) else 2**bits  # rows are multiplied after they are counted
+            ranges = [(finer * low, finer * high) for low, high in reference.sums(plan, [(statistic.of, bits)], given, groups)[0]]
+            _within(held, [(sum(low), sum(high)) for low, high in _added_up(statistic, ranges)], str(statistic))
         elif isinstance(statistic, Persons):
             assert held == reference.persons(plan, given, groups)
         else:
@@ -166,6 +171,16 @@ def agree(plan: Plan, found: Mapping[Any, Any], rows: Rows, chosen: Any = None, 
             scale = 2 ** (bits - statistic.bits(plan.schema.unit))
             expected = reference.histogram(plan, statistic, given, groups)
             assert held == [[scale * cell for cell in line] for line in expected], str(statistic)
+
+
+def _added_up(margin: Margin, cells: Sequence[tuple[Fraction, Fraction]]) -> list[tuple[list[Fraction], list[Fraction]]]:
+    """Of every cell of a margin the ends of all that are added up in it."""
+    found: dict[tuple[int, ...], tuple[list[Fraction], list[Fraction]]] = {}
+    for place, (low, high) in zip(itertools.product(*map(range, margin.sizes)), cells, strict=True):
+        ends = found.setdefault(tuple(place[axis] for axis in margin.kept), ([], []))
+        ends[0].append(low)
+        ends[1].append(high)
+    return [found[place] for place in sorted(found)]
 
 
 def _within(held: Sequence[int], ranges: Sequence[tuple[Fraction, Fraction]], name: str) -> None:

@@ -20,8 +20,9 @@ from engine.reference import reference_clean, reference_id
 from discreet.plan.expressions import Column, Expression
 from discreet.plan.expressions.evaluate import evaluate, infer
 from discreet.plan.keys import Keys
+from discreet.plan.measures import Measure
 from discreet.plan.plan import Plan
-from discreet.plan.statistics import Axis, Histogram, Measure
+from discreet.plan.statistics import Axis, Histogram
 from discreet.schema.columns import Number
 from discreet.schema.units import OneRow, Person
 
@@ -123,6 +124,8 @@ def _plain(value: Any) -> Any:
 
 def added(plan: Plan, measure: Measure, line: Line) -> int:
     """What a line adds to a measure."""
+    if measure.factors:
+        return math.prod(added(plan, one, line) for one in measure.factors)
     of = measure.of
     if of is None:
         return measure.high
@@ -186,10 +189,11 @@ def _weights(plan: Plan, counts: Mapping[int, int], groups: int) -> dict[int, Fr
     most = unit.groups if plan.keys.size is None else min(unit.groups, groups)
     capped = [min(count, unit.rows) for count in counts.values()]
     factor = Fraction(1)
-    if plan.share.epsilon is not None and sum(capped) > unit.rows * most:
+    in_l1 = plan.share.epsilon is not None or plan.query.levels is not None
+    if in_l1 and sum(capped) > unit.rows * most:
         factor = Fraction(unit.rows * most, sum(capped))
     squares = sum(count**2 for count in capped)
-    if plan.share.epsilon is None and squares > unit.rows**2 * most:
+    if not in_l1 and squares > unit.rows**2 * most:
         factor = Fraction(math.isqrt((unit.rows**2 * most << 800) // squares), 2**400)
     return {i: factor * min(Fraction(1), Fraction(unit.rows, count)) for i, count in counts.items()}
 

@@ -41,6 +41,9 @@ def made_of(plan: Plan, trait: Trait, own: Sequence[Line]) -> Any:
     units = [added(plan, measure, line) for line in present]
     if trait.what == "sum":
         return _clamped(plan, trait, sum(units))
+    if trait.what == "median":
+        ordered = sorted(units)
+        return ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]
     if trait.what == "avg":
         scale = trait.scale(measure)
         return math.floor(float(sum(units)) / float(len(units)) * float(scale) + 0.5)

@@ -46,6 +46,10 @@ JOINED = {
     "three": f"SELECT patients.g, {AGGREGATES} FROM {BOTH} JOIN drugs ON drugs.id = visits.id GROUP BY patients.g",
     "in": f"SELECT patients.g, {AGGREGATES} FROM {BOTH} WHERE id IN (SELECT id FROM drugs WHERE z > 3) GROUP BY patients.g",
     "not in": f"SELECT patients.g, {AGGREGATES} FROM {BOTH} WHERE id NOT IN (SELECT id FROM drugs WHERE z > 3) GROUP BY 1",
+    "in having": f"SELECT patients.g, {AGGREGATES} FROM {BOTH} WHERE id IN (SELECT id FROM drugs WHERE z > 0 GROUP BY id HAVING "
+    "sum(z) > 3 AND count(*) < 9) GROUP BY 1",
+    "query": f"SELECT patients.g, {AGGREGATES} FROM patients JOIN (SELECT id, y FROM visits WHERE y > -400) AS v USING (id) "
+    "GROUP BY patients.g",
     "exists": "SELECT g, count(*) AS n, sum(x) AS s, count(DISTINCT id) AS d FROM patients AS p WHERE x >= 0 AND "
     "EXISTS (SELECT 1 FROM visits AS v WHERE v.id = p.id AND v.y > -400) GROUP BY g",
     "on": f"SELECT patients.g, {AGGREGATES} FROM patients LEFT JOIN visits ON visits.id = patients.id AND y > 0 GROUP BY 1",

@@ -74,6 +74,8 @@ ASKED = [
     "FROM data GROUP BY id) t",
     "SELECT month(first) AS k, quantile(last, 0.9) AS q FROM (SELECT id, min(d) AS first, max(x) AS last FROM data GROUP BY id) "
     "GROUP BY k",
+    "SELECT k, sum(m) AS m, avg(w) AS w, median(p) AS p FROM (SELECT id, any_value(g) AS k, median(y) AS m, median(x * y) AS w, "
+    "median(x) FILTER (WHERE b) AS p, median(big) AS big FROM data GROUP BY id HAVING median(x) > 1) t GROUP BY k",
     "SELECT share, count(*) AS c FROM (SELECT id, round(avg(b) * 4) AS share FROM data GROUP BY id) t GROUP BY share",
     "SELECT floor, count(*) AS c, sum(f) AS f FROM (SELECT id, any_value(data.g) AS g, sum(places.floor) AS f, "
     "max(places.floor) AS top FROM data LEFT JOIN places ON data.g = places.g GROUP BY id) t JOIN places ON t.g = places.g "

@@ -10,7 +10,7 @@ import pytest
 from support.refusals import refused
 
 from discreet.errors import ParameterError
-from discreet.mechanisms.strategy import Contribution, Margins, Matrix, Strategy
+from discreet.mechanisms.strategy import Contribution, Margins, Matrix, Merged, Strategy
 
 RANDOM = np.random.default_rng(20)
 MATRICES = {
@@ -31,7 +31,11 @@ MARGINS = {
     "total alone": Margins((6,), (((), 1),)),
     "one cell": Margins((1, 1), (((), 1), ((0, 1), 2))),
 }
-STRATEGIES: dict[str, Strategy] = {name: Matrix(rows) for name, rows in MATRICES.items()} | MARGINS  # type: ignore[assignment]
+MERGED = {
+    "merged": Merged(Matrix([[1, 0], [2, 1]]), np.array([0, 0, 1, -1, 0, 0])),
+    "merged tree": Merged(Margins((2, 2), (((0,), 1), ((0, 1), 2))), np.array([3, 1, 1, 0, 2, 3, 3])),
+}
+STRATEGIES: dict[str, Strategy] = {name: Matrix(rows) for name, rows in MATRICES.items()} | MARGINS | MERGED  # type: ignore[assignment]
 BODIES = [Contribution(weight, cells, kind) for weight in (1, 3) for cells in (1, 2, 4) for kind in ("add-remove", "replace")]
 every = pytest.mark.parametrize("name", STRATEGIES)
 

@@ -12,8 +12,9 @@ from discreet.plan.aggregates.base import Context
 from discreet.plan.expressions import Call, Expression, Literal
 from discreet.plan.expressions import Column as Name
 from discreet.plan.expressions.facts import facts_of_column
+from discreet.plan.measures import ROWS, Measure
 from discreet.plan.release import Additive, Largest, Ranked
-from discreet.plan.statistics import MOST_CELLS, MOST_WORK, ROWS, Axis, Histogram, Measure, Persons, Sums
+from discreet.plan.statistics import MOST_CELLS, MOST_WORK, Axis, Histogram, Persons, Sums
 from discreet.schema.columns import boolean, category, integer, number, text
 
 X, Y = Name("x"), Name("y")

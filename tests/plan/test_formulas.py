@@ -22,12 +22,13 @@ from discreet.plan.aggregates import Aggregate, Combined, Count, Mean, Sum
 from discreet.plan.aggregates.combined import combine
 from discreet.plan.cost import Cost
 from discreet.plan.expressions import Call, Column, Expression, Literal
-from discreet.plan.noises import explains, reach, tail
+from discreet.plan.measures import ROWS
+from discreet.plan.noises import Noise, explains, law_of, reach, tail
 from discreet.plan.plan import Plan, price
 from discreet.plan.query import Output, Query
 from discreet.plan.release import Release, Released, Spread
 from discreet.plan.sql import parse_query
-from discreet.plan.statistics import ROWS, Persons, Sums
+from discreet.plan.statistics import Persons, Sums
 from discreet.schema.table import Schema
 
 TABLES, LEAST = 2000, 1817
@@ -105,9 +106,9 @@ def test_the_tail_of_sums_of_laplace_noises() -> None:
         stated = float(tail(np.array([far]), [np.array([scale]) for scale in scales])[0])
         assert 0.05 - 0.0017 <= stated <= 0.06
     spread = plan_of(N).releases[0].spread
-    assert reach([(spread, -3.0)], 0.05) == 3 * spread.half()
+    assert reach([Noise(spread, np.full(1, -3.0))], 0.05) == 3 * spread.half()
     assert reach([], 0.05) == 0
-    assert explains(np.array([0.0, 1.0]), [(Spread("none", 0.0), np.ones(2))], 0.05).tolist() == [True, False]
+    assert explains(np.array([0.0, 1.0]), [Noise(Spread("none", 0.0), np.ones(2))], 0.05).tolist() == [True, False]
 
 
 CONSTANTS = [0, 1, -3, Fraction(1, 7), 10**9]
@@ -189,7 +190,7 @@ def test_sums_of_noise_of_about_one_unit_are_covered(rho: float, weight: float) 
     share /= share.sum()  # of the rounded Gaussian nearly; the discrete one exactly
     one = np.add.outer(np.arange(-reach, reach + 1), weight * np.arange(-reach, reach + 1))
     inside = explains(
-        np.abs(one.ravel()), [(release.spread, np.ones(one.size)), (release.spread, np.full(one.size, weight))], 0.05
+        np.abs(one.ravel()), [Noise(release.spread, np.ones(one.size)), Noise(release.spread, np.full(one.size, weight))], 0.05
     )
     assert np.outer(share, share).ravel()[inside].sum() >= 0.94
 
@@ -199,3 +200,64 @@ def test_constants_that_lead_beyond_the_doubles_are_refused(text: str) -> None:
     schema = Schema({"age": dp.integer(0, 120)}, dp.rows())
     with pytest.raises(ParameterError, match="more than 100 digits"):
         parse_query(f"SELECT {text} AS x FROM data", schema)
+
+
+@pytest.mark.parametrize("weights", [(1.0, 1.0), (1.0, -0.3), (0.7, 0.02), (0.25, 0.75)])
+@pytest.mark.parametrize("laws", ["laplace", "gaussian", "both"])
+def test_two_small_noises_have_their_own_law(weights: tuple[float, float], laws: str) -> None:
+    """What is explained is what the masses say, one by one; neither more nor less."""
+    kinds = {"laplace": dp.Laplace(sensitivity=1, scale=1.5), "gaussian": dp.Gaussian(sensitivity=1, rho=0.3)}
+    chosen = [kinds["laplace"], kinds["gaussian"]] if laws == "both" else [kinds[laws]] * 2
+    spreads = [Release(Sums((ROWS,)), one).spread for one in chosen]
+    places, masses = zip(*(law_of(spread, 1, 40).points for spread in spreads), strict=True)
+    apart = np.abs(np.add.outer(weights[0] * places[0], weights[1] * places[1])).ravel()
+    order = np.argsort(apart)
+    beyond = np.cumsum(np.outer(*masses).ravel()[order][::-1])[::-1]  # P(|sum| >= apart)
+    for miss in (0.05, 0.01):
+        exact = float(apart[order][np.flatnonzero(beyond >= miss)[-1]])
+        noises = [Noise(spread, np.full(1, weight)) for spread, weight in zip(spreads, weights, strict=True)]
+        assert reach(noises, miss)[0] == pytest.approx(exact, rel=1e-6)
+
+
+def test_the_law_of_many_noises_has_their_variance() -> None:
+    for scale in (0.3, 2.0, 1000.0):
+        spread = Release(Sums((ROWS,)), dp.Laplace(sensitivity=1, scale=scale)).spread
+        for many in (1, 2, 50, 5000):
+            places, masses = law_of(spread, many, 40).points
+            assert masses.sum() == pytest.approx(1)
+            assert (places**2 @ masses) ** 0.5 == pytest.approx(many**0.5 * spread.deviation, rel=3e-3)
+
+
+@pytest.mark.parametrize("cost", [Cost("epsilon", Fraction(x)) for x in (2, 4, 8)] + [Cost("rho", Fraction(x)) for x in (1, 4)])
+@pytest.mark.parametrize("text", ["count(*) FILTER (WHERE c) / count(*)", "0 + avg(c)"])
+def test_shares_with_noise_of_about_one_unit_are_covered(text: str, cost: Cost) -> None:
+    """Every pair of noises with its mass, no chance: the interval holds the true share with probability 0.95."""
+    schema = Schema({"c": dp.boolean(missing=False)}, dp.rows())
+    plan = price(parse_query(f"SELECT {text} AS z FROM data", schema), schema, cost)
+    behind = plan.behind["z"]
+    places, masses = law_of(behind[0].spread, 1, 40).points
+    x, y = (axis.ravel() for axis in np.meshgrid(places, places))
+    mass = np.outer(masses, masses).ravel()
+    for some, rows in ((1, 3), (2, 5), (5, 12), (1, 30), (37, 100)):
+        true = [some, rows - some] if len(set(behind)) == 1 else [rows if "*" in str(r.statistic) else some for r in behind]
+        noisy = [(one + noise) / behind[0].spread.unit for one, noise in zip(true, (x, y), strict=True)]
+        parts = [np.concatenate(noisy)] if len(set(behind)) == 1 else noisy
+        released = [Released(release, np.rint(units)) for release, units in zip(dict.fromkeys(behind), parts, strict=True)]
+        found = plan.query.outputs[0].aggregate.estimate(released)
+        assert found.lower is not None
+        assert found.upper is not None
+        inside = (found.lower <= some / rows + 1e-9) & (some / rows - 1e-9 <= found.upper)
+        assert mass[inside].sum() >= 0.95 - 1e-5
+
+
+@pytest.mark.parametrize("text", ["count(*) FILTER (WHERE c) / count(*)", "avg(CAST(c AS INTEGER))"])
+def test_where_noise_is_never_anything_but_0_intervals_are_points(text: str) -> None:
+    schema = Schema({"c": dp.boolean()}, dp.rows())
+    plan = price(parse_query(f"SELECT {text} AS z FROM data", schema), schema, Cost("epsilon", Fraction(10**4)))
+    behind = plan.behind["z"]
+    for half in (50, 25, 0):  # also where the value is in the middle of its bounds, and at their end
+        released = [Released(one, np.array([half, 100 - half] if numbers(one) == 2 else [half or 100])) for one in behind]
+        found = plan.query.outputs[0].aggregate.estimate(released)
+        assert found.lower is not None
+        assert found.upper is not None
+        assert found.upper[0] - found.lower[0] < 1e-6

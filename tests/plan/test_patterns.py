@@ -10,8 +10,8 @@ import pytest
 
 from discreet.errors import ParameterError
 from discreet.plan.expressions import automata
-from discreet.plan.expressions.automata import search
-from discreet.plan.expressions.patterns import canonical, canonical_like, canonical_similar, read_pattern
+from discreet.plan.expressions.automata import replace_all, search
+from discreet.plan.expressions.patterns import canonical, canonical_like, canonical_similar, read_pattern, shortest
 
 SIGNS = "ab01 _-\n.é\\[^"
 
@@ -28,7 +28,7 @@ def draw(chance: random.Random, depth: int = 3) -> str:
     if kind == "any":
         return "."
     if kind == "anchor":
-        return chance.choice("^$")
+        return chance.choice(["^", "$", "\\b", "\\B"])
     if kind == "chain":
         return "".join(draw(chance, depth - 1) for _ in range(chance.randrange(1, 4)))
     if kind == "choice":
@@ -63,7 +63,7 @@ def python(pattern: str) -> re.Pattern[str]:
 @pytest.mark.parametrize("seed", range(4))
 def test_python_finds_the_same(seed: int) -> None:
     for pattern in drawn(250, f"python {seed}"):
-        for text in TEXTS:
+        for text in TEXTS[1:] if "\\B" in pattern else TEXTS:  # an empty text has no edge, but to Python no place either
             found = python(pattern).search(text)
             assert search(text, canonical(pattern)) == (None if found is None else found[0]), (pattern, text)
 
@@ -82,6 +82,26 @@ def test_re2_finds_the_same(seed: int) -> None:
                     found = search(text, whole, group=True)
                     assert (found is not None) == matched, (pattern, text)
                     assert (found or "") == extracted, (pattern, group, text)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_python_and_re2_replace_the_same(seed: int) -> None:
+    """Every pattern that always matches something; others are refused."""
+    with duckdb.connect() as connection:
+        connection.execute("CREATE TABLE t AS SELECT unnest($1::VARCHAR[]) AS x", [TEXTS])
+        for pattern in [one for one in drawn(200, f"replace {seed}") if shortest(read_pattern(one))]:
+            whole = canonical(pattern)
+            rows = connection.execute("SELECT regexp_replace(x, $1, '<$1>', 'g') FROM t", [whole]).fetchall()
+            for text, (replaced,) in zip(TEXTS, rows, strict=True):
+                assert replace_all(text, whole, "<$1>") == replaced, (pattern, text)
+                if text or "\\B" not in pattern:
+                    assert python(pattern).sub("<$1>", text) == replaced, (pattern, text)
+
+
+def test_the_shortest_match_is_the_shortest() -> None:
+    for pattern in drawn(300, "shortest"):
+        found = [len(one) for text in TEXTS if (one := search(text, canonical(pattern))) is not None]
+        assert all(length >= shortest(read_pattern(pattern)) for length in found)
 
 
 def test_the_canonical_pattern_is_its_own() -> None:

@@ -26,14 +26,10 @@ SCHEMA = Schema(
 
 # what is selected, the name that the refusal begins with, and what it says to write
 FUNCTIONS = [
-    ("corr(a, x)", "corr", "is not answered yet; ask for avg and variance"),
-    ("covar_pop(a, x)", "covar_pop", "avg and variance"),
-    ("Covar_Samp(a, x)", "Covar_Samp", "avg and variance"),
     ("skewness(a)", "skewness", "avg and variance"),
     ("kurtosis(a)", "kurtosis", "avg and variance"),
     ("kurtosis_pop(a)", "kurtosis_pop", "avg and variance"),
-    ("regr_slope(a, x)", "regr_slope", "avg and variance"),
-    ("regr_r2(a, x)", "regr_r2", "avg and variance"),
+    ("regr_r2(a, x)", "regr_r2", "write regr_slope(y, x)"),
     ("histogram(a)", "histogram", "GROUP BY bin(a, 0, 5, 10)"),
     ("histogram(length(s))", "histogram", "GROUP BY bin(length(s), 0, 500, 1000)"),
     ("histogram(sex)", "histogram", "GROUP BY sex with count(*)"),
@@ -119,7 +115,7 @@ def test_what_is_not_selected_is_released_and_not_shown(text: str, hidden: list[
     ("written", "says"),
     [
         ("count(*) OVER () + 1", "Window"),
-        ("sum(count(*)) OVER ()", "Window"),
+        ("max(count(*)) OVER () + 1", "OVER .. alone"),
         ("(SELECT count(*) FROM data) + 1", "within a query"),
         ("sum(nosuch) / 2", "no column nosuch"),
         ("round(max(a))", "^max would show"),

@@ -11,9 +11,10 @@ import pytest
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.plan.cost import Cost
 from discreet.plan.expressions import Column as Name
+from discreet.plan.measures import ROWS, Frame, Measure, Norms
 from discreet.plan.plan import Plan, price
 from discreet.plan.sql import parse_query
-from discreet.plan.statistics import CELL_BITS, ROWS, Axis, Frame, Histogram, Measure, Norms, Persons, Sums
+from discreet.plan.statistics import CELL_BITS, Axis, Histogram, Persons, Sums
 from discreet.schema.columns import Column, category, integer, number
 from discreet.schema.table import Schema
 from discreet.schema.units import Unit, person, rows

@@ -72,7 +72,7 @@ _NUMBERS = "sqrt ln exp log2 log10 power trunc sign round_to trunc_to width_buck
 _NUMBERS += "+ - * / // % neg abs floor ceil round least greatest case coalesce nullif "
 _NUMBERS += "length year quarter month week day weekday dow dayofyear isoyear days months strpos try_number try_whole"
 _TEXTS = "case coalesce nullif upper lower trim substring left right concat || bin least "
-_TEXTS += "strftime ltrim rtrim split_part replace lpad rpad regexp_extract as_text"
+_TEXTS += "strftime ltrim rtrim split_part replace lpad rpad regexp_extract regexp_replace as_text"
 _TRUTHS = "= <> < <= > >= and or not is_null in like starts_with ends_with contains regexp_matches case coalesce"
 _DATES = "case coalesce nullif least greatest try_date date_trunc add_days add_months"
 # constants of operations that take these and no others
@@ -83,8 +83,22 @@ SHAPED: dict[str, list[tuple[Value, ...]]] = {
     "replace": [("a", "bb"), ("b", ""), ("\u0301", "é"), ("zz", "y")],
     "lpad": [(4, "0"), (0, "x"), (2, "é")],
     "rpad": [(4, " "), (1, "-")],
-    "regexp_matches": [("^a",), ("[^\\n]$",), ("z{3,5}",), ("a|b|^$",), ("(?:ab|a)[\\s\\S]",), ("é+",), ("\\\\",)],
+    "regexp_matches": [
+        ("^a",),
+        ("[^\\n]$",),
+        ("z{3,5}",),
+        ("a|b|^$",),
+        ("(?:ab|a)[\\s\\S]",),
+        ("é+",),
+        ("\\\\",),
+        ("\\ba",),
+        ("b\\B",),
+    ],
     "regexp_extract": [("(a|ab)",), ("((?:ab|a)b?)",), ("b(c|C)?",), ("([^ ]+)",), ("^([\\s\\S]{0,2})",)],
+    "regexp_replace": [
+        *(("[ab]+", "-", "g"), ("é|b", "", "g"), ("\\bz|c\\b", "xyz", "g")),
+        *(("(?:ab|a)c?", "$0", "g"), ("^[^ ]", "''", "g"), (" $", "%", "g")),
+    ],
     "round_to": [(2,), (0,), (-1,), (1,)],
     "trunc_to": [(1,), (-2,)],
     "width_bucket": [(0, 8, 4), (Fraction(-1, 4), 5, 7), (-1000, 1000, 10)],

@@ -12,8 +12,9 @@ from discreet.plan.aggregates.base import Context, Estimate, Expected, OfExpress
 from discreet.plan.expressions import Call, Expression, Literal
 from discreet.plan.expressions.evaluate import infer
 from discreet.plan.expressions.facts import Facts
+from discreet.plan.measures import measure_presence
 from discreet.plan.release import Additive, Need, Release, Released
-from discreet.plan.statistics import Sums, measure_presence
+from discreet.plan.statistics import Sums
 
 __all__ = ["ShareTrue"]
 

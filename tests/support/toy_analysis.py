@@ -14,11 +14,12 @@ from discreet.curator.plans import Measured
 from discreet.curator.question import Question
 from discreet.plan.cost import Cost
 from discreet.plan.expressions import Expression
+from discreet.plan.measures import ROWS
 from discreet.plan.plan import Plan, price_marginal, price_needs
 from discreet.plan.preview import PreviewLine
 from discreet.plan.query import Query
 from discreet.plan.release import Additive
-from discreet.plan.statistics import ROWS, Sums
+from discreet.plan.statistics import Sums
 
 
 @dataclass(frozen=True)

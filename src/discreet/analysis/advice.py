@@ -23,9 +23,10 @@ from discreet.plan.cost import Cost
 from discreet.plan.expressions import Call, Expression, Literal
 from discreet.plan.expressions.evaluate import infer
 from discreet.plan.expressions.facts import Facts
-from discreet.plan.noises import reach
+from discreet.plan.measures import Frame
+from discreet.plan.noises import Noise, reach
 from discreet.plan.release import Additive, Release, Released, Spread
-from discreet.plan.statistics import Frame, Histogram, list_axis
+from discreet.plan.statistics import Histogram, list_axis
 
 if TYPE_CHECKING:
     import pandas
@@ -153,7 +154,7 @@ class Counts:
 
 @lru_cache(maxsize=1024)
 def _half(spread: Spread, weights: tuple[float, ...], miss: float) -> float:
-    return reach([(spread, weight) for weight in weights], miss) if weights else 0.0
+    return float(reach([Noise(spread, np.full(1, weight)) for weight in weights], miss)[0]) if weights else 0.0
 
 
 def share_of(part: Interval, whole: Interval) -> Interval:

@@ -26,7 +26,7 @@ from discreet.curator.plans import Measured, Part, Receipt, facts_of
 from discreet.curator.question import Inquiry
 from discreet.engine.base import groups_of
 from discreet.errors import ParameterError
-from discreet.plan.cost import Accuracy, Cost, Terms
+from discreet.plan.cost import Accuracy, Cost, Currency, Terms
 from discreet.plan.expressions import Value
 from discreet.plan.plan import Plan
 from discreet.plan.release import Release, Released
@@ -153,8 +153,7 @@ class Study(Part[Noisy, Result]):
     def read(self, text: str) -> Noisy:
         facts = json.loads(text)
         if (facts.get("discreet"), facts.get("version")) == ("analysis", 1):
-            currency, amount, delta, named = facts["share"]
-            share = Cost(currency, Fraction(amount), Fraction(delta), Fraction(named))
+            share = read_share(facts["share"])
             if self._at(share).released == facts["released"]:
                 units = tuple(tuple(map(_read, plan)) for plan in facts["units"])
                 return Noisy(units, share, facts["cost"], tuple(facts["remarks"]))
@@ -186,6 +185,13 @@ class Study(Part[Noisy, Result]):
 def _behind(plan: Plan) -> list[Release]:
     """The releases of a plan, each once."""
     return list(dict.fromkeys(release for those in plan.behind.values() for release in those))
+
+
+def read_share(written: Sequence[str]) -> Cost:
+    """A share of a cost, as the ledger keeps it."""
+    currency: Currency = "epsilon" if written[0] == "epsilon" else "rho"
+    amount, delta, named = map(Fraction, written[1:])
+    return Cost(currency, amount, delta, named)
 
 
 def _write(units: object) -> object:

@@ -39,11 +39,12 @@ from discreet.plan.expressions import Call, Column, Expression, Literal
 from discreet.plan.expressions.evaluate import infer
 from discreet.plan.expressions.facts import Facts
 from discreet.plan.keys import Keys, keys_of
+from discreet.plan.measures import ROWS, Frame
 from discreet.plan.people import Trait
 from discreet.plan.plan import Needs, Plan, facts_of, price_needs
 from discreet.plan.preview import PreviewLine
 from discreet.plan.query import Key, People, Query
-from discreet.plan.statistics import ROWS, Frame, Persons
+from discreet.plan.statistics import Persons
 from discreet.schema.columns import Kind
 from discreet.schema.units import Person
 

@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from discreet.auditor.neighbours import Pair, extreme_pairs
+from discreet.auditor.neighbours import Pair, extreme_pairs, split
 from discreet.display import clean
 from discreet.errors import ParameterError
 from discreet.schema.columns import Column
 from discreet.schema.table import Schema
+from discreet.schema.units import Person
 
 _LONGEST = 300
 _EXAMPLE = "write pairs = [([1, 2], [1]), ([1], [])]"
@@ -34,8 +35,10 @@ class Case:
         return str(self.pair) if self.pair is not None else f"{self.name}: {_cut(self.a)} and {_cut(self.b)}"
 
     @classmethod
-    def of(cls, pair: Pair) -> Case:
-        """A pair that a schema made."""
+    def of(cls, pair: Pair, schema: Schema) -> Case:
+        """A pair that a schema made: tables, or where it has several, dictionaries of them by name."""
+        if schema.tables:
+            return cls._of_several(pair, schema)
         code = [
             "import datetime",
             "from math import inf, nan",
@@ -44,6 +47,19 @@ class Case:
             "a, b = pair.before, pair.after",
         ]
         return cls(pair.name, pair.before, pair.after, "\n".join(code), pair)
+
+    @classmethod
+    def _of_several(cls, pair: Pair, schema: Schema) -> Case:
+        assert isinstance(schema.unit, Person)
+        tables, id = tuple(schema.tables), schema.unit.id
+        code = [
+            "import datetime",
+            "from math import inf, nan",
+            "from discreet.auditor.neighbours import Pair, split",
+            f"pair = {pair!r}",
+            f"a, b = (split(one, {tables!r}, {id!r}) for one in (pair.before, pair.after))",
+        ]
+        return cls(pair.name, split(pair.before, tables, id), split(pair.after, tables, id), "\n".join(code), pair)
 
 
 def read_pairs(pairs: object, origin: str = "pairs") -> list[Case]:
@@ -62,16 +78,16 @@ def read_pairs(pairs: object, origin: str = "pairs") -> list[Case]:
 
 def make_cases(schema: Schema) -> list[Case]:
     """Neighbours at their worst, as Arrow tables, for the facts that a data owner declares."""
-    return [Case.of(pair) for pair in extreme_pairs(schema)]
+    return [Case.of(pair, schema) for pair in extreme_pairs(schema)]
 
 
 def read_schema(file: str | os.PathLike[str]) -> Schema:
-    """The columns and the protected unit of an owner's file, such as hospital.toml; its table is not opened."""
+    """The columns and the protected unit of an owner's file, such as hospital.toml; its tables are not opened."""
     from discreet.curator.configuration import read
 
     facts = read(file)
     if isinstance(facts["source"], dict):
-        raise ParameterError("This file has several tables, and an audit of a function makes up one; give the file of one table.")
+        return Schema.of_tables(cast(dict[str, dict[str, Column]], facts["columns"]), facts["unit"])
     return Schema(cast(dict[str, Column], facts["columns"]), facts["unit"])
 
 

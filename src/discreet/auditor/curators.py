@@ -18,6 +18,7 @@ from discreet.auditor.replay.trace import Committed, Released, Reserved, Trace, 
 from discreet.curator import Curator
 from discreet.errors import ParameterError
 from discreet.schema.table import Schema
+from discreet.schema.units import Person
 
 if TYPE_CHECKING:
     import pyarrow
@@ -70,10 +71,11 @@ def replay_curator(
     >>> print(replay_curator(hospital, "SELECT sum(age) AS s FROM data", facts, epsilon=1))
     Not refuted by 13 pairs of neighbours (13 releases).
     """
+    id = schema.unit.id if isinstance(schema.unit, Person) else ""
     with tempfile.TemporaryDirectory() as folder:
         state = str(Path(folder, "state"))
         with patch.dict(os.environ, XDG_STATE_HOME=state, LOCALAPPDATA=state):
-            several = (lambda table, ledger: make(split(table, schema), ledger)) if schema.tables else make
+            several = (lambda table, ledger: make(split(table, schema.tables, id), ledger)) if schema.tables else make
             trial = _Trial(Path(folder), several, question, cost)
             found = next((pair for pair in extreme_pairs(schema) if trial.violated(pair)), None)
             if found is None and examples:

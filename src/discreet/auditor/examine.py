@@ -138,7 +138,9 @@ class _ReplaySearch:
         kinds = {difference.kind for difference in self.differences}
 
         def least_of(pair: Pair) -> tuple[Case, Replay]:
-            least = Case.of(shrink_pair(pair, schema, lambda fewer: bool(kinds & self._replay(Case.of(fewer)).kinds)))
+            least = Case.of(
+                shrink_pair(pair, schema, lambda fewer: bool(kinds & self._replay(Case.of(fewer, schema)).kinds)), schema
+            )
             return least, self._replay(least)
 
         self._deadline = time.monotonic() + 2 * _ONE

@@ -16,7 +16,7 @@ from __future__ import annotations
 import datetime
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
@@ -181,7 +181,7 @@ class Maker:
         return list(itertools.islice(itertools.product(*cells), _MOST_GROUPS))
 
 
-def split(table: pyarrow.Table, schema: Schema) -> dict[str, pyarrow.Table]:
+def split(table: pyarrow.Table, tables: Iterable[str], id: str) -> dict[str, pyarrow.Table]:
     """Several private tables of one that was made up for all their columns: neighbours if the two made-up ones are.
 
     Every row is in each table with its own cells and the same person, unless all its cells there are missing: so some persons
@@ -189,12 +189,11 @@ def split(table: pyarrow.Table, schema: Schema) -> dict[str, pyarrow.Table]:
     """
     import pyarrow
 
-    assert isinstance(schema.unit, Person)
     found = {}
-    for name in schema.tables:
+    for name in tables:
         columns = {full.split(".", 1)[1]: table[full] for full in table.column_names if full.startswith(f"{name}.")}
-        made = pyarrow.table({**columns, schema.unit.id: table[schema.unit.id]})
-        kept = [any(cell is not None for key, cell in row.items() if key != schema.unit.id) for row in made.to_pylist()]
+        made = pyarrow.table({**columns, id: table[id]})
+        kept = [any(cell is not None for key, cell in row.items() if key != id) for row in made.to_pylist()]
         found[name] = made.filter(pyarrow.array(kept, pyarrow.bool_()))
     return found
 

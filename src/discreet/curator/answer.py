@@ -14,7 +14,7 @@ from __future__ import annotations
 import datetime
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from types import MappingProxyType
@@ -23,8 +23,12 @@ from typing import TYPE_CHECKING, Any
 from discreet.curator import exports, rendering
 from discreet.curator.series import Series
 from discreet.errors import ParameterError
+from discreet.plan.aggregates.base import Estimate
 from discreet.plan.expressions import Value
 from discreet.plan.expressions.evaluate import evaluate
+from discreet.plan.margins.agreement import agree, tell_apart
+from discreet.plan.margins.levels import make_levels_whole
+from discreet.plan.plan import Plan
 from discreet.plan.query import Order, Query
 from discreet.privacy.account import Account
 from discreet.schema.columns import Kind
@@ -34,6 +38,12 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
     from matplotlib.axes import Axes
+
+_AGREED = "Counts and sums agree with those of the other questions that were asked together with it."
+_APART = (
+    "Rows in which {} is missing are in no group: totals of other questions that were asked together with it may be of more "
+    "rows. Declare missing=, or write coalesce({}, 'unknown')."
+)
 
 
 @dataclass(frozen=True)
@@ -45,6 +55,14 @@ class Column:
     lower: tuple[float, ...] | None = None
     upper: tuple[float, ...] | None = None
     mechanism: str = ""
+
+    @classmethod
+    def of(cls, found: Estimate, mechanism: str) -> Column:
+        """An estimate as plain values."""
+        values = found.values if isinstance(found.values, list) else [int(x) if found.whole else float(x) for x in found.values]
+        parts = (None if part is None else tuple(map(float, part)) for part in (found.errors, found.lower, found.upper))
+        errors, lower, upper = parts
+        return cls(tuple(values), errors, lower, upper, mechanism)
 
     def __post_init__(self) -> None:
         for name in ("values", "errors", "lower", "upper"):
@@ -61,7 +79,8 @@ class Column:
 class Answer:
     """A table of keys and outputs. Intervals cover the statistic after clamping and bounding.
 
-    ``kinds`` says what type a key or an output has where its declaration says so; others are typed by their values.
+    ``kinds`` says what type a key or an output has where its declaration says so; others are typed by their values. ``margins``:
+    keys that are None are added up over.
     """
 
     question: str
@@ -73,6 +92,7 @@ class Answer:
     repeated: bool = False
     remarks: tuple[str, ...] = ()
     kinds: Mapping[str, Kind] = field(default_factory=dict)
+    margins: bool = False
 
     def __post_init__(self) -> None:
         keys = {name: tuple(values) for name, values in self.keys.items()}
@@ -150,6 +170,7 @@ class Answer:
             "repeated": self.repeated,
             "remarks": list(self.remarks),
             "kinds": dict(self.kinds),
+            **({"margins": True} if self.margins else {}),
         }
         return json.dumps(facts, allow_nan=False)
 
@@ -167,8 +188,22 @@ class Answer:
             raise ParameterError("This text is no answer known here; give what to_json() wrote, or update discreet.") from None
 
     def plot(self, output: str | None = None, ax: Axes | None = None, *, title: str | None = None) -> Axes:
-        """Bars with 95 % intervals, a panel for every output or the one that is named; needs matplotlib."""
+        """Bars with 95 % intervals, a panel for every output or the one that is named; needs matplotlib. Bins make a histogram,
+        two keys of many values a heat map; margins are left out."""
         return rendering.plot(self, output, ax, title)
+
+    def picked(self, rows: Sequence[int]) -> Answer:
+        """Only these rows, in this order."""
+
+        def pick(column: Column) -> Column:
+            parts = (
+                None if part is None else tuple(part[i] for i in rows) for part in (column.errors, column.lower, column.upper)
+            )
+            errors, lower, upper = parts
+            return Column(tuple(column.values[i] for i in rows), errors, lower, upper, column.mechanism)
+
+        keys = {name: tuple(values[i] for i in rows) for name, values in self.keys.items()}
+        return replace(self, keys=keys, outputs={name: pick(column) for name, column in self.outputs.items()})
 
     def __float__(self) -> float:
         """The only number of an answer with one row and one output; NaN where nothing is known of it."""
@@ -244,14 +279,36 @@ def refine(answer: Answer, query: Query) -> Answer:
         kept = _sorted(kept, rows, order)
     kept = kept[query.offset :][: query.limit]
 
-    def pick(values: tuple[Value, ...]) -> tuple[Value, ...]:
-        return tuple(values[i] for i in kept)
+    return replace(answer, outputs=shown).picked(kept)
 
-    def cut(numbers: tuple[float, ...] | None) -> tuple[float, ...] | None:
-        return None if numbers is None else tuple(numbers[i] for i in kept)
 
-    outputs = {name: Column(pick(c.values), cut(c.errors), cut(c.lower), cut(c.upper), c.mechanism) for name, c in shown.items()}
-    return replace(answer, keys={name: pick(values) for name, values in answer.keys.items()}, outputs=outputs)
+def agreed(kept: Sequence[tuple[Plan, Answer]]) -> list[Answer]:
+    """Answers to what was asked together, whose counts and sums agree: free."""
+    if len(kept) < 2:
+        return [answer for _, answer in kept]
+    found = agree([(plan, {name: column.values for name, column in answer.outputs.items()}) for plan, answer in kept])
+    result = []
+    for (_, answer), others, apart in zip(kept, found, tell_apart([plan for plan, _ in kept]), strict=True):
+        outputs = {name: Column.of(one, answer.outputs[name].mechanism) for name, one in others.items()}
+        more = [_AGREED] if outputs else []
+        more += [_APART.format(", ".join(apart), apart[0])] if apart else []
+        result.append(replace(answer, outputs={**answer.outputs, **outputs}, remarks=(*answer.remarks, *more)))
+    return result
+
+
+def made_whole(answer: Answer, plan: Plan) -> Answer:
+    """Counts of a table with margins as whole numbers, where that was asked for; an interval holds the number that is shown, and
+    nothing below zero."""
+    levels, sizes = plan.query.levels, tuple(map(len, plan.keys.listings or ()))
+    if levels is None or not levels.whole:
+        return answer
+    outputs = {}
+    for name, column in answer.outputs.items():
+        values = make_levels_whole(levels, sizes, column.values)
+        lower = tuple(max(0.0, min(end, x)) for end, x in zip(column.lower or (), values, strict=True))
+        upper = tuple(max(end, float(x)) for end, x in zip(column.upper or (), values, strict=True))
+        outputs[name] = Column(tuple(values), column.errors, lower, upper, column.mechanism)
+    return replace(answer, outputs=outputs)
 
 
 def _sorted(kept: list[int], rows: list[dict[str, Value]], order: Order) -> list[int]:

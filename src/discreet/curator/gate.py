@@ -2,7 +2,8 @@
 
 1. A request is priced from public facts; one that is refused has cost nothing and touched nothing.
 2. If the ledger holds a result of the same request on the same data, paid at least as much, that result is given again: free.
-   Data are the same when their bytes or cells are (or, where the owner declares a version, when that is): a public fact.
+   So is one that says what is asked among other things, where a request knows such results (``serve``). Data are the same
+   when their bytes or cells are (or, where the owner declares a version, when that is): a public fact.
 3. The price is reserved in the ledger, durably. From here on it is spent, whatever happens.
 4. The engine counts, exactly; what it hands back is a ``Secret``.
 5. Mechanisms open the secrets and add noise, within the reserved price, as often as the request wants: what it measures next may
@@ -22,7 +23,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar, runtime_checkable
 
 from discreet.curator.tables import Tables
 from discreet.engine.base import Engine
@@ -88,6 +89,16 @@ class Request(Protocol[Result]):
 
     def read(self, texts: list[str]) -> Result:
         """The result that was kept."""
+
+
+@runtime_checkable
+class Servable(Protocol[Noisy]):
+    """A request whose result another request's may hold."""
+
+    @property
+    def serve(self) -> Callable[[list[str]], Noisy | None] | None:
+        """What finds it in the texts that were kept of another request on the same data, where those noisy numbers say it already
+        and were paid at least as much; None where no other's serves."""
 
 
 class Releasable(Protocol[Noisy]):
@@ -166,7 +177,7 @@ def ask(request: Request[Result], ledger: Ledger, tables: Tables) -> Outcome[Res
     if stored is not None:
         if table is not None:
             ledger.see(table, fingerprint)
-        return Outcome(request.read(stored), ledger.account, repeated=True)
+        return Outcome(stored, ledger.account, repeated=True)
     engine = tables.engine(fingerprint)  # what cannot be opened costs nothing
     request.rehearse(engine)  # nor what cannot be counted
     number = ledger.reserve(
@@ -196,6 +207,10 @@ def describe_repeat(request: Request[Result], ledger: Ledger, tables: Tables) ->
     declared, table = tables.declared_fingerprint(ledger.salt), tables.name(ledger.salt)
     entries, same = ledger.repeats(request.digest, table, declared, request.former)
     if not any(_paid(entry) >= request.price.cost.amount for entry in entries):
+        if (serve := _serving(request)) is not None:
+            others, unchanged = ledger.repeats(None, table, declared)
+            if unchanged and _served(serve, others) is not None:
+                return "What was paid for before says this too: free, unless the table changed since it was last opened."
         return "Asked before, for less: it would be paid for again." if entries and same else ""
     if same is False:
         return "Asked before, but the table changed since: it would be paid for again."
@@ -240,12 +255,27 @@ def _changed(tables: Tables, salt: bytes, fingerprint: str) -> bool:
         return True  # it vanished, or is being written
 
 
-def _stored(ledger: Ledger, request: Request[Result], data: str, amount: Fraction) -> list[str] | None:
-    """The newest stored result that was paid at least this much."""
+def _stored(ledger: Ledger, request: Request[Result], data: str, amount: Fraction) -> Result | None:
+    """The newest stored result that was paid at least this much; of another request, where that serves as well."""
     for entry in reversed(ledger.find(request.digest, data, request.former)):
         if _paid(entry) >= amount:
-            return [str(text) for text in json.loads(entry.answer or "{}")["answers"]]
-    return None
+            return request.read(_texts(entry))
+    serve = _serving(request)
+    return None if serve is None else _served(serve, ledger.find(None, data))
+
+
+def _serving(request: Request[Result]) -> Callable[[list[str]], Result | None] | None:
+    return request.serve if isinstance(request, Servable) else None
+
+
+def _served(serve: Callable[[list[str]], Result | None], entries: Sequence[Entry]) -> Result | None:
+    """The newest result of other requests that serves."""
+    found = (serve(_texts(entry)) for entry in reversed(entries) if _paid(entry) >= 0)
+    return next((one for one in found if one is not None), None)
+
+
+def _texts(entry: Entry) -> list[str]:
+    return [str(text) for text in json.loads(entry.answer or "{}")["answers"]]
 
 
 def _paid(entry: Entry) -> Fraction:

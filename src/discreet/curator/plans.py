@@ -15,25 +15,25 @@ from __future__ import annotations
 import hashlib
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
-from discreet.arrays import Reals
-from discreet.curator.answer import Answer, Column, refine
+from discreet.curator.answer import Answer, Column, agreed, made_whole, refine
 from discreet.curator.former import former_digest
 from discreet.curator.gate import Outcome, Price, Reservation
 from discreet.engine.base import Engine, Found, Groups, groups_of
 from discreet.mechanisms import Threshold
-from discreet.plan.aggregates.base import Estimate
 from discreet.plan.cost import Cost
 from discreet.plan.expressions import Value
+from discreet.plan.margins.levels import estimate_levels, level_rows
+from discreet.plan.partition import Partition
 from discreet.plan.plan import Plan, price
 from discreet.plan.preview import PreviewLine, preview_lines
-from discreet.plan.query import Query
+from discreet.plan.query import Levels, Query
 from discreet.plan.release import Release, Released
 from discreet.plan.statistics import Sums
 from discreet.privacy.account import Account
@@ -104,6 +104,11 @@ class Part(ABC, Generic[Kept, Result]):
         """Other declarations under which the table is read, and the columns that they mean; None for its own."""
         return None
 
+    @property
+    def advice(self) -> tuple[str, ...]:
+        """What else is said of it in a preview."""
+        return ()
+
     @abstractmethod
     def lines(self, fewest: int | None = None) -> tuple[PreviewLine, ...]:
         """How far off every output will be. ``fewest``: the rows that every group surely has."""
@@ -123,6 +128,12 @@ class Part(ABC, Generic[Kept, Result]):
     @abstractmethod
     def finish(self, kept: Kept, receipt: Receipt) -> Result:
         """What was asked for: free."""
+
+    @property
+    def serve(self) -> Callable[[str], Kept | None] | None:
+        """What finds in the text that was kept of another question what this one needs, paid at least as much; None where no
+        other question serves."""
+        return None
 
 
 @dataclass(frozen=True)
@@ -169,15 +180,31 @@ class Plans:
             engine.rehearse(plan)
 
     def run(self, engine: Engine | None, reserved: Reservation) -> list[Any]:
-        """All noisy numbers, as the ledger keeps them."""
+        """All noisy numbers, as the ledger keeps them: counts and sums agree where several parts say something of them."""
         cost = "nothing" if self.price is None else str(self.cost)
-        return [part.keep([measure(plan, engine, reserved) for plan in part.plans], cost) for part in self.parts]
+        found: list[Any] = [part.keep([measure(plan, engine, reserved) for plan in part.plans], cost) for part in self.parts]
+        selects = {i: part.plan for i, part in enumerate(self.parts) if isinstance(part, Selected)}
+        for i, answer in zip(selects, agreed([(plan, found[i]) for i, plan in selects.items()]), strict=True):
+            found[i] = answer
+        return found
 
     def write(self, result: list[Any], remarks: tuple[str, ...]) -> list[str]:
         return [part.write(kept, remarks) for part, kept in zip(self.parts, result, strict=True)]
 
     def read(self, texts: list[str]) -> list[Any]:
         return [part.read(text) for part, text in zip(self.parts, texts, strict=True)]
+
+    @property
+    def serve(self) -> Callable[[list[str]], list[Any] | None] | None:
+        """What is asked alone may be in what was paid for another question."""
+        serve = self.parts[0].serve if len(self.parts) == 1 else None
+        if serve is None:
+            return None
+
+        def found(texts: list[str]) -> list[Any] | None:
+            return [kept for text in texts if (kept := serve(text)) is not None][:1] or None
+
+        return found
 
     def finish(self, outcome: Outcome[list[Any]], remarks: Sequence[tuple[str, ...]]) -> list[Any]:
         """What was asked for; ``remarks`` on every part."""
@@ -241,7 +268,7 @@ class Selected(Part[Answer, Answer]):
     def finish(self, kept: Answer, receipt: Receipt) -> Answer:
         """HAVING, ORDER BY, LIMIT on the noisy result, and what is left of the budget."""
         return replace(
-            refine(kept, self.plan.query),
+            refine(made_whole(kept, self.plan), self.plan.query),
             left=receipt.left,
             question=str(self.plan.query),
             remarks=(*kept.remarks, *receipt.remarks),
@@ -285,33 +312,28 @@ def let_out(plan: Plan, groups: Groups, counts: Found, reserved: Reservation) ->
 
 def answer_of(plan: Plan, groups: Groups, released: Mapping[Release, Released]) -> Answer:
     """Estimates for every output, in the order of the groups."""
-    outputs = {}
+    outputs, keys = {}, _keys(plan, groups)
+    partition = Partition(dict(zip((key.of for key in plan.query.keys), keys.values(), strict=True)), groups.size)
     for output in plan.query.outputs:
-        behind = plan.behind[output.name]
-        found = output.aggregate.estimate([released[release] for release in behind])
-        outputs[output.name] = Column(
-            _values(found), _floats(found.errors), _floats(found.lower), _floats(found.upper), behind[-1].how
-        )
+        behind, aggregate = plan.behind[output.name], output.aggregate
+        if plan.query.levels is None:
+            found = aggregate.placed(partition.of(aggregate.within)).estimate([released[release] for release in behind])
+        else:
+            found = estimate_levels(plan.query.levels, aggregate, {release: released[release] for release in behind})
+        outputs[output.name] = Column.of(found, behind[-1].how)
     split = tuple(release.description for release in plan.releases)
     kinds = {name: facts.kind for name, facts in plan.query.result(plan.facts).items()}
-    return Answer(str(plan.query.released), _keys(plan, groups), outputs, split, "", "", kinds=kinds)
-
-
-def _values(found: Estimate) -> tuple[Value, ...]:
-    """Plain values."""
-    if isinstance(found.values, list):
-        return tuple(found.values)
-    return tuple(int(x) if found.whole else float(x) for x in found.values)
-
-
-def _floats(numbers: Reals | None) -> tuple[float, ...] | None:
-    return None if numbers is None else tuple(float(x) for x in numbers)
+    margins = plan.query.levels is not None
+    return Answer(str(plan.query.released), keys, outputs, split, "", "", kinds=kinds, margins=margins)
 
 
 def _keys(plan: Plan, groups: Groups) -> dict[str, tuple[Value, ...]]:
     if not plan.keys.keys:
         return {}
-    rows = plan.keys.rows() if groups.product else list(zip(*groups.listed, strict=True))
+    if plan.query.levels is not None:
+        rows = level_rows(plan.query.levels, plan.keys)
+    else:
+        rows = plan.keys.rows() if groups.product else list(zip(*groups.listed, strict=True))
     columns = zip(*rows, strict=True) if rows else [() for _ in plan.keys.keys]
     return {
         name: tuple(float(v) if isinstance(v, Fraction) else v for v in column)
@@ -341,9 +363,15 @@ def facts_of(plan: Plan) -> dict[str, object]:
         "columns": {name: _declared(column) for name, column in schema.columns.items() if name.startswith(read)},
         "unit": _declared(schema.unit),
         "public": sorted(schema.public),
+        **({"levels": _levels(plan.query.levels)} if plan.query.levels else {}),
         "delta": str(plan.share.named) if plan.keys.size is None else None,
         "releases": [[release.label, release.how] for release in plan.releases],
     }
+
+
+def _levels(levels: Levels) -> list[object]:
+    weights = levels.weights or [1] * len(levels.asked)
+    return [[list(level), str(weight)] for level, weight in zip(levels.asked, weights, strict=True)]
 
 
 def _declared(declaration: Declared | Unit) -> dict[str, object]:

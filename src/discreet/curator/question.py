@@ -20,14 +20,14 @@ from discreet.curator.desk import Desk
 from discreet.curator.plans import Part, Select
 from discreet.errors import ParameterError
 from discreet.exact import whole
-from discreet.plan.aggregates import NAMED, Aggregate, Askable, Asked, Best, Combined, Computed, Count, Distinct, named
+from discreet.plan.aggregates import NAMED, Aggregate, Askable, Asked, Best, Computed, Count, Distinct, named
 from discreet.plan.cost import Accuracy, Terms
-from discreet.plan.expressions import Call, Expression, Literal, Value, Written, columns_of, conjuncts
+from discreet.plan.expressions import Call, Expression, Literal, Value, Written, conjuncts
 from discreet.plan.expressions.facts import facts_of_column
 from discreet.plan.expressions.values import check_candidate, check_words, plain_values, words_of
 from discreet.plan.preview import Preview, Priceable
-from discreet.plan.query import Key, Order, Output, Query
-from discreet.plan.sql import parse_expression, parse_link, parse_traits
+from discreet.plan.query import Key, Levels, Order, Output, Query
+from discreet.plan.sql import parse_expression, parse_link, parse_result, parse_traits
 from discreet.plan.sql.scope import Scope, private
 from discreet.schema.table import Schema
 
@@ -38,8 +38,13 @@ _TRAITS = {"count": "count", "sum": "sum", "mean": "avg"}  # of what may be made
 # which rows, and makes an ``Inquiry``, or a request of its own to the gate. A line comes with its room, which is loaded when its
 # verb is first used.
 VERBS: dict[str, str] = {
+    "moments": "discreet.analysis.linear.moments",
+    "regress": "discreet.analysis.linear.regression",
     "bounds": "discreet.analysis.bounds",
     "contributions": "discreet.analysis.contributions",
+    "histogram": "discreet.analysis.histograms",
+    "table": "discreet.analysis.tables",
+    "workload": "discreet.analysis.counting.workload",
 }
 
 Result = TypeVar("Result")
@@ -149,6 +154,19 @@ class Question(Inquiry[Answer]):
             )
         return self._with(keys=(*self._query.keys, *new))
 
+    def keyed(self, *keys: Key) -> Question:
+        """One group for every combination of keys that a verb has read."""
+        return self._with(keys=(*self._query.keys, *keys))
+
+    def leveled(self, levels: Levels) -> Question:
+        """The same with margins: a row for every combination of some of the keys, the others added up over."""
+        return self._with(levels=levels)
+
+    @property
+    def aggregates(self) -> tuple[Aggregate, ...]:
+        """What is asked for in every group."""
+        return tuple(output.aggregate for output in self._query.outputs)
+
     def agg(self, *unnamed: object, **outputs: Askable) -> Question:
         """What to ask for, by the name of the answer's column; ``agg({"debt": ["sum", "mean"]})`` makes debt_sum, debt_mean."""
         facts = {name: facts_of_column(column) for name, column in self.facts.columns.items()}
@@ -168,19 +186,23 @@ class Question(Inquiry[Answer]):
 
     @called_as('"n > 100"')
     def having(self, condition: str) -> Question:
-        """Only rows of the noisy result for which this holds: free."""
-        return self._with(having=self._result(condition))
+        """Only rows of the noisy result for which this holds, repeated, all must: free. It may name columns of the answer, and
+        aggregates that are not in it, as SQL writes them: those are released and paid for too."""
+        found, outputs = self._result(condition)
+        parts = (*conjuncts(self._query.having), *conjuncts(found))
+        return self._with(having=parts[0] if len(parts) == 1 else Call("and", parts), outputs=outputs)
 
     @called_as('"n"')
     def order_by(self, of: str, *, descending: bool = False) -> Question:
-        """Sort the noisy result: free."""
+        """Sort the noisy result by an expression over its columns: free. Aggregates may stand in it as in ``having``."""
         words = of.split() if isinstance(of, str) else []
         if len(words) > 1 and words[-1].lower() in ("asc", "desc"):
             down = ", descending=True" if words[-1].lower() == "desc" else ""
             raise ParameterError(
                 f"{words[-1]} is no part of an expression; write order_by({_quoted(' '.join(words[:-1]))}{down})."
             )
-        return self._with(order=(*self._query.order, Order(self._result(of), descending)))
+        found, outputs = self._result(of)
+        return self._with(order=(*self._query.order, Order(found, descending)), outputs=outputs)
 
     @called_as("10")
     def limit(self, rows: int) -> Question:
@@ -190,7 +212,7 @@ class Question(Inquiry[Answer]):
     def asked(self) -> Select:
         """What is asked, to be priced."""
         self._source()
-        if not self._query.outputs:
+        if not any(output.shown for output in self._query.outputs):
             raise ParameterError("Nothing is asked for yet; write agg(n=count()).")
         return Select(self._query, self.desk.schema)
 
@@ -229,24 +251,16 @@ class Question(Inquiry[Answer]):
 
     __repr__ = __str__
 
-    def _result(self, text: str) -> Expression:
-        """An expression over the columns of the noisy result, and nothing else."""
-        names = (*(key.name for key in self._query.keys), *(output.name for output in self._query.outputs))
-        found = self.read(text, names=names)
-        strange = [name for name in columns_of(found) if name not in names]
-        if strange:
-            raise ParameterError(
-                f"{', '.join(strange)} is no column of the answer, which has {', '.join(names)}; "
-                "write agg() and group_by() first, and where() for the rows."
-            )
-        return found
+    def _result(self, text: str) -> tuple[Expression, tuple[Output, ...]]:
+        """An expression over the noisy result, and the outputs that the question then has."""
+        return parse_result(text, self._query, self.desk.schema, self._source())
 
     def _aggregate(self, asked: Askable) -> Aggregate:
-        found = asked.aggregate(self.read)
+        keys = {key.name: key.of for key in self._query.keys}
+        found = asked.aggregate(lambda text: keys.get(text) or self.read(text))
         if self._query.people is None:
             return found
-        parts = tuple(Count() if isinstance(part, Distinct) else part for part in found.parts)  # a row is a person
-        return Combined(found.formula, parts) if isinstance(found, Combined) else parts[0]
+        return found.each(lambda part: Count() if isinstance(part, Distinct) else part)  # a row is a person
 
     def _source(self) -> Scope | None:
         """What is in sight, where that is not the one private table."""

@@ -2,7 +2,7 @@
 
 Tables have headers, rounded cells, and a few lines below. A picture has bars with 95 % intervals, one panel for every output; two
 keys make groups of bars, a colour for every value of one of them. Where a number or a day has many values there are lines with
-bands instead.
+bands instead; bins make a histogram, and two keys of many values a heat map.
 """
 
 from __future__ import annotations
@@ -10,11 +10,12 @@ from __future__ import annotations
 import datetime
 import itertools
 import math
+import re
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from discreet.canvas import BLUE, GREEN, GREY, ORANGE, RED, finish, new_axes, stacked_axes
+from discreet.canvas import BLUE, GREEN, GREY, ORANGE, RED, draw_histogram, draw_map, finish, new_axes, stacked_axes
 from discreet.display import clean, decimals, figure, html_table, label, text_table
 from discreet.errors import ParameterError
 from discreet.ledger.chain import Entry
@@ -46,7 +47,7 @@ def cells(answer: Answer, rows: list[int]) -> tuple[list[str], list[list[str]], 
     columns: list[list[str]] = []
     for name, values in answer.keys.items():
         headers.append(name)
-        columns.append([label(values[i]) for i in rows])
+        columns.append(["all" if answer.margins and values[i] is None else label(values[i]) for i in rows])
         align += ">" if values and all(isinstance(values[i], (int, float, Fraction)) for i in rows) else "<"
     for name, column in answer.outputs.items():
         headers.append(name)
@@ -163,6 +164,8 @@ _MOST_BARS = 40
 _MOST_PANELS = 12
 _UPRIGHT = (12, 20, 60)  # more bars, longer labels, or more letters together lie down
 _LONGEST = 40
+_UNEVEN = 1.2  # widths of bins that differ by more are drawn as areas; months differ by less
+_BIN = re.compile(r"\[([^,\[\]]+), ([^,\[\]]+)[\])]")
 
 
 Place = Value | tuple[Value, ...]  # several keys together
@@ -184,12 +187,19 @@ def plot(answer: Answer, output: str | None, ax: Axes | None, title: str | None)
     names = _chosen(answer, output)[: 1 if ax is not None else None]
     if len(names) > _MOST_PANELS:
         raise ParameterError(f"{len(names):,} outputs are too many for one picture: draw some with plot(output=...).")
-    drawn = [_series(answer, name) for name in names]  # what cannot be drawn is refused before there is an empty picture
+    answer = _without_margins(answer)
+    maps = _mapped(answer)
+    drawn = [_series(answer, name, mapped=maps) for name in names]  # what cannot be drawn is refused before there is a picture
     axes = [new_axes(ax)] if len(names) == 1 else stacked_axes(len(names))
     for name, (key, other, series), panel in zip(names, drawn, axes, strict=True):
-        own = name if answer.outputs[name].lower is None else f"{name}, with 95 % intervals"
-        _panel(panel, name, key, series)
+        own = name if maps or answer.outputs[name].lower is None else f"{name}, with 95 % intervals"
+        if maps:
+            _map(panel, answer, name, series[0])
+        else:
+            _panel(panel, name, key, series)
         finish(panel, _plain(title if title is not None and len(names) == 1 else own))
+        if maps:
+            panel.grid(visible=False)
         if other:  # beside the picture, where it hides nothing
             panel.legend(
                 title=_plain(other), loc="upper left", bbox_to_anchor=(1, 1), fontsize=9, title_fontsize=9, frameon=False
@@ -199,7 +209,61 @@ def plot(answer: Answer, output: str | None, ax: Axes | None, title: str | None)
     return axes[0]
 
 
-def _series(answer: Answer, name: str) -> tuple[str, str, list[Series]]:
+def _without_margins(answer: Answer) -> Answer:
+    """The cells alone."""
+    if not answer.margins:
+        return answer
+    cells = [i for i, key in enumerate(zip(*answer.keys.values(), strict=True)) if None not in key]
+    return answer.picked(cells or range(len(answer)))
+
+
+def _mapped(answer: Answer) -> bool:
+    """Whether there are two keys of many values, and each pair of them once."""
+    pairs = list(zip(*answer.keys.values(), strict=True))
+    sizes = [len({*values}) for values in answer.keys.values()]
+    return len(sizes) == 2 and min(sizes) > len(_COLOURS) and len({*pairs}) == len(pairs) == sizes[0] * sizes[1]
+
+
+def _map(ax: Axes, answer: Answer, name: str, one: Series) -> None:
+    across, up = ([*dict.fromkeys(values)] for values in answer.keys.values())
+    found = dict(zip(one.places, one.values, strict=True))
+    numbers = [[found.get((x, y), math.nan) for x in across] for y in up]
+    draw_map(ax, numbers, [_short(label(x)) for x in across], [_short(label(y)) for y in up], _plain(name))
+    _titles(ax, *answer.keys)
+
+
+def _bins(places: list[Place]) -> list[tuple[float, float]] | None:
+    """The edges of bins that follow one another, days as their numbers; None for what is no bin."""
+    found = []
+    for place in places:
+        parts = _BIN.fullmatch(place) if isinstance(place, str) else None
+        if parts is None:
+            return None
+        try:
+            first, last = (float(text) if "-" not in text[1:] else _day(text) for text in parts.groups())
+        except ValueError:
+            return None
+        found.append((first, last))
+    joined = all(a[1] == b[0] for a, b in itertools.pairwise(found)) and all(a < b for a, b in found)
+    return found if len(found) > 1 and joined else None
+
+
+def _day(text: str) -> float:
+    return float((datetime.date.fromisoformat(text) - datetime.date(1970, 1, 1)).days)
+
+
+def _histogram(ax: Axes, key: str, name: str, one: Series, bins: list[tuple[float, float]]) -> None:
+    """Bars of true widths that touch; where widths differ their areas are the numbers."""
+    widths = [last - first for first, last in bins]
+    days = "-" in str(one.places[0])[2:]
+    uneven = max(widths) > _UNEVEN * min(widths)
+    each = widths if uneven else [1.0] * len(widths)
+    numbers = ([x / width for x, width in zip(part, each, strict=True)] for part in (one.values, one.below, one.above))
+    draw_histogram(ax, bins, *numbers, days=days)
+    _titles(ax, key, f"{name} per {'day' if days else 'unit of ' + key}" if uneven else name)
+
+
+def _series(answer: Answer, name: str, *, mapped: bool) -> tuple[str, str, list[Series]]:
     """The key on the axis, the one of the colours ("" where there are none), and the numbers to draw."""
     column = answer.outputs[name]
     numbers = [(i, float(value)) for i, value in enumerate(column.values) if isinstance(value, (int, float))]
@@ -221,7 +285,8 @@ def _series(answer: Answer, name: str) -> tuple[str, str, list[Series]]:
         Series(name, [places[i] for i, _ in group], [x for _, x in group], *_arms(column, group))
         for name, group in groups.items()
     ]
-    if len(numbers) > _MOST_BARS and not all(_ordered(one.places) for one in series):
+    clear = mapped or all(_ordered(one.places) for one in series) or (len(series) == 1 and _bins(series[0].places))
+    if len(numbers) > _MOST_BARS and not clear:
         raise ParameterError(f"{len(numbers):,} bars are too many to read: add ORDER BY {name} DESC LIMIT {_MOST_BARS} (free).")
     return axis, colour, series
 
@@ -239,6 +304,10 @@ def _two(answer: Answer, keys: list[tuple[Value, ...]]) -> tuple[int, int] | Non
 
 
 def _panel(ax: Axes, name: str, key: str, series: list[Series]) -> None:
+    bins = _bins(series[0].places) if len(series) == 1 else None
+    if bins is not None:
+        _histogram(ax, key, name, series[0], bins)
+        return
     if sum(len(one.values) for one in series) > _MOST_BARS:
         for one, colour in zip(series, _COLOURS, strict=False):
             _line(ax, one, colour)

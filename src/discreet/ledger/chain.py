@@ -174,8 +174,9 @@ class Chain:
         if "table" in facts:
             self.tables[str(facts["table"])] = str(facts["data"])
 
-    def repeatable(self, plans: Sequence[str], data: str) -> list[int]:
-        """Reservations with one of these plans on this data whose answers may be given again, oldest first."""
+    def repeatable(self, plans: Sequence[str] | None, data: str) -> list[int]:
+        """Reservations with one of these plans (None: with any) on this data whose answers may be given again, oldest first."""
+        plans = [plan for plan, held in self.asked if held == data] if plans is None else plans
         asked = sorted(number for plan in plans for number in self.asked.get((plan, data), ()))
         return [number for number in asked if number in self.answers and number not in self.torn]
 

@@ -154,13 +154,13 @@ class Ledger:
             chain = self._chain
             return self._entries(stored, sorted(chain.answers.keys() | chain.unanswered | chain.looks.keys()))
 
-    def find(self, plan: str, data: str, former: Sequence[str] = ()) -> tuple[Entry, ...]:
-        """Answered questions with this plan on this data, oldest first: their answers may be given again for free.
+    def find(self, plan: str | None, data: str, former: Sequence[str] = ()) -> tuple[Entry, ...]:
+        """Answered questions with this plan (None: with any) on this data, oldest first: their answers may be given again.
 
         ``former`` are hashes by which older entries know the same plan.
         """
         with self._reading() as (records, known):
-            numbers = self._chain.repeatable((plan, *former), data)
+            numbers = self._chain.repeatable(None if plan is None else (plan, *former), data)
             found, last = self._read(records, numbers), max((self._chain.answers[number] for number in numbers), default=-1)
         if numbers and (known is None or last > known.number):  # an answer may leave only after its witness
             with self._writing() as records:
@@ -168,18 +168,19 @@ class Ledger:
         return found
 
     def repeats(
-        self, plan: str, table: str | None, data: str | None = None, former: Sequence[str] = ()
+        self, plan: str | None, table: str | None, data: str | None = None, former: Sequence[str] = ()
     ) -> tuple[tuple[Entry, ...], bool | None]:
-        """Answered questions with this plan, oldest first, and whether the table is still what the last of them was asked of.
+        """Answered questions with this plan (None: with any), oldest first, and whether the table is still what the last of them
+        was asked of.
 
         That is decided without the table: by ``data`` where they are known, else by what the table was when it was last opened
         (None: it has no name, or never was by this one). If it is the same, only those that may be given again are listed.
         """
         with self._reading() as (records, _):
             chain, now_held = self._chain, self._chain.tables.get(table or "") if data is None else data
-            plans = (plan, *former)
+            plans = None if plan is None else (plan, *former)
             same = [] if now_held is None else chain.repeatable(plans, now_held)
-            held_before = {held for asked, held in chain.asked if asked in plans}
+            held_before = {held for asked, held in chain.asked if plans is None or asked in plans}
             numbers = same or sorted(number for held in held_before for number in chain.repeatable(plans, held))
             return self._read(records, numbers), True if same else None if now_held is None else False
 

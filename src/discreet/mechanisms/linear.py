@@ -126,7 +126,9 @@ class Linear(Mechanism):
         return f"{self.noise.label} on {self.strategy.size:,} linear questions"
 
     def describe(self, *, unit: float = 1.0, times: int = 1) -> str:
-        return f"{self.noise.describe(unit=unit, times=times)} on {self.strategy.size:,} linear questions"
+        most = self.strategy.largest
+        factors = f" with factors of up to {most:,}" if most > 1 else ""
+        return f"{self.noise.describe(unit=unit, times=times)} on {self.strategy.size:,} linear questions{factors}"
 
     def moved(self, before: Recording, after: Recording) -> Moved:
         """The measured answers, in the norm of the noise."""

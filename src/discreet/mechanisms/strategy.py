@@ -2,7 +2,8 @@
 
 A strategy is a matrix A of whole numbers, a row a question, a column a cell of the histogram x; what is measured is A x. It is
 kept as its rows (``Matrix``), or as margins of a table with a whole factor each (``Margins``), of which a tree of ever finer
-intervals is one: its levels are the margins over the first digits of a cell's number.
+intervals is one: its levels are the margins over the first digits of a cell's number. Where several cells of x are always asked
+about together they are added up first (``Merged``).
 
 **Sensitivity.** One unit contributes to x a vector v of the body K = {v >= 0, every v_i <= r, their sum <= r m}: a row is in one
 cell (r = m = 1), a person weighs r together (m = 1, all of it in one cell at worst), or at most r in each of m cells. The norm of
@@ -69,6 +70,11 @@ class Strategy(ABC):
     def size(self) -> int:
         """How many questions are measured."""
 
+    @property
+    @abstractmethod
+    def largest(self) -> int:
+        """The largest size of a factor."""
+
     @abstractmethod
     def answer(self, counts: NDArray[np.generic]) -> NDArray[np.generic]:
         """A x, exactly: in int64 where everything surely fits, else in Python's own integers."""
@@ -130,6 +136,10 @@ class Matrix(Strategy):
     @property
     def size(self) -> int:
         return len(self.rows)
+
+    @property
+    def largest(self) -> int:
+        return int(np.abs(self.rows).max())
 
     def written_out(self) -> Integers:
         return self.rows
@@ -222,6 +232,10 @@ class Margins(Strategy):
     def size(self) -> int:
         return sum(self.parts(axes) for axes, _ in self.levels)
 
+    @property
+    def largest(self) -> int:
+        return max(factor for _, factor in self.levels)
+
     def written_out(self) -> Integers:
         if self.size * self.cells > MOST_ENTRIES:
             raise ParameterError("This strategy is too large to be written out.")
@@ -252,6 +266,69 @@ class Margins(Strategy):
             added += factor**2 * filled
             apart += factor**2 * (filled + min(part, many) * many) if self.parts(axes) > 1 else 0
         return one.weight**2 * (max(added, apart) if one.replaced else added)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Merged(Strategy):
+    """A strategy for fewer cells than are counted: ``places`` says for every counted cell where it is added, -1 for nowhere.
+
+    A unit adds at most ``weight`` times ``cells`` to all merged cells together, all of it to one of them at worst.
+
+    >>> Merged(Matrix([[1, 0], [1, 1]]), np.array([0, 1, 1, -1])).written_out().tolist()
+    [[1, 0, 0, 0], [1, 1, 1, 0]]
+    """
+
+    strategy: Strategy
+    places: Integers
+    cells: int
+
+    def __init__(self, strategy: Strategy, places: Integers) -> None:
+        own = np.array(places, dtype=np.int64)
+        if own.ndim != 1 or not 0 < own.size <= MOST_CELLS or int(own.min()) < -1 or int(own.max()) >= strategy.cells:
+            raise ParameterError(f"Each of at most {MOST_CELLS:,} counted cells has a place in the strategy, or -1 for none.")
+        own.setflags(write=False)
+        object.__setattr__(self, "strategy", strategy)
+        object.__setattr__(self, "places", own)
+        object.__setattr__(self, "cells", own.size)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Merged) and self.strategy == other.strategy and np.array_equal(self.places, other.places)
+
+    def __hash__(self) -> int:
+        return hash((self.strategy, self.places.tobytes()))
+
+    def __repr__(self) -> str:
+        return f"Merged({self.strategy}, {self.cells:,} cells)"
+
+    def __reduce__(self) -> tuple[type[Merged], tuple[Strategy, Integers]]:
+        return Merged, (self.strategy, self.places)
+
+    @property
+    def size(self) -> int:
+        return self.strategy.size
+
+    @property
+    def largest(self) -> int:
+        return self.strategy.largest
+
+    def written_out(self) -> Integers:
+        padded = np.pad(self.strategy.written_out(), ((0, 0), (0, 1)))
+        return padded[:, self.places]  # the last column, which is at -1, is of zeros
+
+    def answer(self, counts: NDArray[np.generic]) -> NDArray[np.generic]:
+        fitting = _fitting(counts, self.cells)
+        merged = np.zeros(self.strategy.cells, dtype=fitting.dtype)
+        np.add.at(merged, self.places[self.places >= 0], fitting[self.places >= 0])
+        return self.strategy.answer(merged)
+
+    def l1(self, one: Contribution) -> int:
+        return self.strategy.l1(self._together(one))
+
+    def square(self, one: Contribution) -> int:
+        return self.strategy.square(self._together(one))
+
+    def _together(self, one: Contribution) -> Contribution:
+        return Contribution(one.weight * min(one.cells, self.cells), 1, one.neighbours)
 
 
 def sum_to(table: NDArray[np.generic], axes: tuple[int, ...]) -> NDArray[np.generic]:

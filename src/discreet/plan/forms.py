@@ -19,12 +19,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arrays import Reals
-from discreet.plan.noises import explains, reach
+from discreet.plan.noises import Many, Noise, explains, reach
 from discreet.plan.release import Release, Released
 
-Source = tuple[Release, int]  # one of the noisy numbers of a release: most have one in every group
+_DOUBLINGS, _STEPS = 64, 24
+TINY = 1e-6  # of a unit: where noise is hardly ever anything but 0, numbers are looked for from here on
 
-_DOUBLINGS, _STEPS = 64, 40
+
+@dataclass(frozen=True)
+class Source:
+    """What a form has its noise from: one of the noisy numbers of a release (most have one in every group); those of its own
+    group, or (``among``) the ``many`` of all other groups that have these keys in common with it and no others."""
+
+    release: Release
+    place: int = 0
+    among: frozenset[int] | None = None
+    many: Many = field(default=1, compare=False, repr=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,20 +67,32 @@ class Linear:
         return float(self.values[0]) if self.values.size else 1.0
 
     @property
-    def deviation(self) -> float:
+    def deviation(self) -> Reals:
         """The standard deviation of its noise."""
-        return math.hypot(*(weight * release.spread.deviation for (release, _), weight in self.weights.items()))
+        return np.sqrt(sum((one.deviation**2 for one in self._noises), np.zeros_like(self.values)))
 
-    def half(self, miss: float) -> float:
+    @property
+    def whole(self) -> bool:
+        """Whether it is a whole number, with noise and without."""
+        return all(
+            weight.is_integer() and not one.release.bits and one.release.worth.denominator == 1
+            for one, weight in self.weights.items()
+        )
+
+    @property
+    def _noises(self) -> list[Noise]:
+        return [Noise(one.release.spread, np.full(1, weight), one.many) for one, weight in self.weights.items()]
+
+    def half(self, miss: float) -> Reals:
         """The half-width of its interval."""
-        return reach([(release.spread, weight) for (release, _), weight in self.weights.items()], miss)
+        return reach(self._noises, miss)
 
     def interval(self, miss: float) -> tuple[Reals, Reals]:
         """The ends of its interval."""
         half = self.half(miss)
         return self.values - half, self.values + half
 
-    def moved(self, source: Source, by: float) -> Reals:
+    def moved(self, source: Source, by: Reals | float) -> Reals:
         """Its values if a noisy number had been this much larger."""
         return self.values + self.weights.get(source, 0.0) * by
 
@@ -105,7 +127,7 @@ class Ratio:
         r = np.where(known, best, 0.0)
         total = np.zeros_like(r)
         for source, over, under in self._both():
-            total = total + ((over - r * under) * source[0].spread.deviation) ** 2
+            total = total + Noise(source.release.spread, over - r * under, source.many).deviation ** 2
         return np.where(known, np.sqrt(total) / np.where(known, np.abs(self.under.values), 1.0), np.inf)
 
     def interval(self, miss: float) -> tuple[Reals, Reals]:
@@ -114,39 +136,25 @@ class Ratio:
         raw = np.where(known, self.over.values / np.where(known, self.under.values, 1.0), 0.0)
         start = np.clip(raw, self.low, self.high)
 
-        noises = [(source[0].spread, over, under) for source, over, under in self._both()]
-
         def possible(r: Reals) -> NDArray[np.bool_]:
-            weighted = [(spread, over - r * under) for spread, over, under in noises]
-            return explains(np.abs(self.over.values - r * self.under.values), weighted, miss) & known
+            return explains(np.abs(self.over.values - r * self.under.values), self._noises(r), miss) & known
 
-        lower, upper = self._ends(start, possible)
+        lower, upper = self._end(start, possible, -1.0), self._end(start, possible, 1.0)
         return np.where(known, lower, self.low), np.where(known, upper, self.high)
 
-    def _ends(self, start: Reals, possible: Callable[[Reals], NDArray[np.bool_]]) -> Reals:
-        """How far one can go from the best quotient, down and up, while noise still explains it: by doubling, then by halving."""
-        sign, bound = np.array([[-1.0], [1.0]]), np.array([[self.low], [self.high]])
-        first = self.over.deviation / np.maximum(np.abs(self.under.values), 1e-300) + 1e-9 * np.abs(start) + 1e-300
-        near, far = np.stack([start, start]), np.clip(start + sign * first, self.low, self.high)
-        step = np.stack([first, first])
-        for _ in range(_DOUBLINGS):
-            further = possible(far) & (far != bound)
-            if not further.any():
-                break
-            step = np.where(further, 2 * step, step)
-            near, far = np.where(further, far, near), np.where(further, np.clip(far + sign * step, self.low, self.high), far)
-        beyond = possible(far)
-        for _ in range(_STEPS):
-            middle = (near + far) / 2
-            inside = possible(middle)
-            near, far = np.where(inside, middle, near), np.where(inside, far, middle)
-        return np.where(beyond, bound, far)
+    def _end(self, start: Reals, possible: Callable[[Reals], NDArray[np.bool_]], sign: float) -> Reals:
+        units = [abs(weight) * one.release.spread.unit for one, weight in self.over.weights.items()]
+        first = (self.over.deviation + TINY * max(units, default=0.0)) / np.maximum(np.abs(self.under.values), 1e-300)
+        return last_possible(start, possible, first, self.low if sign < 0 else self.high, sign)
 
     def _both(self) -> list[tuple[Source, float, float]]:
         sources = dict.fromkeys((*self.over.weights, *self.under.weights))
         return [(one, self.over.weights.get(one, 0.0), self.under.weights.get(one, 0.0)) for one in sources]
 
-    def moved(self, source: Source, by: float) -> Reals:
+    def _noises(self, r: Reals) -> list[Noise]:
+        return [Noise(source.release.spread, over - r * under, source.many) for source, over, under in self._both()]
+
+    def moved(self, source: Source, by: Reals | float) -> Reals:
         """Its values if a noisy number had been this much larger."""
         return self.over.moved(source, by) / self.under.moved(source, by)
 
@@ -154,10 +162,30 @@ class Ratio:
 Form = Linear | Ratio
 
 
+def last_possible(start: Reals, possible: Callable[[Reals], NDArray[np.bool_]], first: Reals, bound: float, sign: float) -> Reals:
+    """How far one can go from the best number, upwards or down, with noise still explaining it: by doubling a first step, and
+    then by halving what is between; the bound where even that is possible."""
+    step = first + 1e-9 * np.abs(start) + 1e-300
+    low, high = (bound, math.inf) if sign < 0 else (-math.inf, bound)
+    near, far = start.copy(), np.clip(start + sign * step, low, high)
+    for _ in range(_DOUBLINGS):
+        further = possible(far) & (far != bound)
+        if not further.any():
+            break
+        step = np.where(further, 2 * step, step)
+        near, far = np.where(further, far, near), np.where(further, np.clip(far + sign * step, low, high), far)
+    beyond = possible(far)
+    for _ in range(_STEPS):
+        middle = (near + far) / 2
+        inside = possible(middle)
+        near, far = np.where(inside, middle, near), np.where(inside, far, middle)
+    return np.where(beyond, bound, far)
+
+
 def sum_of(released: Released) -> Linear:
     """One noisy sum."""
     noisy = released.release.mechanism is not None
-    return Linear(released.real, {(released.release, 0): 1.0} if noisy else {})
+    return Linear(released.real, {Source(released.release): 1.0} if noisy else {})
 
 
 def public(value: float, like: Reals) -> Linear:

@@ -230,7 +230,7 @@ def _beyond(distance: float, n: int) -> float:
 def advise(plans: Sequence[Plan]) -> Iterator[str]:
     """From how many rows on noise keeps the means and shares of some questions within 1 % of their ranges, 95 % of the time."""
     found: dict[str, list[str]] = {}
-    for plan in plans:
+    for plan in (one for one in plans if one.query.levels is None):  # margins are made of more than two noises
         what = ("persons" if plan.query.people else "rows") + (" of a group" if plan.query.keys else "")
         for output in plan.query.outputs:
             if not output.shown or not isinstance(output.aggregate, Mean):

@@ -1,17 +1,28 @@
 """Sums of independent noises: how far from 0 a weighted sum may be before noise alone does not explain it.
 
-Gaussian noises add up to Gaussian noise. Of Laplace noises with scales b_1 > b_2 > ... the sum has the characteristic function
-prod 1 / (1 + b_i^2 t^2), which partial fractions split into Laplace noises again (Kotz, Kozubowski, Podgorski 2001, 2.3):
+**One or two kinds of noise that is not much more than a unit**, as in most shares and quotients: the law itself. A mechanism adds
+whole units, with known masses; of equal noises with equal weights the masses are convolved, once, and kept. For a X + b Y, with Y
+the one that spreads further,
+
+    P(|a X + b Y| >= d) = 2 sum over x of P(X = x) P(Y >= (d - a x) / |b|)      (both are symmetric, d > 0)
+
+Sums of many noises, and Laplace noise beside Gaussian noise, are looked up in the same way where units do not show: X at eight
+points a standard deviation, Y at forty with straight lines between. More than 64 such Laplace noises count as Gaussian, a ninth
+of a noise wider: their fourth cumulant moves the 5 % quantile by 0.105 / m in relation.
+
+**All else**: Gaussian noises add up to Gaussian noise. Of Laplace noises with scales b_1 > b_2 > ... the sum has the
+characteristic function prod 1 / (1 + b_i^2 t^2), which partial fractions split into Laplace noises again (Kotz, Kozubowski,
+Podgorski 2001, 2.3):
 
     P(|X| > d) = sum c_i exp(-d / b_i),    c_i = prod over j != i of b_i^2 / (b_i^2 - b_j^2)
 
 Equal scales have no such coefficients: scales are moved apart, always upwards, so that a probability is stated too large and
 never too small; by at most a thousandth for three noises, one in a hundred for more. Of more than seven noises the smallest
-together count as one of the same variance, whose tail at 5 % is heavier than that of their sum.
+together count as one of the same variance, whose tail at 5 % is heavier than that of their sum. Here noise is real: where it is
+hardly more than a unit, its scale is raised to the half-width that the mechanism itself states, and half of the largest jump is
+added, as for a binomial law.
 
-What a mechanism releases is a whole number of units: where its noise is hardly more than a unit, the half-width that the
-mechanism itself states is larger than that of the real law, and the scale is raised to it. All this is arithmetic on public facts
-after the release, in plain doubles.
+All this is arithmetic on public facts after the release, in plain doubles.
 
 >>> bool(tail(np.array([3.0]), [np.array([1.0])])[0] > 0.0497)
 True
@@ -21,7 +32,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import lru_cache
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from statistics import NormalDist
 
 import numpy as np
@@ -30,14 +42,43 @@ from numpy.typing import NDArray
 from discreet.arrays import Reals
 from discreet.plan.release import Spread
 
-Weighted = Sequence[tuple[Spread, Reals]]  # noises, and for every group the weight of each
+Many = NDArray[np.int64] | int
 
-_STEPS = 50  # halvings of a distance
+
+@dataclass(frozen=True, eq=False)
+class Noise:
+    """One kind of noise in a sum: its spread, for every group the weight that it has, and how many such noises are added up."""
+
+    spread: Spread
+    weight: Reals
+    many: Many = 1
+
+    @property
+    def deviation(self) -> Reals:
+        """The standard deviation of what it adds."""
+        return np.abs(self.weight) * (np.sqrt(self.many) * self.spread.deviation)
+
+    @property
+    def single(self) -> bool:
+        """Whether it is one noise, in all groups."""
+        return isinstance(self.many, int) and self.many == 1
+
+    def at(self, groups: slice) -> Noise:
+        """The same, in some of the groups."""
+        return Noise(self.spread, self.weight[groups], self.many if isinstance(self.many, int) else self.many[groups])
+
+
+_STEPS = 32  # halvings of a distance
 _MOST = 7  # noises that are looked at one by one
 _APART = {1: 0.0, 2: 1e-6, 3: 2e-4, 4: 2e-3}  # how far scales are moved apart, in relation
-_FINE = 50  # cells a scale: noises of fewer units are looked at unit by unit
+_CELLS = 50  # cells a scale: noises of fewer units are looked at unit by unit
 _FARTHEST = {"laplace": 40.0, "gaussian": 9.0}  # scales beyond which noise is not looked for
 _LEAST = 1e-9  # a scale that is smaller than this in relation to the largest says nothing
+_FINE, _COARSE = 40, 8  # points a standard deviation, of the noise that spreads further and of the other
+_GAUSSIAN = 64  # so many large Laplace noises are as good as Gaussian
+_RARE = 1e-6  # of the noise that spreads less
+_MOST_GROUPS = 2**12  # at a time
+_TIE = 1e-9  # numbers that are nearer than this, in relation, are equal
 
 
 def tail(distance: Reals, scales: Sequence[Reals]) -> Reals:
@@ -64,36 +105,43 @@ def tail(distance: Reals, scales: Sequence[Reals]) -> Reals:
     return np.where(some, np.minimum(np.maximum(found.sum(axis=0), 0.0), 1.0), np.where(distance > 0, 0.0, 1.0))
 
 
-def explains(distance: Reals, noises: Weighted, miss: float) -> NDArray[np.bool_]:
+def explains(distance: Reals, noises: Sequence[Noise], miss: float) -> NDArray[np.bool_]:
     """Whether noise alone is this far from 0 with probability ``miss`` or more, in every group."""
-    effective = [(spread.law, np.abs(weight) * scale_of(spread, miss)) for spread, weight in noises if spread.law != "none"]
-    if not effective:
+    return _explain(distance, _kinds(noises, distance), miss)
+
+
+def reach(noises: Sequence[Noise], miss: float) -> Reals:
+    """The half-width that a weighted sum of noises stays within, but for ``miss``, in every group."""
+    like = np.zeros(np.broadcast_shapes((1,), *(np.shape(one.weight) for one in noises), *(np.shape(one.many) for one in noises)))
+    some = _kinds(noises, like)
+    if len(some) == 1 and some[0].single:
+        return np.abs(some[0].weight) * some[0].spread.half(1 - miss)
+    low, high = like, like.copy()
+    for one in some:
+        high = high + 2 * np.abs(one.weight) * np.sqrt(one.many) * (one.spread.half(1 - miss) + 3 * one.spread.scale)
+    for _ in range(_STEPS):
+        middle = (low + high) / 2
+        inside = _explain(middle, some, miss)
+        low, high = np.where(inside, middle, low), np.where(inside, high, middle)
+    return high
+
+
+def _explain(distance: Reals, some: Sequence[Noise], miss: float) -> NDArray[np.bool_]:
+    if not some:
         return np.asarray(distance <= 0)
-    if len(effective) > 1:  # sums of whole units jump: half of the largest jump, as for a binomial law
-        steps = [np.abs(weight) * spread.unit for spread, weight in noises if spread.law != "none"]
-        distance = distance - np.maximum.reduce(np.broadcast_arrays(*steps)) / 2
+    if len(some) == 1 and some[0].single:
+        return np.asarray(distance <= some[0].weight * some[0].spread.half(1 - miss))
+    if len(some) <= 2 and not _is_plain(some):
+        return np.asarray(_exceeds(distance, some[0], some[1] if len(some) == 2 else None) >= miss)
+    effective = [(one.spread.law, one.weight * np.sqrt(one.many) * scale_of(one.spread, miss)) for one in some]
+    if len(some) > 2:
+        jumps = [one.weight * one.spread.unit for one in some]
+        distance = distance - np.maximum.reduce(np.broadcast_arrays(*jumps)) / 2
     if all(law == "gaussian" for law, _ in effective):
         deviation = np.sqrt(sum((scale**2 for _, scale in effective), np.zeros_like(distance)))
         return np.asarray(distance <= _normal(miss) * deviation)
     as_laplace = _normal(miss) / math.log(1 / miss)  # the same half-width, and a heavier tail beyond it
     return np.asarray(tail(distance, [scale if law == "laplace" else scale * as_laplace for law, scale in effective]) >= miss)
-
-
-def reach(noises: Sequence[tuple[Spread, float]], miss: float) -> float:
-    """The half-width that a weighted sum of noises stays within, but for ``miss``."""
-    return _reach(tuple((spread, weight) for spread, weight in noises if weight and spread.law != "none"), miss)
-
-
-@lru_cache(maxsize=1024)
-def _reach(some: tuple[tuple[Spread, float], ...], miss: float) -> float:
-    if len(some) == 1:
-        return abs(some[0][1]) * some[0][0].half(1 - miss)
-    weighted = [(spread, np.full(1, weight)) for spread, weight in some]
-    low, high = 0.0, 2 * sum(abs(weight) * (spread.half(1 - miss) + 3 * spread.scale) for spread, weight in some)
-    for _ in range(_STEPS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if explains(np.full(1, middle), weighted, miss)[0] else (low, middle)
-    return high
 
 
 def above(distance: float, noises: Sequence[tuple[Spread, float]]) -> float:
@@ -108,7 +156,7 @@ def above(distance: float, noises: Sequence[tuple[Spread, float]]) -> float:
         return float(_at_least(fine, np.array([np.floor(distance / (weight * fine.unit)) + 1]))[0])
     (coarse, other), _ = some
     units = coarse.scale / coarse.unit
-    width = max(1, math.floor(units / _FINE))
+    width = max(1, math.floor(units / _CELLS))
     far = math.ceil(_FARTHEST[coarse.law] * units / width)
     cells = width * np.arange(-far, far + 1.0)
     reached = _at_least(coarse, cells)
@@ -136,3 +184,135 @@ def scale_of(spread: Spread, miss: float) -> float:
 
 def _normal(miss: float) -> float:
     return NormalDist().inv_cdf(1 - miss / 2)
+
+
+def _kinds(noises: Sequence[Noise], like: Reals) -> list[Noise]:
+    """Noises with the same law and the same weights, as one kind, with weights of one sign; none without weight."""
+    found: list[Noise] = []
+    for one in noises:
+        weight = np.broadcast_to(np.abs(one.weight), like.shape)
+        if one.spread.law == "none" or not (weight * one.many).any():
+            continue
+        for place, other in enumerate(found):
+            if np.array_equal(other.weight, weight) and other.spread == one.spread:
+                found[place] = Noise(one.spread, weight, other.many + one.many)
+                break
+        else:
+            found.append(Noise(one.spread, weight, one.many))
+    return found
+
+
+def _is_plain(noises: Sequence[Noise]) -> bool:
+    """Whether units do not show, and the sum has a law in closed form: Gaussian, or of single Laplace noises."""
+    if any(one.spread.deviation < _FINE * one.spread.unit for one in noises):
+        return False
+    return all(one.spread.law == "gaussian" for one in noises) or all(
+        one.spread.law == "laplace" and one.single for one in noises
+    )
+
+
+def _exceeds(distance: Reals, first: Noise, second: Noise | None) -> Reals:
+    """P(|sum| >= distance) for the sum of one or two kinds of noise, by their laws."""
+    if distance.size > _MOST_GROUPS:
+        parts = [slice(start, start + _MOST_GROUPS) for start in range(0, distance.size, _MOST_GROUPS)]
+        return np.concatenate([_exceeds(distance[one], first.at(one), second and second.at(one)) for one in parts])
+    found = np.ones_like(distance)
+    some = distance > 0
+    if second is None:
+        for count, here in _each(first.many, some):
+            law, far = law_of(first.spread, count, _FINE), distance[here] * (1 - _TIE)
+            found[here] = 2 * law.tail(far / np.maximum(first.weight[here], 1e-300))
+        return np.minimum(found, 1.0)
+    swapped = first.deviation > second.deviation
+    for inner, outer, chosen in ((first, second, some & ~swapped), (second, first, some & swapped)):
+        for inside, mine in _each(inner.many, chosen):
+            for outside, here in _each(outer.many, mine):
+                points, masses = law_of(inner.spread, inside, _COARSE).points
+                far = (distance[here] * (1 - _TIE))[:, None] - inner.weight[here][:, None] * points[None]
+                law = law_of(outer.spread, outside, _FINE)
+                found[here] = 2 * (law.tail(far / np.maximum(outer.weight[here], 1e-300)[:, None]) @ masses)
+    return np.minimum(found, 1.0)
+
+
+def _each(many: Many, chosen: NDArray[np.bool_]) -> list[tuple[int, NDArray[np.bool_]]]:
+    """The different numbers of noises among some groups, and where they are."""
+    if isinstance(many, int):
+        return [(many, chosen)] if chosen.any() else []
+    counts = np.broadcast_to(many, chosen.shape)
+    return [(int(count), chosen & (counts == count)) for count in np.unique(counts[chosen])]
+
+
+@dataclass(frozen=True, eq=False)
+class Law:
+    """The law of a sum of equal noises: masses at the multiples of a step around 0, or spread evenly around them (``smooth``)."""
+
+    step: float
+    masses: Reals
+    smooth: bool
+
+    @cached_property
+    def _above(self) -> Reals:
+        above: Reals = np.concatenate([np.cumsum(self.masses[::-1])[::-1], [0.0, 0.0]])
+        return np.minimum(above, 1.0)
+
+    @cached_property
+    def points(self) -> tuple[Reals, Reals]:
+        """Where the masses are, and the masses; what is far out and rare stands at the ends."""
+        top = len(self.masses) // 2
+        cut = min(int(np.searchsorted(np.cumsum(self.masses), _RARE)), top)
+        masses = self.masses[cut : len(self.masses) - cut].copy()
+        masses[[0, -1]] += (1 - masses.sum()) / 2
+        return np.arange(cut - top, top - cut + 1, dtype=np.float64) * self.step, masses
+
+    def tail(self, least: Reals) -> Reals:
+        """P(X >= least)."""
+        size = len(self.masses)
+        place = np.clip(least / self.step + size // 2 + self.smooth / 2, 0.0, size)
+        if not self.smooth:
+            return self._above[np.ceil(place - _TIE).astype(np.intp)]
+        whole = place.astype(np.intp)
+        return self._above[whole] + (place - whole) * (self._above[whole + 1] - self._above[whole])
+
+
+@lru_cache(maxsize=1024)
+def law_of(spread: Spread, many: int, points: int) -> Law:
+    """The law of a sum of so many noises, in real units; of no more than so many points a standard deviation."""
+    if not many or not spread.deviation:
+        return Law(1.0, np.ones(1), smooth=False)
+    unit = spread.deviation if spread.mechanism is None else spread.unit  # the real law has none
+    deviation = spread.deviation / unit * math.sqrt(many)  # in units
+    scale = spread.scale / unit
+    smooth = spread.mechanism is None or deviation > points
+    step = deviation / points if smooth else 1.0
+    far = 6.5 * deviation + (21 * scale if spread.law == "laplace" else 0.0)  # beyond it less than a thousand-millionth
+    top = math.ceil(far / step) + 1
+    edges = (np.arange(-top, top + 2, dtype=np.float64) - 0.5) * step
+    gaussian = spread.law == "gaussian"
+    if smooth and (gaussian or many > _GAUSSIAN):
+        masses = _gaussian_masses(edges, deviation if gaussian else deviation * (1 + 0.11 / many))
+    else:
+        if gaussian:
+            masses = _gaussian_masses(edges, scale)
+        elif smooth:
+            masses = _laplace_masses(edges, scale)
+        else:
+            masses = np.exp(-np.abs(np.arange(-top, top + 1)) / scale)
+        masses = _convolved(masses / masses.sum(), many)
+    return Law(step * unit, masses / masses.sum(), smooth=smooth)
+
+
+def _gaussian_masses(edges: Reals, deviation: float) -> Reals:
+    return np.diff([0.5 * math.erf(x / (deviation * math.sqrt(2))) for x in edges])
+
+
+def _laplace_masses(edges: Reals, scale: float) -> Reals:
+    return np.diff(np.sign(edges) * -np.expm1(-np.abs(edges) / scale) / 2)
+
+
+def _convolved(masses: Reals, many: int) -> Reals:
+    """Masses around the middle, as many times with themselves; what would lie beyond the ends is too little to matter."""
+    if many == 1:
+        return masses
+    size = 2 * len(masses)
+    found = np.fft.irfft(np.fft.rfft(np.roll(np.pad(masses, (0, size - len(masses))), -(len(masses) // 2))) ** many, size)
+    return np.maximum(np.roll(found, len(masses) // 2)[: len(masses)], 0.0)

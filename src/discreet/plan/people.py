@@ -19,7 +19,8 @@ than where numbers are clamped. count(*) is clamped to [1, R] (a person without 
 missing or is filtered to [0, R], and so is a count of different values, and one of the rows that share the most common value
 (``fullest``: rows in the group where a person has most); a sum of values in [l, h] to [min(l, R l), max(h, R h)]. A mean lies in
 [l, h] by itself; it is the exact sum over the exact count, of all rows however many, as doubles, rounded to a thousandth of a
-step (the same on every engine as long as the sum is below 2^53 units). A person with more rows than R is clamped and never left
+step (the same on every engine as long as the sum is below 2^53 units). A median is half the sum of the one or two values in the
+middle, a whole number of half steps. A person with more rows than R is clamped and never left
 out; ``least`` and ``greatest`` around a trait tighten further. ``any_value`` is the least value of a person, of numbers, days,
 truth values, and texts by their UTF-8 bytes; what is missing is skipped. An engine's own would depend on where others' rows lie.
 """
@@ -36,13 +37,13 @@ from discreet.errors import ParameterError
 from discreet.plan.expressions import Column, Expression
 from discreet.plan.expressions.evaluate import infer
 from discreet.plan.expressions.facts import Facts
-from discreet.plan.statistics import HALVES, Measure, measure_presence, measure_value
+from discreet.plan.measures import HALVES, Measure, measure_presence, measure_value
 from discreet.schema.columns import Boolean, Category, Date, Integer, Number, Text
 from discreet.schema.columns import Column as Declared
 from discreet.schema.table import Schema
 from discreet.schema.units import OneRow, Person
 
-What = Literal["count", "distinct", "fullest", "sum", "avg", "min", "max", "any_value", "bool_or", "bool_and"]
+What = Literal["count", "distinct", "fullest", "sum", "avg", "median", "min", "max", "any_value", "bool_or", "bool_and"]
 
 _COUNTS = ("count", "distinct", "fullest")  # traits that are numbers of rows or values
 
@@ -72,10 +73,14 @@ class Trait:
         if self.what == "sum":
             return measure_value(self.of, known, largest=min(HALVES, max(_EXACT // most, 1)))
         private = isinstance(self.of, Column) and "." not in self.of.name
+        if self.what == "median":
+            return measure_value(self.of, known, largest=HALVES // 2)
         return measure_value(self.of, known, largest=None if private and self.what != "avg" else HALVES)
 
     def scale(self, measure: Measure) -> int:
-        """In how many parts of a step a mean is kept: a thousand, unless there were too many."""
+        """In how many parts of a step a mean is kept: a thousand, unless there were too many; a median in two."""
+        if self.what == "median":
+            return 2
         return _FINER if self.what == "avg" and measure.bound * _FINER <= HALVES else 1
 
     def column(self, facts: Mapping[str, Facts], most: int) -> Declared:
@@ -105,14 +110,14 @@ class Trait:
         return Text("" if sure else None, max(known.length or 0, 1))
 
     def _number(self, measure: Measure, facts: Mapping[str, Facts], most: int, *, sure: bool) -> Declared:
-        low, high, step = measure.low, measure.high, measure.step / self.scale(measure)
+        low, high, step, halved = measure.low, measure.high, measure.step / self.scale(measure), self.what in ("avg", "median")
         if self.what == "sum":
             low, high = min(low, most * low), max(high, most * high)
-        elif self.what != "avg" and isinstance(self.of, Column) and facts[self.of.name].values is not None:
+        elif not halved and isinstance(self.of, Column) and facts[self.of.name].values is not None:
             listed = facts[self.of.name].values or ()
             numbers = tuple(value for value in listed if isinstance(value, int))
             return Category(numbers, numbers[0] if sure else None)
-        elif self.what != "avg" and step == 1 and measure.bound > _EXACT:
+        elif not halved and step == 1 and measure.bound > _EXACT:
             return Integer(low, high, low if sure else None)
         high = high if low < high else low + 1
         bounds = low * measure.step, high * measure.step

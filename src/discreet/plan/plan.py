@@ -25,11 +25,13 @@ from discreet.plan.expressions import Call, Expression, Literal, columns_of
 from discreet.plan.expressions.evaluate import OPERATIONS, infer
 from discreet.plan.expressions.facts import Facts, facts_of_column
 from discreet.plan.keys import Keys, keys_of
+from discreet.plan.margins.levels import check_levels, level_needs
+from discreet.plan.measures import Frame, is_private
 from discreet.plan.people import person_table
 from discreet.plan.private import Private, check_private
-from discreet.plan.query import People, Query
+from discreet.plan.query import People, Query, people_of
 from discreet.plan.release import Additive, Need, OpenKeys, Release
-from discreet.plan.statistics import MOST_WORK, Frame, Histogram, list_axis
+from discreet.plan.statistics import MOST_WORK, Histogram, list_axis
 from discreet.privacy import Privacy
 from discreet.schema.table import Schema
 
@@ -70,8 +72,8 @@ class Plan:
 
     @property
     def norm(self) -> int:
-        """The norm in which sums are bounded: 1 for Laplace noise, 2 for Gaussian noise."""
-        return 1 if self.share.epsilon is not None else 2
+        """The norm in which sums are bounded: 1 for Laplace noise, and where groups are added up; 2 for Gaussian noise."""
+        return 1 if self.share.epsilon is not None or self.query.levels is not None else 2
 
 
 def facts_of(schema: Schema, tables: Sequence[Private] = ()) -> dict[str, Facts]:
@@ -111,6 +113,10 @@ def _price_query(query: Query, schema: Schema, share: Cost, *, pairs: bool) -> P
     facts = facts_of(schema, query.tables)
     check(query, schema, facts)
     keys = keys_of(query, facts)
+    if query.levels is not None:
+        check_levels(query, keys)
+        needs = level_needs(query, keys, _frame(query, schema, keys), facts, pure=share.epsilon is not None)
+        return _price(query, schema, keys, needs, share)
     context = Context(facts, keys.size or 2**10, tuple(part for output in query.outputs for part in output.aggregate.parts))
     if pairs:
         context = soften(context, _frame(query, schema, keys), gaussian=share.epsilon is None)
@@ -163,8 +169,13 @@ def _price(query: Query, schema: Schema, keys: Keys, needs: Needs, share: Cost) 
 
 
 def _frame(query: Query, schema: Schema, keys: Keys) -> Frame:
-    whole_table = query.where is None and not query.keys and all(join.keep for join in query.joins) and len(query.tables) < 2
-    return Frame(schema.unit, keys.size, whole_table)
+    """Keys that are columns as they are, never missing, with all their values listed, leave no row out of a table's margins."""
+    facts = facts_of(schema, query.tables) if query.levels else {}
+    keyed = query.levels is None or any(
+        key.values is not None or not is_private(key.of) or infer(key.of, facts).nullable for key in query.keys
+    )
+    left = query.where is not None or (keyed and bool(query.keys))
+    return Frame(schema.unit, keys.size, not left and all(join.keep for join in query.joins) and len(query.tables) < 2)
 
 
 def check(query: Query, schema: Schema, facts: Mapping[str, Facts], beside: Sequence[Expression] = ()) -> None:
@@ -172,6 +183,9 @@ def check(query: Query, schema: Schema, facts: Mapping[str, Facts], beside: Sequ
     counted of rows."""
     check_private(query.tables)
     for one in query.tables:
+        if one.having is not None:
+            table = _read_people(people_of(one, several=bool(schema.tables)), schema)
+            check(Query((), one.having), table, facts_of(table))
         _condition(
             one.where, facts, f"Rows of {one.table} are chosen by a condition that is true or false; write for example age >= 18."
         )
@@ -182,6 +196,9 @@ def check(query: Query, schema: Schema, facts: Mapping[str, Facts], beside: Sequ
         infer(key.of, facts)
     for output in query.outputs:
         output.aggregate.check_place(schema.unit, grouped=bool(query.keys))
+        strange = [str(one) for one in output.aggregate.within if all(one != key.of for key in query.keys)]
+        if strange:
+            raise ParameterError(f"Groups are added up within keys of the question, and {strange[0]} is none; group by it too.")
     _check_size(query, facts, beside)
     after = query.result(facts)
     _names(after, len(query.keys) + len(query.outputs))
@@ -202,8 +219,10 @@ def terms(expression: Expression) -> int:
     operation = OPERATIONS[expression.name]
     if operation.defined is not None:
         return terms(operation.defined(*expression.arguments))
-    times = len(expression.arguments) if expression.name == "bin" else operation.written
-    return 1 + times * sum(map(terms, expression.arguments))
+    if expression.name == "bin":  # the value is written for every edge
+        value, *edges = expression.arguments
+        return 1 + len(edges) * (terms(value) + 2)
+    return 1 + operation.written * sum(map(terms, expression.arguments))
 
 
 def _written(query: Query, beside: Sequence[Expression]) -> Iterator[tuple[Expression, int]]:

@@ -24,9 +24,11 @@ from discreet.plan import needed
 from discreet.plan.aggregates.base import Typical
 from discreet.plan.cost import Accuracy, Cost, Currency, Terms
 from discreet.plan.expressions import Column
+from discreet.plan.margins.levels import expect_levels
+from discreet.plan.measures import ROWS
 from discreet.plan.plan import Plan
 from discreet.plan.query import Output
-from discreet.plan.statistics import ROWS, Sums
+from discreet.plan.statistics import Sums
 from discreet.privacy import Privacy
 from discreet.privacy.account import Account
 from discreet.privacy.budget import Budget
@@ -58,6 +60,10 @@ class Offered(Protocol):
     @property
     def plans(self) -> tuple[Plan, ...]: ...
 
+    @property
+    def advice(self) -> tuple[str, ...]:
+        """What else is said of it in a preview."""
+
     def lines(self, fewest: int | None = None) -> tuple[PreviewLine, ...]:
         """How far off every output will be. ``fewest``: the rows that every group surely has."""
 
@@ -84,6 +90,7 @@ class Preview:
     halve: str
     fits: str
     remarks: tuple[str, ...] = ()
+    even: bool = True  # whether every part has as much of the cost
 
     def _table(self) -> tuple[list[str], list[list[str]]]:
         return ["output", "mechanism", "95 % error"], [[line.output, line.mechanism, line.meaning] for line in self.lines]
@@ -93,7 +100,7 @@ class Preview:
         split = "; ".join(f"{what}: {how}" for what, how in self.parts)
         return [
             f"Would cost {self.cost}; {groups}. No data was read.",
-            f"Split evenly: {split}." if split else "",
+            f"Split {'evenly' if self.even else 'where it helps most'}: {split}." if split else "",
             self.halve,
             self.fits,
             *self.remarks,
@@ -123,7 +130,11 @@ def preview_lines(plan: Plan, fewest: int | None = None) -> tuple[PreviewLine, .
 
 def _line(plan: Plan, output: Output, fewest: int | None) -> PreviewLine:
     releases = plan.behind[output.name]
-    expected = output.aggregate.expected(releases, _typical(plan, fewest))
+    typical, levels = _typical(plan, fewest), plan.query.levels
+    if levels is None:
+        expected = output.aggregate.expected(releases, typical)
+    else:
+        expected = expect_levels(levels, output.aggregate, releases, typical)
     sized = output.aggregate.depends_on_size and plan.schema.unit.size is None
     return PreviewLine(output.name, releases[-1].how, expected.error, expected.meaning, expected.ranks, sized)
 
@@ -134,11 +145,11 @@ def _typical(plan: Plan, fewest: int | None) -> Typical:
     unit, each = plan.schema.unit, "" if plan.keys.size == 1 and not plan.query.keys else " for every group"
     rows = "rows" if plan.query.people is None else "persons"
     if fewest is not None:
-        return Typical(fewest, f"for {fewest:,} {rows} and more", each)
+        return Typical(fewest, f"for {fewest:,} {rows} and more", each, plan.keys.size)
     if unit.size is None:
-        return Typical(_TYPICAL, f"for {_TYPICAL:,} {rows}", each)
+        return Typical(_TYPICAL, f"for {_TYPICAL:,} {rows}", each, plan.keys.size)
     size = max((unit.size if isinstance(unit, Rows) else unit.size * unit.rows) // (plan.keys.size or 1), 1)
-    return Typical(size, f"for {size:,} {rows}" if plan.query.keys else "for the whole table", each)
+    return Typical(size, f"for {size:,} {rows}" if plan.query.keys else "for the whole table", each, plan.keys.size)
 
 
 def price_within(terms: Terms, asked: Sequence[Priceable[Priced]], budget: Budget) -> tuple[tuple[Priced, ...], Cost]:
@@ -180,8 +191,10 @@ def offer(
         parts=tuple(release.description for plan in plans for release in plan.releases),
         halve=_halve(account, cost.amount) if costs and any(plan.behind for plan in plans) else "",
         fits="" if total is None else _fits(account, total),
+        even=all(plan.query.levels is None for plan in plans),
         remarks=(
             *([before] if before else []),
+            *(said for one in priced for said in one.advice),
             *_advice(plans),
             *needed.advise(plans),
             *_without_delta(asked, priced, cost, account, fewest),

@@ -8,8 +8,9 @@ that person's own rows only; and they are at most the product of the k of all ta
 person: that person's. Rows without an id are in no table. A person's combinations are made of what the tables keep of that
 person, which their own rows and the salt decide: other people have no part in it, and there are at most k choices a table (LEFT:
 one where there are none). IN, EXISTS and their opposites keep or drop all combinations of a person, or some of them, by that
-person's own rows in the other table, and add none. So adding, removing or replacing a person's rows, in all tables at once, adds,
-removes or replaces that person's joined rows: the joined table is a table of persons, and is bounded after that like any other.
+person's own rows in the other table (by whether there is one, or by what is made of all of them), and add none. So adding,
+removing or replacing a person's rows, in all tables at once, adds, removes or replaces that person's joined rows: the joined
+table is a table of persons, and is bounded after that like any other.
 
 k is public (``Schema.tables``), so that nobody's rows decide whether a question can be finished. Tables that a question reads for
 IN and EXISTS only are not cut: a row stays or goes once, however many rows of theirs it meets.
@@ -23,7 +24,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from discreet.errors import ParameterError
-from discreet.plan.expressions import Expression, quoted
+from discreet.plan.expressions import Expression, Written, quoted, rename
+from discreet.plan.people import Trait
 
 MOST_JOINED = 2**20  # rows that one person may bring into a question
 
@@ -35,7 +37,8 @@ class Private:
     """A private table that a question reads, and how its rows meet those before it: by the column ``person``.
 
     ``most``: how many rows of a person are joined; ``where``: which of its rows count. "semi" is IN and EXISTS, "anti" their
-    opposites: since rows without an id are in no table, NOT IN has no unknown answer and is the opposite of IN.
+    opposites: since rows without an id are in no table, NOT IN has no unknown answer and is the opposite of IN. ``traits``: IN
+    asks for persons by what is made of those rows (GROUP BY the person), and ``having`` is a condition on that.
     """
 
     table: str
@@ -43,6 +46,8 @@ class Private:
     how: How = "first"
     most: int = 1
     where: Expression | None = None
+    traits: tuple[Trait, ...] = ()
+    having: Expression | None = None
 
     @property
     def joined(self) -> bool:
@@ -57,6 +62,9 @@ class Private:
             on = f"USING ({person})" if self.where is None else f"ON {person} = {name}.{person} AND {self.where}"
             return f"{'LEFT ' if self.how == 'left' else ''}JOIN {name} {on}"
         where = "" if self.where is None else f" WHERE {self.where}"
+        if self.having is not None:
+            made = {trait.name: Written(str(trait)) for trait in self.traits}
+            where += f" GROUP BY {person} HAVING {rename(self.having, made)}"
         return f"{person} {'NOT ' if self.how == 'anti' else ''}IN (SELECT {person} FROM {name}{where})"
 
 

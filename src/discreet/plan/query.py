@@ -9,8 +9,10 @@ SELECT drug_use, count(*) AS n FROM data GROUP BY drug_use
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import combinations
 
 from discreet.plan.aggregates.base import Aggregate
 from discreet.plan.expressions import Column, Expression, Literal, Value, Written, quoted, rename
@@ -36,6 +38,24 @@ class Key:
     name: str
     of: Expression
     values: tuple[Value, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Levels:
+    """The levels of a table with margins: for each the places of the keys that it keeps; others are added up over. ``weights``:
+    how much the error of each matters. ``whole``: counts are made whole, and not negative, at the end."""
+
+    asked: tuple[tuple[int, ...], ...]
+    weights: tuple[Fraction, ...] = ()
+    whole: bool = False
+
+    def write(self, keys: Sequence[str]) -> str:
+        """As SQL writes it."""
+        places = range(len(keys))
+        every = {part for size in range(len(keys) + 1) for part in combinations(places, size)}
+        if {*self.asked} == every:
+            return f"CUBE ({', '.join(keys)})"
+        return f"GROUPING SETS ({', '.join('(' + ', '.join(keys[i] for i in level) + ')' for level in self.asked)})"
 
 
 @dataclass(frozen=True)
@@ -88,6 +108,12 @@ class People:
         return f"SELECT {made} FROM {self.rows.source} GROUP BY {quoted(self.id)}"
 
 
+def people_of(private: Private, *, several: bool) -> People:
+    """The persons that IN asks for, by what is made of their rows in a private table; ``several``: it is one of several."""
+    first = (Private(private.table, private.person),) if several else ()
+    return People(private.person, Query((), private.where, tables=first), private.traits)
+
+
 @dataclass(frozen=True)
 class Query:
     """One question. ``having``, ``order``, ``limit`` and ``offset`` see names of outputs and keys only, after noise. Without
@@ -103,12 +129,14 @@ class Query:
     offset: int = 0
     people: People | None = None  # the table that it is about, where that is not the private one
     tables: tuple[Private, ...] = ()  # the private tables that it reads, where "data" is not the only one
+    levels: Levels | None = None  # of a table with margins
 
     @property
     def released(self) -> Query:
         """The part that touches data: what is done with the noisy result afterwards is free, and no part of it."""
         outputs = tuple(replace(one, shown=True) for one in self.outputs)
-        return replace(self, outputs=outputs, having=None, order=(), limit=None, offset=0)
+        levels = None if self.levels is None else replace(self.levels, whole=False)
+        return replace(self, outputs=outputs, having=None, order=(), limit=None, offset=0, levels=levels)
 
     @property
     def source(self) -> str:
@@ -130,7 +158,8 @@ class Query:
         hidden = {output.name: Written(str(output.aggregate)) for output in self.outputs if not output.shown}
         text = f"SELECT {', '.join(columns)} FROM {self.source}"
         if self.keys:
-            text += " GROUP BY " + ", ".join(map(_grouped, self.keys))
+            keys = [*map(_grouped, self.keys)]
+            text += " GROUP BY " + (", ".join(keys) if self.levels is None else self.levels.write(keys))
         if self.having is not None:
             text += f" HAVING {rename(self.having, hidden)}"
         if self.order:

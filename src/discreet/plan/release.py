@@ -8,6 +8,7 @@ once. A need within a share of the cost becomes releases:
 * ``Largest``: the largest of some counts or sums, by permute-and-flip or the exponential mechanism, for the same reason.
 * ``Ranked``: a quantile is three selections, half of its share for the value, and a quarter for each end of its interval; or one,
   for the whole share, where no interval is asked for.
+* ``Strategic``: the cells of a histogram, measured by linear questions that are chosen for the share.
 * ``OpenKeys``: keys that enough units share.
 
 How noise spreads (``Spread``) is arithmetic on public facts after the release: it decides no privacy, so plain
@@ -18,9 +19,11 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from statistics import NormalDist
 from typing import Any, Literal
 
 import numpy as np
@@ -29,34 +32,50 @@ from numpy.typing import NDArray
 from discreet.arrays import Number, Reals
 from discreet.errors import ParameterError
 from discreet.exact import root
-from discreet.mechanisms import Exponential, Gaussian, Laplace, PermuteAndFlip, Threshold
+from discreet.mechanisms import Exponential, Gaussian, Laplace, Linear, PermuteAndFlip, Threshold
 from discreet.mechanisms.quantile import Quantile
 from discreet.mechanisms.secret import Secret
 from discreet.mechanisms.selection import Selection
+from discreet.mechanisms.strategy import Contribution
 from discreet.plan.cost import Cost
-from discreet.plan.statistics import MOST_WORK, Frame, Histogram, KeyCounts, Persons, Statistic, Sums
+from discreet.plan.measures import Frame
+from discreet.plan.statistics import MOST_WORK, Histogram, KeyCounts, Margin, Persons, Statistic, Sums
 from discreet.privacy import Privacy
-from discreet.schema.units import Unit
+from discreet.schema.units import Person, Unit
 
-Mechanism = Laplace | Gaussian | Selection | Quantile | Threshold
+Mechanism = Laplace | Gaussian | Linear | Selection | Quantile | Threshold
 
 
-@dataclass(frozen=True, eq=False)  # what is known of one is kept by itself, not by its exact numbers, which are slow to hash
+@dataclass(frozen=True)
 class Spread:
-    """The noise of one sum in real units: its law, its scale (Laplace) or standard deviation (Gaussian)."""
+    """The noise of one sum in real units: its law, its scale (Laplace) or standard deviation (Gaussian). Without a mechanism it
+    is of the real-valued law."""
 
     law: Literal["laplace", "gaussian", "none"]
     scale: float
     mechanism: Laplace | Gaussian | None = None
     unit: float = 1.0
 
-    @property
+    @cached_property
     def deviation(self) -> float:
-        return math.sqrt(self.mechanism.variance) * self.unit if self.mechanism else 0.0
+        if self.mechanism is None:
+            return {"laplace": math.sqrt(2) * self.scale, "gaussian": self.scale, "none": 0.0}[self.law]
+        return math.sqrt(self.mechanism.variance) * self.unit
 
     def half(self, confidence: Number = 0.95) -> float:
         """The half-width of an interval."""
-        return float(self.mechanism.error(confidence)) * self.unit if self.mechanism else 0.0
+        if self.mechanism is not None:
+            return float(self.mechanism.error(confidence)) * self.unit
+        miss = 1 - float(confidence)
+        law = {"laplace": math.log(1 / miss), "gaussian": NormalDist().inv_cdf(1 - miss / 2), "none": 0.0}
+        return law[self.law] * self.scale
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.law, self.scale, self.mechanism, self.unit))
+
+    def __hash__(self) -> int:  # once: of fractions it takes long
+        return self._hash
 
 
 @dataclass(frozen=True)
@@ -82,18 +101,20 @@ class Release:
     def spread(self) -> Spread:
         """The noise that the mechanism adds, in real units."""
         unit = float(self.statistic.worth) / 2**self.bits
-        if isinstance(self.mechanism, Laplace):
-            return Spread("laplace", float(self.mechanism.scale) * unit, self.mechanism, unit)
-        if isinstance(self.mechanism, Gaussian):
-            return Spread("gaussian", self.mechanism.sigma * unit, self.mechanism, unit)
+        noise = self.mechanism.noise if isinstance(self.mechanism, Linear) else self.mechanism
+        if isinstance(noise, Laplace):
+            return Spread("laplace", float(noise.scale) * unit, noise, unit)
+        if isinstance(noise, Gaussian):
+            return Spread("gaussian", noise.sigma * unit, noise, unit)
         return Spread("none", 0.0)
 
     def let_out(self, secret: Secret[Any] | None, groups: int, unit: Unit) -> NDArray[np.generic]:
         """What leaves, for every group: the counted statistic through its mechanism, or a public number; nothing where no group
         was chosen, and so nothing counted."""
         if self.mechanism is None:
-            assert isinstance(self.statistic, Sums)
-            return np.full(groups, self.statistic.public(unit), dtype=object)
+            assert isinstance(self.statistic, Sums | Margin)
+            size = self.statistic.count if isinstance(self.statistic, Margin) else groups
+            return np.full(size, self.statistic.public(unit), dtype=object)
         if secret is None:
             return np.zeros(0, dtype=np.int64)
         if isinstance(self.mechanism, Threshold):
@@ -155,7 +176,7 @@ class Need(ABC):
 class Additive(Need):
     """Noise on every number of a statistic."""
 
-    statistic: Sums | Persons | Histogram
+    statistic: Sums | Margin | Persons | Histogram
     worth: Fraction = Fraction(1)  # shares: more than one for what stands for several statistics
 
     @property
@@ -177,6 +198,27 @@ class Additive(Need):
         if share.epsilon is not None:
             return (Release(self.statistic, Laplace(sensitivity=size.l1, epsilon=share.epsilon), 1, size.bits, label),)
         return (Release(self.statistic, Gaussian(sensitivity=size.l2, rho=share.rho), 1, size.bits + size.finer, label),)
+
+
+@dataclass(frozen=True)
+class Strategic(Need):
+    """The cells of a histogram of the whole table, measured by linear questions: ``choose`` says by which, for what one unit adds
+    to the cells and a share of the cost.
+
+    A row is in one cell. A person's rows weigh r together (``Histogram``), all of it in one cell at worst.
+    """
+
+    statistic: Histogram
+    label: str
+    choose: Callable[[Contribution, Cost], Linear]
+
+    def releases(self, frame: Frame, share: Cost) -> tuple[Release, ...]:
+        if frame.groups != 1:
+            raise ParameterError("Linear questions are measured of the whole table; leave GROUP BY out.")
+        bits = self.statistic.bits(frame.unit)
+        weight = frame.unit.rows << bits if isinstance(frame.unit, Person) else 1
+        measured = self.choose(Contribution(weight, 1, frame.unit.neighbours), share)
+        return (Release(self.statistic, measured, 1, bits, self.label),)
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,9 @@
 """Statistics: what engines count, whole numbers on a public grid for every group; and how far one protected unit can move them.
 
-There are four. ``Sums``: over the rows of a group, of one whole number a row (a ``Measure``) whose least and largest value are
-public. ``Persons``: distinct persons. ``Histogram``: rows by cell, over one or several expressions. ``KeyCounts``: units by key,
-where the keys are open. A statistic knows no mechanism; what it declares here, every mechanism is calibrated to.
+There are five. ``Sums``: over the rows of a group, of one whole number a row (a ``Measure``) whose least and largest value are
+public. ``Margin``: the same where groups are added up. ``Persons``: distinct persons. ``Histogram``: rows by cell, over one or
+several expressions. ``KeyCounts``: units by key, where the keys are open. A statistic knows no mechanism; what it declares
+here, every mechanism is calibrated to.
 
 Let a row add at most b (``bound``) in size to one group, and let there be K groups.
 
@@ -19,6 +20,10 @@ Let a row add at most b (``bound``) in size to one group, and let there be K gro
   weigh r together in each of m chosen groups, all in one cell at worst: the same norms, but even without groups a person who is
   replaced leaves one cell and enters another.
 
+* **Margins**: persons are bounded in L1 whatever the noise, once for all levels: cells of at most r, together at most r m. Of
+  the k cells that a level adds up to one, k' = min(k, m) are a person's at worst. The level moves by r m in L1; in L2 most
+  where as many as possible are full, by r sqrt(q k'^2 + e^2) with m = q k' + e. Rows are in one cell of every level. What is
+  exchanged moves a level of one cell by r m (h - l); of rows by h - l.
 * **Persons of one row** (``OneRow``): r = m = 1, and rows are whole.
 
 Weighted numbers are kept in ``2**bits`` parts of a unit and cut off towards zero, so that the bounds hold for whole numbers.
@@ -29,51 +34,19 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from discreet.errors import ParameterError
 from discreet.exact import root_up
-from discreet.plan.expressions import Column, Expression, Value
+from discreet.plan.expressions import Expression, Value
 from discreet.plan.expressions.facts import Facts, tell_apart
-from discreet.schema.columns import default_step
+from discreet.plan.measures import COARSE, FINER, Frame, Measure, Norms, norms_of_persons, round_norms
 from discreet.schema.sensitivity import move
 from discreet.schema.units import OneRow, Person, Rows, Unit
 
 MOST_CELLS = 2**16  # of one histogram in which a quantile is sought
 MOST_WORK = 2**23  # cells of all groups together
 CELL_BITS = 12  # of a person's weight in a histogram
-HALVES = 2**52  # up to here a double and a half are a double, so that rounding carries nothing over a bound
-_COARSE, _FINER = 2**10, 8  # norms up to 2^10 that are irrational are rounded up to multiples of 2^-8
-
-
-@dataclass(frozen=True)
-class Frame:
-    """What a question's sensitivities depend on: who is protected, how many groups there are (None if the keys are open), and
-    whether no row can be left out."""
-
-    unit: Unit
-    groups: int | None
-    whole_table: bool
-
-    @property
-    def exchanged(self) -> bool:
-        return self.unit.neighbours == "replace"
-
-    @property
-    def most(self) -> int:
-        """In how many groups one unit can be."""
-        most = self.unit.groups if isinstance(self.unit, Person) else 1
-        return most if self.groups is None else min(most, self.groups)
-
-
-@dataclass(frozen=True)
-class Norms:
-    """How far a statistic moves: whole numbers, in ``2**-bits`` units of it; ``l2`` in ``2**-(bits + finer)``."""
-
-    l1: int
-    l2: int
-    bits: int = 0
-    finer: int = 0
 
 
 @dataclass(frozen=True)
@@ -85,63 +58,6 @@ class Contest:
     times: int
     monotonic: bool
     bits: int
-
-
-@dataclass(frozen=True)
-class Measure:
-    """One whole number a row. ``rows``: always ``high``, which is 1 but in pairs; ``present``: the same where ``of`` is not
-    missing; ``value``: its units less ``shift``; ``rest``: ``shift`` less its units; ``square``: the square of a value, less
-    ``lift``."""
-
-    what: Literal["rows", "present", "value", "rest", "square"]
-    low: int  # the least and the largest number that a row adds
-    high: int
-    of: Expression | None = None
-    nullable: bool = False
-    step: Fraction = Fraction(1)  # what one unit of the value is worth
-    shift: int = 0
-    lift: int = 0
-
-    @property
-    def bound(self) -> int:
-        """The most one row adds, in size."""
-        return max(abs(self.low), abs(self.high))
-
-    @property
-    def worth(self) -> Fraction:
-        """What one unit of the measure is worth."""
-        return self.step**2 if self.what == "square" else self.step
-
-    def norms(self, frame: Frame) -> Norms:
-        """How far one unit moves the sums of all groups."""
-        unit = frame.unit
-        low, high = min(self.low, 0), max(self.high, 0)
-        if isinstance(unit, Rows):
-            plain = self.of is None or (isinstance(self.of, Column) and "." not in self.of.name)
-            if frame.exchanged and frame.groups == 1 and frame.whole_table and plain and not self.nullable:
-                low, high = self.low, self.high  # a row is always there
-            return _rounded(*move(low, high, grouped=frame.groups != 1, neighbours=unit.neighbours))
-        bits = 0 if isinstance(unit, OneRow) else max(0, 16 - self.bound.bit_length())
-        if frame.exchanged and frame.groups == 1:
-            span = unit.rows * (high - low) << bits
-            return Norms(span, span, bits)
-        return _of_persons(unit.rows * self.bound << bits, frame, bits, signed=self.low < 0)
-
-    def __str__(self) -> str:
-        if self.what == "rest":
-            return f"sum({float(self.shift * self.step):g} - {self.of})"
-        if self.of is None:
-            return "count(*)"
-        middle = f" - {float(self.shift * self.step):g}" if self.shift else ""
-        return {
-            "rows": "count(*)",
-            "present": f"count({self.of})",
-            "value": f"sum({self.of}{middle})",
-            "square": f"sum(({self.of}{middle})^2)",
-        }[self.what]
-
-
-ROWS = Measure("rows", 1, 1)
 
 
 @dataclass(frozen=True)
@@ -180,9 +96,9 @@ class Sums:
         if frame.exchanged and frame.groups == 1 and not soft:
             return Norms(rows * row << bits, rows * row << bits, bits)
         if isinstance(unit, Person):
-            return _of_persons(rows * row << bits, frame, bits, signed=not soft)
+            return norms_of_persons(rows * row << bits, frame, bits, signed=not soft)
         l1, square = move(0, row, grouped=True, neighbours=unit.neighbours)
-        return _rounded(l1, square if soft else l1**2)
+        return round_norms(l1, square if soft else l1**2)
 
     def contest(self, frame: Frame) -> Contest:
         """Candidates' sums: each moves by at most the largest norm; all the same way if no score, or every score, is negative."""
@@ -202,6 +118,52 @@ class Sums:
 
 
 @dataclass(frozen=True)
+class Margin:
+    """The sums of a measure where groups are added up: of ``keys`` with so many values each (``sizes``) some are ``kept``."""
+
+    of: Measure
+    keys: tuple[str, ...]
+    sizes: tuple[int, ...]
+    kept: tuple[int, ...]
+
+    tabular: ClassVar[bool] = False
+
+    @property
+    def worth(self) -> Fraction:
+        return self.of.worth
+
+    @property
+    def count(self) -> int:
+        """The cells that are left."""
+        return math.prod(self.sizes[axis] for axis in self.kept)
+
+    def norms(self, frame: Frame) -> Norms:
+        """How far one unit moves what is left, in the same parts of a unit at all levels, so that cells are counted once."""
+        unit, low, high = frame.unit, min(self.of.low, 0), max(self.of.high, 0)
+        if isinstance(unit, Rows):
+            if self.count == 1 and frame.whole_table and self.of.always and frame.exchanged:
+                low, high = self.of.low, self.of.high  # a row is always there
+            return _in_parts(*move(low, high, grouped=self.count > 1, neighbours=unit.neighbours), self.of.bound, 0)
+        bits = 0 if isinstance(unit, OneRow) else max(0, 16 - self.of.bound.bit_length())
+        row, most = unit.rows * self.of.bound << bits, frame.most
+        if frame.exchanged and self.count == 1:
+            span = unit.rows * most * (high - low) << bits
+            return _in_parts(span, span**2, row, bits)
+        added = min(math.prod(self.sizes) // self.count, most)
+        full, rest = divmod(most, added)
+        times = (4 if self.of.low < 0 else 2) if frame.exchanged else 1
+        l1, square = row * most * min(times, 2), times * row**2 * (full * added**2 + rest**2)
+        return _in_parts(l1, square, row, bits)
+
+    def public(self, unit: Unit) -> int:
+        """The sum where it is the same for all neighbours."""
+        return Sums((self.of,)).public(unit)
+
+    def __str__(self) -> str:
+        return f"{self.of} by {', '.join(self.keys[axis] for axis in self.kept)}" if self.kept else f"{self.of} in all"
+
+
+@dataclass(frozen=True)
 class Persons:
     """Distinct persons of every group."""
 
@@ -210,7 +172,7 @@ class Persons:
 
     def norms(self, frame: Frame) -> Norms:
         """A person counts once in each of its groups."""
-        return Norms(1, 1) if frame.exchanged and frame.groups == 1 else _of_persons(1, frame, 0)
+        return Norms(1, 1) if frame.exchanged and frame.groups == 1 else norms_of_persons(1, frame, 0)
 
     def __str__(self) -> str:
         return "count(DISTINCT person)"
@@ -254,9 +216,9 @@ class Histogram:
     def norms(self, frame: Frame) -> Norms:
         """How far one unit moves all cells of all groups."""
         if isinstance(frame.unit, Rows):
-            return _rounded(*move(0, 1, grouped=True, neighbours=frame.unit.neighbours))
+            return round_norms(*move(0, 1, grouped=True, neighbours=frame.unit.neighbours))
         bits = self.bits(frame.unit)
-        return _of_persons(frame.unit.rows << bits, frame, bits)
+        return norms_of_persons(frame.unit.rows << bits, frame, bits)
 
     def contest(self, frame: Frame, *, ranks: bool = False) -> Contest:
         """What one unit weighs in a group's histogram, and how many contests its price must be multiplied by.
@@ -288,7 +250,7 @@ class KeyCounts:
         return "keys"
 
 
-Statistic = Sums | Persons | Histogram | KeyCounts
+Statistic = Sums | Margin | Persons | Histogram | KeyCounts
 
 
 def list_axis(of: Expression, facts: Facts) -> Axis | None:
@@ -298,39 +260,7 @@ def list_axis(of: Expression, facts: Facts) -> Axis | None:
     return None if values is None else Axis(of, len(values), values=values)
 
 
-def measure_presence(of: Expression, facts: Facts) -> Measure:
-    """1 for every row in which something is not missing."""
-    return Measure("present", 0, 1, of, True) if facts.nullable else ROWS
-
-
-def measure_value(
-    of: Expression, facts: Facts, *, centred: bool = False, largest: int | None = None, step: Fraction | None = None
-) -> Measure:
-    """A number in units of its step, or of a coarser one where there would be more than ``largest``. ``centred``: around the
-    middle of its range, for half the bound and half the noise."""
-    if facts.kind != "number" or facts.lower is None or facts.upper is None:
-        raise ParameterError(
-            f"{of} has no known bounds, so one row could change its sum by anything; "
-            f"declare them, or write least(greatest({of}, 0), 100) with bounds that make sense."
-        )
-    unit = step or facts.step or default_step(facts.lower, facts.upper)
-    private = isinstance(of, Column) and "." not in of.name
-    most = largest or (2**63 if private else HALVES)  # an expression, and a public column, is calculated in doubles
-    while max(abs(facts.lower), abs(facts.upper)) / unit > most:
-        unit *= 2
-    low, high = math.floor(facts.lower / unit), math.ceil(facts.upper / unit)
-    shift = (low + high) // 2 if centred else 0
-    return Measure("value", low - shift, high - shift, of, facts.nullable, unit, shift)
-
-
-def _of_persons(row: int, frame: Frame, bits: int, *, signed: bool = False) -> Norms:
-    """Of a person whose rows add at most ``row`` in a group, in its groups."""
-    l1, square = row * frame.most, Fraction(row**2 * frame.most)
-    return _rounded(2 * l1, (4 if signed else 2) * square, bits) if frame.exchanged else _rounded(l1, square, bits)
-
-
-def _rounded(l1: int | Fraction, square: int | Fraction, bits: int = 0) -> Norms:
-    """An L2 norm that is no whole number, rounded up to one, in parts of a unit where a whole one would be too coarse."""
-    root = root_up(Fraction(square))
-    finer = 0 if root.denominator == 1 or root > _COARSE else _FINER
-    return Norms(int(l1), math.ceil(root * 2**finer), bits, finer)
+def _in_parts(l1: int, square: int, row: int, bits: int) -> Norms:
+    """The same in parts of a unit that are fine enough for what one row adds, at every level alike."""
+    finer = 0 if row > COARSE else FINER
+    return Norms(l1, math.ceil(root_up(Fraction(square)) * 2**finer), bits, finer)

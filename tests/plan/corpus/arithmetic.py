@@ -6,7 +6,7 @@ from collections.abc import Callable
 from statistics import fmean, pstdev
 from typing import Any
 
-from plan.corpus.base import Asked, Hopeless, grouped, mean, values, where
+from plan.corpus.base import Asked, Hopeless, Line, grouped, mean, values, where
 from plan.corpus.worlds import Row, Rows
 
 
@@ -18,7 +18,80 @@ def _share(rows: Rows, test: Callable[[Row], Any]) -> float:
     return len(where(rows, test)) / len(rows)
 
 
+def _shares(lines: list[Line], within: Callable[[Line], Any] = lambda _: None) -> list[Line]:
+    """The last number of every line, as a share of those of all lines that are alike."""
+    totals: dict[Any, float] = {}
+    for line in lines:
+        totals[within(line)] = totals.get(within(line), 0) + line[-1]
+    return [(*line[:-1], line[-1] / totals[within(line)]) for line in lines]
+
+
+def _by_count(lines: list[Line]) -> list[Line]:
+    return sorted(lines, key=lambda line: -line[-1])
+
+
 ASKED = [
+    # shares of a total of groups
+    Asked(
+        "survey",
+        "SELECT region, 100.0 * count(*) / sum(count(*)) OVER () AS share FROM data GROUP BY region",
+        lambda rows: [(key, 100 * share) for key, share in _shares(grouped(rows, lambda r: r["region"], len))],
+    ),
+    Asked(
+        "hospital",
+        "SELECT ward, count(*) AS n, ROUND(count(*) * 100.0 / SUM(count(*)) OVER (), 1) AS pct "
+        "FROM data GROUP BY ward ORDER BY pct DESC",
+        lambda rows: [
+            (ward, n, round(100 * n / len(where(rows, lambda r: r["ward"] is not None)), 1))
+            for ward, n in _by_count(grouped(rows, lambda r: r["ward"], len))
+        ],
+        ordered=True,
+        tolerance=2e-3,
+    ),
+    Asked(
+        "shop",
+        "SELECT country, channel, count(*) / sum(count(*)) OVER (PARTITION BY country) AS share FROM data GROUP BY 1, 2",
+        lambda rows: _shares(grouped(rows, lambda r: (r["country"], r["channel"]), len), lambda line: line[0]),
+    ),
+    Asked(
+        "shop",
+        "SELECT country, sum(amount) / sum(sum(amount)) OVER () AS revenue_share FROM data GROUP BY country",
+        lambda rows: _shares(grouped(rows, lambda r: r["country"], lambda g: _sum(g, "amount"))),
+    ),
+    Asked(
+        "shop",
+        "SELECT country, channel, sum(count(*)) OVER (PARTITION BY country) / sum(count(*)) OVER () AS of_country "
+        "FROM data GROUP BY country, channel",
+        lambda rows: [
+            (*key, len(where(rows, lambda r, c=key[0]: r["country"] == c)) / len(rows))
+            for key in {(r["country"], r["channel"]): None for r in rows}
+        ],
+    ),
+    Asked(
+        "telemetry",
+        "SELECT os, n, n / sum(n) OVER () AS share FROM (SELECT os, count(*) AS n FROM data GROUP BY os) AS t ORDER BY n DESC",
+        lambda rows: [(os, n, n / len(rows)) for os, n in _by_count(grouped(rows, lambda r: r["os"], len))],
+        ordered=True,
+    ),
+    Asked(
+        "telemetry",
+        "WITH t AS (SELECT os, count(*) / sum(count(*)) OVER () AS s FROM data GROUP BY os) SELECT * FROM t WHERE s > 0.3",
+        lambda rows: [line for line in _shares(grouped(rows, lambda r: r["os"], len)) if line[1] > 0.3],
+    ),
+    Asked(
+        "telemetry",
+        "SELECT os, sum(count(*)) OVER () AS everybody FROM data GROUP BY os",
+        lambda rows: grouped(rows, lambda r: r["os"], lambda _: len(rows)),
+    ),
+    Asked(
+        "hospital",
+        "SELECT sex, ward, sum(cost) - sum(sum(cost)) OVER (PARTITION BY ward) / 2 AS more FROM data GROUP BY sex, ward",
+        lambda rows: [
+            (sex, ward, cost - _sum(where(rows, lambda r, w=ward: r["ward"] == w and r["sex"] is not None), "cost") / 2)
+            for sex, ward, cost in grouped(rows, lambda r: (r["sex"], r["ward"]), lambda g: _sum(g, "cost"))
+        ],
+    ),
+    # rates and differences
     Asked(
         "hospital", "SELECT sum(cost) / sum(days) AS cost_a_day FROM data", lambda rows: _sum(rows, "cost") / _sum(rows, "days")
     ),
@@ -229,9 +302,18 @@ HOPELESS = [
     Hopeless("shop", "SELECT country, count(*) FROM data GROUP BY count(*) / 2", "GROUP BY takes columns"),
     Hopeless(
         "survey",
-        "SELECT region, 100.0 * count(*) / sum(count(*)) OVER () AS share FROM data GROUP BY region",
-        "divide the noisy n by their sum",
+        "SELECT region, count(*) / sum(count(*)) OVER () AS share FROM data GROUP BY region HAVING count(*) > 10",
+        "stands around a total",
     ),
+    Hopeless(
+        "survey",
+        "SELECT region, n / sum(n) OVER () FROM (SELECT region, count(*) AS n FROM data GROUP BY region) WHERE n > 10",
+        "stands around a total",
+    ),
+    Hopeless("survey", "SELECT region, sum(avg(age)) OVER () FROM data GROUP BY region", "counts and sums"),
+    Hopeless("survey", "SELECT region, max(count(*)) OVER () FROM data GROUP BY region", "sum(...) OVER () alone"),
+    Hopeless("survey", "SELECT region, sum(count(*)) OVER (PARTITION BY employed) FROM data GROUP BY region", "group by it too"),
+    Hopeless("survey", "SELECT sum(age) OVER () FROM data", "write GROUP BY"),
     Hopeless("survey", "SELECT 1 + 1 FROM data", "is a constant"),
     Hopeless("survey", "SELECT median(employed) FROM data", "avg(employed)"),
     Hopeless("survey", "SELECT CASE mode(education) WHEN 'school' THEN 1 ELSE 0 END FROM data", "select it by itself"),

@@ -40,6 +40,36 @@ def _by(key: Callable[[Row], Any], keys: Iterable[Any] = ()) -> Callable[[Rows],
 _NUMBER = re.compile(r"-?\d+(\.\d+)?")
 
 _QUESTIONS = [
+    # SQL Server's casts, words, logarithms of any base
+    Asked(
+        "hospital",
+        "SELECT CONVERT(VARCHAR(7), admitted, 120) AS month, count(*) FROM data WHERE admitted < '2024-03-01' GROUP BY "
+        "CONVERT(VARCHAR(7), admitted, 120)",
+        lambda rows: _by(lambda r: f"{r['admitted']:%Y-%m}")(where(rows, lambda r: r["admitted"] < DAY(2024, 3, 1))),
+    ),
+    Asked(
+        "hospital",
+        "SELECT count(*) FROM data WHERE CONVERT(CHAR(8), admitted, 112) = '20240105'",
+        _count(lambda r: r["admitted"] == DAY(2024, 1, 5)),
+    ),
+    Asked("survey", "SELECT AVG(CONVERT(FLOAT, hours)) FROM data", _mean(lambda r: r["hours"])),
+    Asked("survey", "SELECT SUM(CONVERT(INT, employed)) AS n FROM data", _count(lambda r: r["employed"])),
+    Asked("survey", "SELECT count(*) FROM data WHERE TRY_CONVERT(INT, code) = 12", _count(lambda r: r["code"] == "12")),
+    Asked("survey", "SELECT count(*) FROM data WHERE CONVERT(code, SIGNED) = -3", _count(lambda r: r["code"] == "-3")),
+    Asked("hospital", r"SELECT count(*) FROM data WHERE note ~* '\bfever\b'", _count(lambda r: "fever" in r["note"])),
+    Asked("hospital", r"SELECT count(*) FROM data WHERE regexp_matches(note, 'ever\B')", _count(lambda r: "everx" in r["note"])),
+    Asked(
+        "telemetry",
+        "SELECT count(*) FROM data WHERE regexp_replace(page, '[0-9]+', '#', 'g') = '/item/#'",
+        _count(lambda r: r["page"].startswith("/item/")),
+    ),
+    Asked(
+        "telemetry",
+        "SELECT avg(length(regexp_replace(page, '[aeiou]', '', 'gi'))) FROM data",
+        _mean(lambda r: len(re.sub("[aeiou]", "", r["page"]))),
+    ),
+    Asked("hospital", "SELECT avg(log(3, cost + 1)) FROM data", _mean(lambda r: math.log(r["cost"] + 1, 3))),
+    Asked("hospital", "SELECT avg(log(1.5, days + 1)) FROM data", _mean(lambda r: math.log(r["days"] + 1, 1.5))),
     # dates
     Asked(
         "hospital",
@@ -345,6 +375,11 @@ HOPELESS = [
     Hopeless("hospital", "SELECT count(*) FROM data WHERE note ~ '(?=fall)'", "pattern"),
     Hopeless("hospital", "SELECT count(*) FROM data WHERE note ~ '[a-z'", "pattern"),
     Hopeless("hospital", "SELECT count(*) FROM data WHERE note ~ sex", "constant"),
-    Hopeless("hospital", "SELECT count(*) FROM data WHERE regexp_replace(note, 'a', 'b') = 'x'", "regexp_replace"),
+    Hopeless("hospital", "SELECT count(*) FROM data WHERE regexp_replace(note, 'a', 'b') = 'x'", "on some systems and all"),
+    Hopeless("hospital", "SELECT count(*) FROM data WHERE regexp_replace(note, 'a*', 'b', 'g') = 'x'", "match nothing"),
+    Hopeless("hospital", "SELECT count(*) FROM data WHERE regexp_replace(note, '(a)', '\\1', 'g') = 'x'", "plain text"),
+    Hopeless("hospital", "SELECT avg(log(cost, 10)) FROM data", "comes first"),
+    Hopeless("hospital", "SELECT CONVERT(VARCHAR(20), admitted, 120) AS d, count(*) FROM data GROUP BY 1", "strftime"),
+    Hopeless("hospital", "SELECT avg(CONVERT(INT, cost)) FROM data", "round(x)"),
     Hopeless("hospital", "SELECT count(*) FROM data WHERE admitted = '2024-02-30'", "no day of the calendar"),
 ]

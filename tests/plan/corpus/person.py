@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable
-from statistics import fmean
+from statistics import fmean, median
 from typing import Any
 
 from plan.corpus.base import Asked, Hopeless, grouped, per_person, quantile, values, where
@@ -41,6 +41,11 @@ CUSTOMERS = people("customer", orders=len, spent=total("amount"), country=any_of
 DEVICES = people("device", n=len, os=any_of("os"), slow=most("latency_ms"), crashed=lambda own: any(r["crashed"] for r in own))
 
 ASKED = [
+    Asked(
+        "hospital",
+        "SELECT avg(m) FROM (SELECT pid, median(cost) AS m FROM data GROUP BY pid) t",
+        lambda rows: fmean(per_person(rows, "pid", lambda g: median(r["cost"] for r in g))),
+    ),
     Asked(
         "hospital",
         "SELECT avg(n) FROM (SELECT pid, count(*) AS n FROM data GROUP BY pid) AS t",
@@ -365,7 +370,7 @@ HOPELESS = [
     ),
     Hopeless("hospital", "SELECT avg(pid) FROM (SELECT count(*) AS pid FROM data GROUP BY pid) t", "another name"),
     Hopeless("hospital", "SELECT avg(age) FROM (SELECT pid, age FROM data GROUP BY pid) t", "any_value(age)"),
-    Hopeless("hospital", "SELECT avg(m) FROM (SELECT pid, median(cost) AS m FROM data GROUP BY pid) t", "there are count, sum"),
+    Hopeless("hospital", "SELECT avg(m) FROM (SELECT pid, stddev(cost) AS m FROM data GROUP BY pid) t", "there are count, sum"),
     Hopeless("hospital", "SELECT pid, n FROM (SELECT pid, count(*) AS n FROM data GROUP BY pid) t", "n"),
     Hopeless("hospital", "SELECT max(n) FROM (SELECT pid, count(*) AS n FROM data GROUP BY pid) t", "quantile(n, 0.99)"),
     Hopeless(

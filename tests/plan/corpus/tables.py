@@ -48,6 +48,11 @@ def having(tables: Tables, first: str, other: str, test: Callable[[Row], Any] = 
     return [row for row in known(tables, first) if (row["pid"] in those) is not no]
 
 
+def own(tables: Tables, row: Row) -> Rows:
+    """The visits of a row's person, but those to the ear."""
+    return [v for v in known(tables, "visits") if v["pid"] == row["pid"] and v["visits.ward"] != "ear"]
+
+
 def gt(column: str, bound: Any) -> Callable[[Row], Any]:
     return lambda row: row[column] is not None and row[column] > bound
 
@@ -230,6 +235,81 @@ ASKED = [
             len,
         ),
     ),
+    # Queries that are joined.
+    ask(
+        "SELECT sex, avg(v.cost) FROM patients JOIN (SELECT pid, cost FROM visits WHERE ward = 'heart') v USING (pid) GROUP BY 1",
+        lambda t: grouped(
+            where(pv(t), eq("visits.ward", "heart")), lambda r: r["patients.sex"], lambda g: mean(g, "visits.cost")
+        ),
+    ),
+    ask(
+        "WITH costly AS (SELECT pid, cost / 100 AS hundreds, days FROM visits WHERE cost > 2500) "
+        "SELECT count(*), avg(hundreds) FROM patients p JOIN costly c ON p.pid = c.pid WHERE age > 30",
+        lambda t: (
+            len(rows := where(pv(t), lambda r: r["visits.cost"] > 2500 and r["patients.age"] > 30)),
+            mean(rows, "visits.cost") / 100,
+        ),
+    ),
+    ask(
+        "SELECT count(*) FROM patients p LEFT JOIN (SELECT pid FROM visits WHERE cost > 2500) v ON p.pid = v.pid "
+        "WHERE v.pid IS NULL",
+        lambda t: len(having(t, P, V, gt("visits.cost", 2500), no=True)),
+    ),
+    ask(
+        "SELECT count(*), count(v.note) FROM patients LEFT JOIN (SELECT * FROM visits WHERE ward = 'eye') AS v USING (pid)",
+        lambda t: (
+            len(rows := join(known(t, P), where(known(t, V), eq("visits.ward", "eye")), keep=True)),
+            len(values(rows, "visits.note")),
+        ),
+    ),
+    ask(
+        "SELECT x.drug, count(*) FROM (SELECT pid, age FROM patients WHERE age >= 40) a "
+        "JOIN (SELECT pid, drug FROM prescriptions) x USING (pid) GROUP BY x.drug",
+        lambda t: grouped(
+            [r for r in join(known(t, P), known(t, R)) if r["patients.age"] >= 40], lambda r: r["prescriptions.drug"], len
+        ),
+    ),
+    # Persons by what is made of their rows.
+    ask(
+        "SELECT sex, count(*) FROM patients WHERE pid IN (SELECT pid FROM visits GROUP BY pid HAVING count(*) >= 2) GROUP BY sex",
+        lambda t: grouped(
+            [r for r in known(t, P) if len([v for v in known(t, V) if v["pid"] == r["pid"]]) >= 2],
+            lambda r: r["patients.sex"],
+            len,
+        ),
+    ),
+    ask(
+        "SELECT avg(age) FROM patients WHERE pid NOT IN (SELECT pid FROM visits WHERE ward <> 'ear' GROUP BY pid "
+        "HAVING sum(cost) > 4000 AND max(days) > 3) AND age > 10",
+        lambda t: mean(
+            [
+                r
+                for r in known(t, P)
+                if r["patients.age"] > 10
+                and not (
+                    sum(v["visits.cost"] for v in own(t, r)) > 4000
+                    and max((v["visits.days"] for v in own(t, r) if v["visits.days"] is not None), default=0) > 3
+                )
+            ],
+            "patients.age",
+        ),
+    ),
+    ask(
+        "SELECT count(*) FROM patients JOIN visits USING (pid) WHERE pid IN (SELECT pid FROM prescriptions GROUP BY pid HAVING "
+        "count(DISTINCT drug) > 1) AND cost > 100",
+        lambda t: len(
+            [
+                r
+                for r in pv(t)
+                if r["visits.cost"] > 100 and len({d["prescriptions.drug"] for d in known(t, R) if d["pid"] == r["pid"]}) > 1
+            ]
+        ),
+    ),
+    Asked(
+        "hospital",
+        "SELECT ward, count(*) FROM data WHERE pid IN (SELECT pid FROM data GROUP BY pid HAVING count(*) > 2) GROUP BY ward",
+        lambda rows: grouped([r for r in rows if len([o for o in rows if o["pid"] == r["pid"]]) > 2], lambda r: r["ward"], len),
+    ),
     # With one private table, the same about its own rows.
     Asked(
         "hospital",
@@ -269,4 +349,18 @@ HOPELESS = [
     hopeless("SELECT count(*) FROM patients p JOIN visits v ON p.pid = v.pid AND v.days > p.age", "put it into WHERE"),
     hopeless("SELECT count(*) FROM patients WHERE pid IN (SELECT pid FROM visits JOIN prescriptions USING (pid))", "with AND"),
     hopeless("SELECT pid, count(*) FROM patients JOIN visits USING (pid) GROUP BY pid", "id of persons"),
+    hopeless("SELECT count(*) FROM patients WHERE pid IN (SELECT pid FROM visits GROUP BY pid, ward)", "alone"),
+    hopeless("SELECT count(*) FROM patients WHERE pid IN (SELECT pid FROM visits HAVING count(*) > 1)", "GROUP BY pid"),
+    hopeless("SELECT count(*) FROM patients JOIN (SELECT cost FROM visits) v USING (pid)", "does not select"),
+    hopeless("SELECT count(*) FROM patients JOIN (SELECT cost AS pid FROM visits) v USING (pid)", "does not select"),
+    hopeless("SELECT avg(v.days) FROM patients JOIN (SELECT pid, cost FROM visits) v USING (pid)", "no column days"),
+    hopeless("SELECT avg(days) FROM patients JOIN (SELECT pid, cost FROM visits) v USING (pid)", "no column days"),
+    hopeless("SELECT count(*) FROM patients LEFT JOIN (SELECT pid, 1 AS one FROM visits) v USING (pid)", "compute around it"),
+    hopeless("SELECT count(DISTINCT v.pid) FROM patients p LEFT JOIN (SELECT pid FROM visits) v USING (pid)", "JOIN visits"),
+    hopeless("SELECT count(*) FROM patients JOIN (SELECT pid FROM visits LIMIT 3) v USING (pid)", "choose single rows"),
+    hopeless(
+        "SELECT count(*) FROM patients JOIN (SELECT pid, count(*) AS n FROM visits GROUP BY pid) v USING (pid)",
+        "selects from one private table",
+    ),
+    hopeless("SELECT count(*) FROM patients JOIN (SELECT pid FROM visits) USING (pid)", "needs a name"),
 ]

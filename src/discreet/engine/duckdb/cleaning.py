@@ -25,7 +25,7 @@ import re
 from fractions import Fraction
 from math import floor
 
-from discreet.engine.sql.dialect import text_literal
+from discreet.engine.sql.dialect import NUMBERS_OR_TEXTS, WHOLE_IDS, text_literal
 from discreet.errors import ParameterError
 from discreet.schema.columns import Boolean, Category, Column, Date, Integer, Number, Text, day_parts
 
@@ -211,10 +211,11 @@ def clean_id(raw: str, raw_type: str) -> str:
 
 
 def id_kind(raw_type: str) -> str:
-    """The word for a type of ids: whole numbers of any width, and texts, are each compared as one type."""
+    """The word for a type of ids: whole numbers of any width are compared as they are, all numbers and texts as texts."""
     if raw_type in WHOLE and raw_type != "UHUGEINT":
-        return "whole numbers"
-    return "texts" if is_text(raw_type) else raw_type.lower()
+        return WHOLE_IDS
+    numbers = raw_type in ("FLOAT", "DOUBLE", "UHUGEINT") or raw_type.startswith("DECIMAL")
+    return NUMBERS_OR_TEXTS if numbers or is_text(raw_type) else raw_type.lower()
 
 
 def _endless(raw_type: str) -> bool:

@@ -85,6 +85,7 @@ _TEMPLATES = {
     "rpad": "rpad({0}, CAST({1} AS INTEGER), {2})",
     "regexp_matches": "regexp_matches({0}, {1})",
     "regexp_extract": "CASE WHEN regexp_matches({0}, {1}) THEN regexp_extract({0}, {1}, 1) END",
+    "regexp_replace": "regexp_replace({0}, {1}, {2}, {3})",
     "try_number": f"TRY_CAST({_written_as(NUMBER_FORM, _TRIMMED)} AS DOUBLE) + 0e0",
     "try_whole": f"CAST(TRY_CAST({_written_as(WHOLE_FORM, _TRIMMED)} AS BIGINT) AS DOUBLE)",
     "try_date": f"TRY_CAST({_written_as(DAY_FORM, _WITH_YEAR)} AS DATE)",
@@ -128,6 +129,8 @@ DIALECT = Dialect(
     any_value="any_value({0})",
     least="min({0})",  # texts are compared by their bytes: no collation is ever set
     greatest="max({0})",
+    lower_median="quantile_disc({0}, 0.5)",
+    upper_median="(0 - quantile_disc(0 - {0}, 0.5))",
     is_digits="regexp_full_match({0}, '-?[0-9]{{1,18}}')",
     try_whole="TRY_CAST({0} AS BIGINT)",
     constants="CAST({placeholder} AS {type}[])",

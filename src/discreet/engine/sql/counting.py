@@ -31,8 +31,9 @@ from discreet.engine.sql.people import PersonStatement
 from discreet.engine.sql.statement import Raw, Statement
 from discreet.plan.expressions import Value
 from discreet.plan.expressions.evaluate import infer
+from discreet.plan.measures import ROWS, Measure
 from discreet.plan.plan import Plan
-from discreet.plan.statistics import CELL_BITS, ROWS, Axis, Histogram, Measure
+from discreet.plan.statistics import CELL_BITS, Axis, Histogram
 from discreet.schema.units import Person
 
 
@@ -48,15 +49,15 @@ class Counting:
     def sums(self, measures: Sequence[tuple[Measure, int]], groups: Groups) -> Statement:
         """i and s0, s1 ...: the measures of every group that has any, each in its 2^-bits units."""
         new = self._statement()
-        added = {f"m{j}": new.added(measure) for j, (measure, _) in enumerate(measures) if measure != ROWS}
-        totals = [self._total(measure, j) for j, (measure, _) in enumerate(measures)]
+        added, terms = written(new, [measure for measure, _ in measures], doubles=False)
+        totals = [self._total(measure, term) for (measure, _), term in zip(measures, terms, strict=True)]
         with_keys = self._with(new, added, groups)
         if not isinstance(self.plan.schema.unit, Person):
             new.text = f"{with_keys}\n{summed(totals, len(groups.listed), wide=self._wide)}"
             return new
         unit, factor = self.plan.schema.unit, self._factor(groups)
         if self._single:
-            totals = ["count(*)" if sql == "count(*)" else f"m{j}" for j, sql in enumerate(totals)]
+            totals = ["count(*)" if sql == "count(*)" else term for sql, term in zip(totals, terms, strict=True)]
         cells = "".join(f", {sql} AS s{j}" for j, sql in enumerate(totals) if sql != "count(*)")
         text = f"{with_keys},\n{self._cells(groups, f'count(*) AS c{cells}')}"
         if factor:
@@ -81,12 +82,9 @@ class Counting:
         """The same for rows, with sums in doubles, and n: rows. Exact where n times a measure's bound is at most 2^53, since no
         partial sum in any order leaves the whole numbers that doubles hold."""
         new = self._statement()
-        added = {
-            f"m{j}": new.added_in_doubles(measure) if measure.what in _VALUES else new.added(measure)
-            for j, measure in enumerate(measures)
-            if measure != ROWS
-        }
-        totals = [*(f"sum(m{j})" if m.what in _VALUES else self._total(m, j) for j, m in enumerate(measures)), "count(*)"]
+        added, terms = written(new, measures, doubles=True)
+        each = zip(measures, terms, strict=True)
+        totals = [*(f"sum({term})" if m.what in _DOUBLES else self._total(m, term) for m, term in each), "count(*)"]
         new.text = f"{self._with(new, added, groups)}\n{summed(totals, len(groups.listed), wide=self._wide)}"
         return new
 
@@ -218,11 +216,11 @@ class Counting:
         """Whether keys of one row may be long."""
         return sum(infer(key.of, self.plan.facts).length or 0 for key in self.plan.keys.keys) > _BRIEF
 
-    def _total(self, measure: Measure, j: int) -> str:
+    def _total(self, measure: Measure, term: str) -> str:
         """The aggregate that adds up what rows add."""
         if measure == ROWS:
             return "count(*)"
-        return f"count(m{j})" if measure.what == "present" and measure.high == 1 else self.dialect.total.format(f"m{j}")
+        return f"count({term})" if measure.what == "present" and measure.high == 1 else self.dialect.total.format(term)
 
     def _statement(self) -> Statement:
         kind = PersonStatement if self._single else Statement
@@ -269,10 +267,26 @@ class Counting:
 
 
 _VALUES = ("value", "rest")
+_DOUBLES = (*_VALUES, "product")
 _P = 2**31 - 1
 _DIGITS = 10**18 - 1
 _BRIEF = 64  # bytes of a text that is kept as it is
 _LOWERED = "0.99999999999909050529"  # 1 - 2^-40, and a little less
+
+
+def written(new: Statement, measures: Sequence[Measure], *, doubles: bool) -> tuple[dict[str, str], list[str]]:
+    """Columns of lines, and what is added up of them for every measure: a column, or the product of its factors', each of which
+    is written once for all products. ``doubles``: values as doubles."""
+    columns: dict[str, str] = {}
+    names: dict[Measure, str] = {}
+    terms = []
+    for j, measure in enumerate(measures):
+        for k, one in enumerate(measure.factors or (measure,)):
+            if one != ROWS and one not in names:
+                names[one] = f"m{j}_{k}" if measure.factors else f"m{j}"
+                columns[names[one]] = new.added_in_doubles(one) if doubles and one.what in _VALUES else new.added(one)
+        terms.append(" * ".join(names.get(one, "1") for one in measure.factors or (measure,)))
+    return columns, terms
 
 
 def keyed(keys: int) -> str:

@@ -13,6 +13,8 @@ from fractions import Fraction
 
 from discreet.schema.columns import Column, Kind
 
+WHOLE_IDS, NUMBERS_OR_TEXTS = "whole numbers", "numbers or texts"  # kinds of ids that can be compared with each other
+
 
 def quoted(name: str) -> str:
     """A name as an SQL identifier."""
@@ -39,7 +41,7 @@ class Dialect:
     clean: Callable[..., str]  # (column, raw SQL, raw type, doubles=) -> SQL of a declared value
     clean_key: Callable[[Column, str, str], str]  # the same before its list is asked
     clean_id: Callable[[str, str], str]  # (raw SQL, raw type) -> SQL of a person's id
-    id_kind: Callable[[str], str]  # the word for a raw type of ids; ids under one word are compared as they are
+    id_kind: Callable[[str], str]  # the word for a raw type of ids; under one word, and numbers with texts, ids are compared
     whole_types: frozenset[str]  # types of whole numbers, as sources name them
     wide: str  # an integer type in which no sum overflows
     total: str  # an aggregate: the exact sum of whole numbers, however large it is
@@ -54,6 +56,8 @@ class Dialect:
     any_value: str  # an aggregate: of values that are all the same
     least: str  # an aggregate: the least value that is not missing, of texts by their bytes
     greatest: str  # the greatest
+    lower_median: str  # an aggregate: of what is not missing the value in the middle, of two the lesser
+    upper_median: str  # the greater of the two
     is_digits: str  # whether a text is a whole number of up to 18 digits
     try_whole: str  # the 64-bit integer that a value is, or NULL
     constants: str  # the list that is bound to a {placeholder}, of values of a {type}

@@ -16,15 +16,16 @@ from numpy.typing import NDArray
 from discreet.arrays import Reals
 from discreet.engine.base import Counted, Found, Groups, Session, Source
 from discreet.engine.sql.counting import Counting
-from discreet.engine.sql.dialect import Dialect
+from discreet.engine.sql.dialect import NUMBERS_OR_TEXTS, WHOLE_IDS, Dialect
 from discreet.engine.sql.statement import Raw, Statement
 from discreet.errors import EngineError, ParameterError
 from discreet.mechanisms.secret import Secret
 from discreet.mechanisms.values import Histograms, Table
 from discreet.plan.expressions import Value
 from discreet.plan.expressions.evaluate import infer
+from discreet.plan.measures import Measure
 from discreet.plan.plan import Plan
-from discreet.plan.statistics import MOST_WORK, Histogram, Measure, Persons, Sums
+from discreet.plan.statistics import MOST_WORK, Histogram, Margin, Persons, Sums
 from discreet.schema.table import Schema
 from discreet.schema.units import Person, Unit
 
@@ -56,10 +57,11 @@ def raw_tables(sources: Mapping[str, Source], schema: Schema, columns: Mapping[s
 
 
 def check_ids(sources: Mapping[str, Source], unit: Person, dialect: Dialect) -> None:
-    """Refuse tables whose ids are not of one type: they are compared as they are, and never converted, because engines differ in
-    what is equal then, and some convert a whole table by what its rows hold."""
+    """Refuse tables whose ids cannot be compared. Numbers and texts can: by the text of each cell, in which a whole number has no
+    point whatever type holds it. So what a type is, which in a frame one missing or odd cell may decide, changes nothing for the
+    other cells. Days, truth values and the like are compared with their own kind only."""
     kinds = {table: dialect.id_kind(_found(source, {unit.id: unit.id}, unit)[unit.id][1]) for table, source in sources.items()}
-    if len({*kinds.values()}) > 1:
+    if len({NUMBERS_OR_TEXTS if kind == WHOLE_IDS else kind for kind in kinds.values()}) > 1:
         said = ", ".join(f"{kind} in {table}" for table, kind in kinds.items())
         raise ParameterError(
             f"{unit.id} is of different types ({said}), and ids are compared as they are; make texts or whole numbers of all."
@@ -141,6 +143,16 @@ class SqlEngine:
         arrays = iter([self._array(table, counting.plan, m, bits, f"s{j}", groups.size) for j, (m, bits) in enumerate(measures)])
         return {(sums, bits): Secret(np.concatenate([next(arrays) for _ in sums.of])) for sums, bits in wanted}
 
+    def _count_margins(self, counting: Counting, wanted: Sequence[tuple[Margin, int]], groups: Groups) -> Found:
+        """Cells are counted once, and added up."""
+        measures = list(dict.fromkeys((margin.of, bits) for margin, bits in wanted))
+        table = self._sums(counting, measures, groups)
+        cells = {
+            (measure, bits): self._array(table, counting.plan, measure, bits, f"s{j}", groups.size)
+            for j, (measure, bits) in enumerate(measures)
+        }
+        return {(margin, bits): Secret(_added_up(cells[margin.of, bits], margin)) for margin, bits in wanted}
+
     def _count_persons(self, counting: Counting, wanted: Sequence[tuple[Persons, int]], groups: Groups) -> Found:
         table = self._columns(counting.persons(groups))
         return {(one, bits): Secret(_sums(table, "s0", groups.size, small=True, bits=bits)) for one, bits in wanted}
@@ -153,6 +165,7 @@ class SqlEngine:
 
     _COUNT: ClassVar[Mapping[type, Callable[..., Found]]] = {
         Sums: _count_sums,
+        Margin: _count_margins,
         Persons: _count_persons,
         Histogram: _count_histograms,
     }
@@ -225,6 +238,15 @@ def _sums(table: Columns, name: str, size: int, *, small: bool, bits: int) -> ND
     for place, number in zip(places, numbers, strict=True):  # numpy would make doubles of a list of large integers
         wide[place] += number
     return wide
+
+
+def _added_up(cells: NDArray[np.generic], margin: Margin) -> NDArray[np.generic]:
+    """What a margin leaves of all cells; 64-bit integers are cut off as before, which moves no sum further."""
+    table, axes = cells.reshape(margin.sizes), tuple(i for i in range(len(margin.sizes)) if i not in margin.kept)
+    if cells.dtype == object:
+        return np.asarray(table.sum(axis=axes), dtype=object).ravel()
+    high, low = (np.asarray(half.sum(axis=axes)).ravel().astype(object) for half in np.divmod(table.astype(np.int64), 2**31))
+    return np.array([max(-_FULL, min(number, _FULL)) for number in high * 2**31 + low], dtype=np.int64)
 
 
 def _gathered(batches: Iterable[Batch], size: int) -> Iterator[Batch]:

@@ -32,19 +32,25 @@ def joined_rows(
     cells: Sequence[Mapping[str, str]],
     conditions: Sequence[str],
     relations: Sequence[str],
+    members: Mapping[int, str],
     salt: Callable[[], str],
     dialect: Dialect,
 ) -> str:
     """The common table expressions that end with ``name``, the joined rows.
 
     ``cells`` has for every table the SQL of the person and of the cleaned columns, by alias; ``conditions`` what lets a row of
-    the table ``table_name(j)`` count, "" for all; ``relations`` the raw tables. ``salt`` binds the salt.
+    the table ``table_name(j)`` count, "" for all; ``relations`` the raw tables; ``members`` the persons of tables that are asked
+    for those. ``salt`` binds the salt.
     """
     quote = dialect.quote
     first, *others = [j for j, one in enumerate(tables) if one.joined]
     text, kept = [], {}
     for j, one in enumerate(tables):
         all_rows, own = quote(table_name(j)), quote(f"own {j}")
+        if j in members:
+            text.append(f"{own} AS ({members[j]})")
+            kept[j] = own
+            continue
         listed = ", ".join(f"{sql} AS {alias}" for alias, sql in cells[j].items())
         tests = " AND ".join(["person IS NOT NULL", *([f"({conditions[j]})"] if conditions[j] else [])])
         text.append(f"{all_rows} AS (SELECT {listed} FROM {relations[j]})")
@@ -58,12 +64,12 @@ def joined_rows(
     joins = "".join(
         f" {'LEFT ' if tables[j].how == 'left' else ''}JOIN {kept[j]} AS t{j} ON t{first}.person = t{j}.person" for j in others
     )
-    members = [
+    asked = [
         f"{'NOT ' if one.how == 'anti' else ''}EXISTS (SELECT 1 FROM {kept[j]} AS t{j} WHERE t{j}.person = t{first}.person)"
         for j, one in enumerate(tables)
         if not one.joined
     ]
-    where = f" WHERE {' AND '.join(members)}" if members else ""
+    where = f" WHERE {' AND '.join(asked)}" if asked else ""
     text.append(f"{name} AS (SELECT {', '.join(columns)} FROM {kept[first]} AS t{first}{joins}{where})")
     return ",\n".join(text)
 

@@ -83,6 +83,8 @@ class PersonStatement(Statement):
             mean = f"CAST({total} AS {double}) / CAST(count({value}) AS {double}) * {self.dialect.double.format(scale)}"
             present = f"CASE WHEN count({value}) > 0 THEN {mean} END"
             return self.dialect.rounded(f"({present})", measure.low * scale, measure.high * scale)
+        if trait.what == "median":
+            return f"CAST({self.dialect.lower_median.format(value)} + {self.dialect.upper_median.format(value)} AS BIGINT)"
         return self._extreme(trait).format(value)
 
     def _chosen(self, trait: Trait) -> str:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from discreet.engine.sql.dialect import Dialect
@@ -22,9 +22,11 @@ from discreet.engine.sql.expressions import write
 from discreet.engine.sql.joining import joined_rows, table_name
 from discreet.plan.expressions import Column, Expression, Value, columns_of
 from discreet.plan.expressions.evaluate import infer
-from discreet.plan.plan import Plan
+from discreet.plan.measures import Measure
+from discreet.plan.people import person_table
+from discreet.plan.plan import Plan, facts_of
 from discreet.plan.private import Private
-from discreet.plan.statistics import Measure
+from discreet.plan.query import Query, people_of
 from discreet.schema.columns import Category, Kind, Number
 from discreet.schema.units import Person
 
@@ -110,7 +112,9 @@ class Statement:
 
     def _id_of(self, table: str, id: str) -> str:
         source, kind = self.raw.columns[f"{table}.{id}" if table in self.raw.tables else id]
-        return self.dialect.clean_id(self.dialect.quote(source), kind)
+        found = self.dialect.clean_id(self.dialect.quote(source), kind)
+        kinds = {self.dialect.id_kind(self.raw.columns[f"{one}.{id}"][1]) for one in self.raw.tables}
+        return f"CAST({found} AS {self._type('text')})" if len(kinds) > 1 else found
 
     def _clean_rows(self) -> str:
         """``WITH``, and the table of cleaned rows: of the one table that a question reads, or of several that are joined."""
@@ -126,14 +130,29 @@ class Statement:
         assert isinstance(unit, Person)
         cells: list[dict[str, str]] = []
         conditions: list[str] = []
+        members = {j: self._persons_kept(one) for j, one in enumerate(tables) if one.having is not None}
         for j, one in enumerate(tables):
+            if j in members:
+                cells, conditions = [*cells, {}], [*conditions, ""]
+                continue
             inner = Statement(self.plan, self.raw, self.dialect, rows=table_name(j), parameters=self.parameters)
             conditions.append("" if one.where is None else inner.value(one.where))
             asked = [alias for alias in self._cleaned if one.joined and alias != "person" and self._table_of(alias) == one.table]
             mine = {"person": self._id_of(one.table, unit.id), **{alias: self._cleaned[alias] for alias in asked}}
             cells.append(mine | inner._cleaned)
         relations = [self._relation(one.table) for one in tables]
-        return joined_rows(self._cleaned_rows, tables, cells, conditions, relations, lambda: self.bind(self.salt), self.dialect)
+        salt = lambda: self.bind(self.salt)  # noqa: E731
+        return joined_rows(self._cleaned_rows, tables, cells, conditions, relations, members, salt, self.dialect)
+
+    def _persons_kept(self, asked: Private) -> str:
+        """A query of the persons for whom a condition holds, on what is made of their rows."""
+        from discreet.engine.sql.people import PersonStatement  # a statement of its own, about persons
+
+        private, people = self.plan.private, people_of(asked, several=bool(self.raw.tables))
+        schema = person_table(people.traits, private, facts_of(private, people.rows.tables))
+        plan = replace(self.plan, query=Query((), asked.having, people=people), schema=schema, declared=private)
+        made = PersonStatement(plan, self.raw, self.dialect, self.salt, parameters=self.parameters)
+        return f"{made.lines({}, 'lines')} SELECT person FROM lines"
 
     def _relation(self, table: str) -> str:
         return self.raw.tables.get(table, self.raw.relation)
@@ -185,7 +204,8 @@ class Statement:
         return f"CAST({self.added(measure)} AS {self._type('number')})"
 
     def added(self, measure: Measure) -> str:
-        """What a row adds to a measure: a whole number between its bounds; NULL where it adds nothing."""
+        """What a row adds to a measure: a whole number between its bounds; NULL where it adds nothing. A product has no text of
+        its own: its factors are written once for all products, and multiplied where they are added up."""
         if measure.of is None:
             return f"{measure.high}"
         if measure.what == "present":

@@ -11,7 +11,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from discreet.calls import called_as
@@ -20,8 +20,10 @@ from discreet.plan.aggregates.asked import Askable, Computed, Read, named, ratio
 from discreet.plan.aggregates.base import Aggregate, Spelling
 from discreet.plan.aggregates.choices import Best, Mode, Quantile
 from discreet.plan.aggregates.combined import Combined
+from discreet.plan.aggregates.pairs import Paired
 from discreet.plan.aggregates.present import Present
 from discreet.plan.aggregates.sums import Count, Distinct, Mean, Sum, Variance
+from discreet.plan.aggregates.totals import Total
 
 __all__ = [
     "NAMED",
@@ -40,10 +42,11 @@ __all__ = [
     "Present",
     "Quantile",
     "Sum",
+    "Total",
     "Variance",
 ]
 __all__ += ["count", "mean", "median", "most_common", "named", "persons", "quantile", "ratio", "register", "stddev"]
-__all__ += ["sum", "variance"]
+__all__ += ["sum", "total", "variance"]
 
 SQL: dict[str, tuple[type[Aggregate], Spelling]] = {}  # by the names of functions of one expression
 PYTHON: dict[str, tuple[type[Aggregate], Spelling]] = {}  # by the names of functions
@@ -62,6 +65,7 @@ register(Distinct)
 register(Sum)
 register(Mean)
 register(Variance)
+register(Paired)
 register(Quantile)
 register(Mode)
 
@@ -133,6 +137,28 @@ def quantile(of: str, share: object, *, interval: bool = True) -> Asked:
     if not isinstance(interval, bool):
         raise ParameterError("interval is True or False; write interval=False for the value alone.")
     return Asked("quantile" if interval else "quantile_only", of, share)
+
+
+@dataclass(frozen=True)
+class AskedTotal(Askable):
+    """The sum over groups of what is asked for, beside every group."""
+
+    of: Askable
+    within: tuple[str, ...] = ()
+
+    def aggregate(self, read: Read) -> Aggregate:
+        return Total(self.of.aggregate(read), tuple(map(read, self.within)))
+
+
+@called_as("count()")
+def total(of: Askable, *, within: str | Sequence[str] = ()) -> AskedTotal:
+    """The sum of a count or sum over all groups, or over those with the same keys ``within``: ``count() / total(count())``."""
+    if not isinstance(of, Askable):
+        raise ParameterError(
+            f'A total is of an aggregate, not of {type(of).__name__}; write total(count()), or total(sum("debt")).'
+        )
+    keys = (within,) if isinstance(within, str) else tuple(within)
+    return AskedTotal(of, keys)
 
 
 @called_as('"ward"')

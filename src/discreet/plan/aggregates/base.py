@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
@@ -19,8 +19,9 @@ from discreet.plan.expressions import Call, Expression, Literal, Value
 from discreet.plan.expressions.evaluate import infer, listing
 from discreet.plan.expressions.facts import Facts
 from discreet.plan.forms import Form
+from discreet.plan.measures import Measure
+from discreet.plan.partition import Partition
 from discreet.plan.release import Need, Release, Released
-from discreet.plan.statistics import Measure
 from discreet.schema.units import Unit
 
 
@@ -33,6 +34,7 @@ class Spelling:
     python: str | None = None
     fixed: Mapping[str, Any] = field(default_factory=dict)
     extra: str | None = None  # what a second argument in Python is
+    pair: bool = False  # whether SQL gives it two expressions
 
 
 @dataclass(frozen=True)
@@ -65,11 +67,13 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Typical:
-    """The group that an error is stated for: how many rows it has, and in words of what and of which groups that is said."""
+    """The group that an error is stated for: how many rows it has, and in words of what and of which groups that is said; how
+    many groups there are, where that is known."""
 
     rows: int
     of: str = ""
     each: str = ""
+    groups: int | None = 1
 
 
 @dataclass(frozen=True)
@@ -111,6 +115,24 @@ class Aggregate(ABC):
     def averages(self) -> Expression | None:
         """What it needs the sum of around a middle, and the count."""
         return None
+
+    @property
+    def additive(self) -> bool:
+        """Whether groups can be added up: it is a linear form of what is released."""
+        return False
+
+    @property
+    def within(self) -> tuple[Expression, ...]:
+        """The keys within which it adds up groups."""
+        return ()
+
+    def placed(self, partition: Partition) -> Aggregate:
+        """The same, told which of these keys groups have in common."""
+        return self
+
+    def each(self, change: Callable[[Aggregate], Aggregate]) -> Aggregate:
+        """The same, with the aggregates of rows that it is made of changed."""
+        return change(self)
 
     @property
     def parts(self) -> tuple[Aggregate, ...]:
@@ -176,11 +198,8 @@ class OfNumbers(OfExpression):
     """An aggregate of numbers between public bounds."""
 
     def with_numbers(self, facts: Mapping[str, Facts]) -> Aggregate:
-        known = infer(self.of, facts)
-        if known.kind != "boolean":
-            return self
-        no: tuple[Expression, ...] = (Call("not", (self.of,)), Literal(0), Literal(None)) if known.nullable else (Literal(0),)
-        return replace(self, of=Call("case", (self.of, Literal(1), *no)))  # type: ignore[type-var]
+        found = as_number(self.of, facts)
+        return self if found is self.of else replace(self, of=found)  # type: ignore[type-var]
 
     def check(self, facts: Mapping[str, Facts]) -> None:
         known = infer(self.of, facts)
@@ -203,6 +222,15 @@ class OfNumbers(OfExpression):
         if listing(of, facts) is None:
             return f"write GROUP BY {of} with count(*)"
         return f"write mode({of}) for its most common value (in Python: most_common)"
+
+
+def as_number(of: Expression, facts: Mapping[str, Facts]) -> Expression:
+    """The same, where a truth value is 0 or 1."""
+    known = infer(of, facts)
+    if known.kind != "boolean":
+        return of
+    no: tuple[Expression, ...] = (Call("not", (of,)), Literal(0), Literal(None)) if known.nullable else (Literal(0),)
+    return Call("case", (of, Literal(1), *no))
 
 
 def name_from(text: str) -> str:

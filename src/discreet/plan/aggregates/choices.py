@@ -23,8 +23,9 @@ from discreet.plan.expressions import Expression, Literal, Value, columns_of, su
 from discreet.plan.expressions.evaluate import infer, listing
 from discreet.plan.expressions.facts import Facts
 from discreet.plan.expressions.values import kind_of
+from discreet.plan.measures import HALVES, measure_value
 from discreet.plan.release import Largest, Need, Ranked, Release, Released
-from discreet.plan.statistics import HALVES, MOST_CELLS, MOST_WORK, Axis, Histogram, Sums, list_axis, measure_value
+from discreet.plan.statistics import MOST_CELLS, MOST_WORK, Axis, Histogram, Sums, list_axis
 from discreet.schema.units import Unit
 
 

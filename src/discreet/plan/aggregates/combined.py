@@ -33,17 +33,21 @@ from discreet.plan.aggregates import figures
 from discreet.plan.aggregates.base import Aggregate, Context, Estimate, Expected, Typical, name_from
 from discreet.plan.aggregates.figures import Figure, Truth, public_figure
 from discreet.plan.aggregates.pieces import SMOOTH, Pieces
+from discreet.plan.aggregates.totals import Total
 from discreet.plan.expressions import Call, Column, Expression, Literal, Value, Written, columns_of, nodes, rename
 from discreet.plan.expressions.evaluate import evaluate, infer
 from discreet.plan.expressions.facts import Facts
-from discreet.plan.forms import Linear, Ratio, Source
+from discreet.plan.forms import Form, Linear, Ratio
+from discreet.plan.measures import Measure
+from discreet.plan.partition import Partition
 from discreet.plan.release import Need, Release, Released
-from discreet.plan.statistics import Measure, Persons, Sums
+from discreet.plan.statistics import Persons, Sums
 from discreet.schema.units import Unit
 
 _MISS = 0.05
 _NORMAL = 1.96
 _MOST = 200  # operations of a formula
+_SOME, _MANY = 10, 1000  # groups that a total is previewed for: where their number is private, and at most
 _MOST_DIGITS = 100  # of all its constants together
 _RISING = ("round", "round_to", "floor", "ceil", "sqrt", "ln", "log", "log10", "log2", "exp", "cbrt")
 _COMPARED = ("=", "<>", "<", "<=", ">", ">=")
@@ -74,6 +78,20 @@ class Combined(Aggregate):
     @property
     def name(self) -> str:
         return name_from(self._text([part.name for part in self.of]))
+
+    @property
+    def additive(self) -> bool:
+        return all(part.additive for part in self.of) and not self.depends_on_size
+
+    @property
+    def within(self) -> tuple[Expression, ...]:
+        return tuple(dict.fromkeys(key for part in self.of for key in part.within))
+
+    def placed(self, partition: Partition) -> Aggregate:
+        return Combined(self.formula, tuple(part.placed(partition) for part in self.of))
+
+    def each(self, change: Callable[[Aggregate], Aggregate]) -> Aggregate:
+        return Combined(self.formula, tuple(part.each(change) for part in self.of))
 
     def with_numbers(self, facts: Mapping[str, Facts]) -> Aggregate:
         return Combined(self.formula, tuple(part.with_numbers(facts) for part in self.of))
@@ -151,7 +169,9 @@ class Combined(Aggregate):
         """At a group of this many rows whose values are in the middle of their bounds."""
         if any(not isinstance(release.statistic, Sums | Persons) for release in releases):
             return Expected(None, "that of the choices it is made of")
-        found = self.estimate([Released(release, _typical_units(release, typical.rows)) for release in releases])
+        groups = min(typical.groups or _SOME, _MANY) if any(isinstance(part, Total) for part in self.of) else 1
+        units = [Released(release, np.repeat(_typical_units(release, typical.rows), groups)) for release in releases]
+        found = self.estimate(units)
         if found.lower is None or found.upper is None:
             return Expected(None, "that of the numbers it is made of")
         error = (float(found.upper[0]) - float(found.lower[0])) / 2
@@ -171,6 +191,21 @@ class Combined(Aggregate):
             elif isinstance(one, Call) and one.name not in ("+", "-", "neg"):
                 linear = False
         return not linear
+
+    def takes(self, releases: Sequence[Release]) -> int:
+        rest = list(releases)
+        for part in self.of:
+            rest = rest[part.takes(rest) :]
+        return len(releases) - len(rest)
+
+    def form(self, released: Sequence[Released]) -> Form | None:
+        """A linear form, where it only adds up."""
+        if not self.additive:
+            return None
+        forms = [part.form(mine) for part, mine in zip(self.of, self._own(released), strict=True)]
+        first = forms[0]
+        assert isinstance(first, Linear)
+        return Pieces(forms, [], np.zeros_like(first.values)).form(self.formula)
 
     def _own(self, released: Sequence[Released]) -> list[Sequence[Released]]:
         """What belongs to each part."""
@@ -230,20 +265,15 @@ def _numbers(formula: Expression, pieces: Pieces) -> Estimate:
     lower, upper = np.where(nothing, -np.inf, found.lower), np.where(nothing, np.inf, found.upper)
     form = pieces.form(formula) if pieces.smooth(formula) else None
     if isinstance(form, Linear):
-        errors = np.full_like(lower, form.deviation)
+        errors = form.deviation
     elif isinstance(form, Ratio):
         errors = form.errors(_MISS)
     else:
         errors = (upper - lower) / (2 * _NORMAL)
-    whole = isinstance(form, Linear) and all(_is_whole(*one) for one in form.weights.items())
+    whole = isinstance(form, Linear) and form.whole
     numbers = [float(x) for x in found.values]
     values: list[Value] = [None if math.isnan(x) else int(x) if whole and x.is_integer() else x for x in numbers]
     return Estimate(values, errors, lower, upper)
-
-
-def _is_whole(source: Source, weight: float) -> bool:
-    release, _ = source
-    return weight.is_integer() and not release.bits and release.worth.denominator == 1
 
 
 def _bare(node: Expression) -> Expression:

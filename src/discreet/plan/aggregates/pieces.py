@@ -18,6 +18,7 @@ from discreet.plan.aggregates.base import Estimate
 from discreet.plan.aggregates.figures import Bools, Figure
 from discreet.plan.expressions import Call, Column, Expression, Literal, columns_of
 from discreet.plan.forms import Form, Linear, Ratio, Source
+from discreet.plan.noises import Noise, reach
 
 SMOOTH = ("+", "-", "*", "/", "neg")
 _FAR = 4.0  # half-widths from 0 at which second-order effects of noise are below two in a hundred
@@ -105,7 +106,8 @@ class Pieces:
         down, up = np.zeros_like(values), np.zeros_like(values)
         sources = dict.fromkeys(self._sources(node))
         for source in sources:
-            half = source[0].spread.half(1 - miss) + (source[0].spread.unit / 2 if len(sources) > 1 else 0.0)
+            spread = source.release.spread
+            half = reach([Noise(spread, np.ones(1), source.many)], miss) + (spread.unit / 2 if len(sources) > 1 else 0.0)
             moved = [self._at(node, source, by) - values for by in (-half, half)]
             down, up = down + np.minimum(np.minimum(*moved), 0.0) ** 2, up + np.maximum(np.maximum(*moved), 0.0) ** 2
         return values, np.sqrt(down), np.sqrt(up)
@@ -127,7 +129,7 @@ class Pieces:
             sides.append(np.abs(values) >= _FAR * np.maximum(down, up))
         return np.asarray(found & (sides[1] if node.name == "/" else sides[0] | sides[1]))
 
-    def _at(self, node: Expression, source: Source | None, by: float) -> Reals:
+    def _at(self, node: Expression, source: Source | None, by: Reals | float) -> Reals:
         """The numbers of a piece if a noisy number had been this much larger."""
         if isinstance(node, Literal):
             return np.full_like(self.like, float(node.value))  # type: ignore[arg-type]

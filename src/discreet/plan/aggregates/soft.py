@@ -52,17 +52,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arrays import Reals
-from discreet.plan.aggregates.base import Context
+from discreet.plan.aggregates.base import Context, Estimate
 from discreet.plan.expressions import Expression
 from discreet.plan.expressions.facts import Facts
-from discreet.plan.forms import Linear
-from discreet.plan.noises import explains, reach
+from discreet.plan.forms import TINY, Linear, Source, last_possible
+from discreet.plan.measures import Frame, Measure, measure_presence, measure_value
+from discreet.plan.noises import Noise, explains, reach
 from discreet.plan.release import Additive, Need, Release, Released, Spread
-from discreet.plan.statistics import Frame, Measure, Sums, measure_presence, measure_value
+from discreet.plan.statistics import Sums
 
 _SHARING = 2  # so many means are pairs although they could share a count
 _LARGEST = 2**52  # units of a value: they are subtracted exactly, also as doubles
 _MISS = 0.05
+_STEPS = 50  # halvings of a declared range
+_TRIED = 21  # means at which an error is tried
 
 
 def pair(of: Expression, facts: Facts, *, swapped: bool) -> Sums:
@@ -121,14 +124,15 @@ def _swapped(value: Measure, frame: Frame) -> bool:
 
 @dataclass(frozen=True)
 class Forms:
-    """How the count of a mean, and the sum around its middle, are linear forms of two noisy numbers.
+    """How the count of a mean, and the sum around its middle, are linear forms of noisy numbers: of two, but in a table with
+    margins.
 
     The noises of the numbers are independent. ``middle`` is the middle, ``low`` and ``high`` are the ends around it.
     """
 
-    spreads: tuple[Spread, Spread]
-    count: tuple[float, float]
-    centred: tuple[float, float]
+    spreads: tuple[Spread, ...]
+    count: tuple[float, ...]
+    centred: tuple[float, ...]
     middle: float
     low: float
     high: float
@@ -140,27 +144,63 @@ class Forms:
 
     def linear(self, released: Sequence[Released]) -> tuple[Linear, Linear]:
         """The count and the sum around the middle, with the weights of what they are made of."""
-        places = [(one.release, place) for one in released for place in range(len(_measures(one.release)))]
-        noisy = [source for source in places if source[0].mechanism is not None]
+        places = [Source(one.release, place) for one in released for place in range(len(_measures(one.release)))]
+        noisy = [source for source in places if source.release.mechanism is not None]
         count, centred = self.values(numbers_of(released))
         weights = ({s: w for s, w in zip(places, form, strict=True) if w and s in noisy} for form in (self.count, self.centred))
         return Linear(count, next(weights)), Linear(centred, next(weights))
 
     def explain(self, distance: Reals, centred: float, count: Reals) -> NDArray[np.bool_]:
         """Whether noise alone may bring so many times the sum, and the count, so far from 0."""
-        return explains(distance, [(one, centred * x + count * y) for x, y, one in self._noises()], _MISS)
+        return explains(distance, [Noise(one, centred * x + count * y) for x, y, one in self._noises()], _MISS)
 
     def half(self, centred: float, count: float) -> float:
         """The half-width of the interval of such a sum; where that is a multiple of one unit, as the noise is, a multiple too."""
         weighted = [(one, centred * x + count * y) for x, y, one in self._noises()]
-        half, units = reach(weighted, _MISS), {abs(weight) * one.unit for one, weight in weighted}
+        half = float(reach([Noise(one, np.full(1, weight)) for one, weight in weighted], _MISS)[0])
+        units = {abs(weight) * one.unit for one, weight in weighted}
         unit = units.pop() if len(units) == 1 else 0.0
         return half if not unit else unit * math.ceil(half / unit - 1e-9)
 
+    @property
+    def unit(self) -> float:
+        """What one unit of noise makes of the sum around the middle, at most."""
+        return max(abs(weight) * one.unit for weight, _, one in self._noises())
+
     def deviation(self, centred: float | Reals, count: float | Reals) -> float | Reals:
         """The standard deviation of the noise of such a sum."""
-        first, second = ((centred * x + count * y) * one.deviation for x, y, one in self._noises())
-        return np.hypot(first, second)
+        return np.sqrt(sum((((centred * x + count * y) * one.deviation) ** 2 for x, y, one in self._noises()), 0.0))
+
+    def mean(self, count: Reals, centred: Reals) -> Estimate:
+        """A mean from the sum around a middle and the count; without a count that is surely positive, the whole declared
+        range."""
+        enough = count > max(self.half(0, 1), 0.5)
+        size = np.where(enough, count, 1.0)
+        best = np.where(enough, np.clip(centred / size, self.low, self.high), 0.0)
+
+        def compatible(r: Reals) -> NDArray[np.bool_]:
+            return self.explain(np.abs(centred - r * size), 1, -r)
+
+        def end(bound: float, sign: float) -> Reals:
+            first = (self.deviation(1, -best) + TINY * self.unit) / size
+            return np.where(enough, last_possible(best, compatible, first, bound, sign), bound)
+
+        lower, upper = end(self.low, -1.0) + self.middle, end(self.high, 1.0) + self.middle
+        error = np.where(enough, self.deviation(1, -best) / size, (self.high - self.low) / 2)
+        return Estimate(best + self.middle, error, lower, upper)
+
+    def widest(self, size: float) -> Estimate:
+        """The means of a group of this size that have the widest intervals, with as few rows as the noisy count says but once
+        in 40 times.
+
+        The nearer the mean is to a bound, the more noise a quotient has, until the bound cuts its interval off. So the widest is
+        where the interval just reaches a bound, and that mean is among those that are tried.
+        """
+        fewest = max(size - self.half(0, 1), 1.0)
+        reach = self.half(1, -self.low) / fewest, self.half(1, -self.high) / fewest
+        ends = np.clip([self.low + reach[0], self.high - reach[1]], self.low, self.high)
+        means = np.concatenate([np.linspace(self.low, self.high, _TRIED), ends])
+        return self.mean(np.full_like(means, fewest), fewest * means)
 
     def _noises(self) -> Iterator[tuple[float, float, Spread]]:
         """For each noise by how much it is in the sum and in the count, and how it spreads."""

@@ -22,7 +22,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.arrays import Reals
 from discreet.errors import ParameterError
@@ -32,19 +31,23 @@ from discreet.plan.expressions import Call, Expression, Literal
 from discreet.plan.expressions.evaluate import infer
 from discreet.plan.expressions.facts import Facts
 from discreet.plan.forms import Form, Ratio, sum_of
+from discreet.plan.measures import ROWS, Measure, measure_presence, measure_value
 from discreet.plan.release import Additive, Need, Release, Released, Spread
-from discreet.plan.statistics import ROWS, Measure, Persons, Sums, measure_presence, measure_value
+from discreet.plan.statistics import Persons, Sums
 from discreet.schema.units import Rows, Unit
 
 _MISS = 0.05
-_STEPS = 50  # halvings of a declared range
-_TRIED = 21  # means, and variances, at which an error is tried
+_TRIED = 21  # variances at which an error is tried
 _LARGEST_ROOT = 2**31  # its square is a 64-bit integer
 _LARGEST_VALUE = 10**140  # sums of many of its squares are doubles
 
 
 class _Alone(Aggregate):
     """An aggregate that is one noisy sum."""
+
+    @property
+    def additive(self) -> bool:
+        return True
 
     def estimate(self, released: Sequence[Released]) -> Estimate:
         (one,) = released
@@ -218,7 +221,7 @@ class Mean(_Ratio):
 
     def estimate(self, released: Sequence[Released]) -> Estimate:
         forms = forms_of([one.release for one in released])
-        return _mean(*forms.values(numbers_of(released)), forms)
+        return forms.mean(*forms.values(numbers_of(released)))
 
     def takes(self, releases: Sequence[Release]) -> int:
         return 1 if _is_pair(releases[0]) else 2
@@ -230,17 +233,7 @@ class Mean(_Ratio):
         return Ratio(centred.plus(count.times(forms.middle)), count, forms.middle + forms.low, forms.middle + forms.high)
 
     def _worst(self, releases: Sequence[Release], size: float) -> Estimate:
-        """With as few rows as the noisy count says but once in 40 times.
-
-        The nearer the mean is to a bound, the more noise a quotient has, until the bound cuts its interval off. So the widest is
-        where the interval just reaches a bound, and that mean is among those that are tried.
-        """
-        forms = forms_of(releases)
-        fewest = max(size - forms.half(0, 1), 1.0)
-        reach = forms.half(1, -forms.low) / fewest, forms.half(1, -forms.high) / fewest
-        ends = np.clip([forms.low + reach[0], forms.high - reach[1]], forms.low, forms.high)
-        means = np.concatenate([np.linspace(forms.low, forms.high, _TRIED), ends])
-        return _mean(np.full_like(means, fewest), fewest * means, forms)
+        return forms_of(releases).widest(size)
 
     def __str__(self) -> str:
         return f"avg({self.of})"
@@ -332,27 +325,6 @@ def _total(values: Reals, forms: Forms) -> Estimate:
     """A sum from the sum around a middle and the count."""
     half = forms.half(1, forms.middle)
     return Estimate(values, np.full_like(values, forms.deviation(1, forms.middle)), values - half, values + half)
-
-
-def _mean(count: Reals, centred: Reals, forms: Forms) -> Estimate:
-    """A mean from the sum around a middle and the count; without a count that is surely positive, the whole declared range."""
-    enough = count > max(forms.half(0, 1), 0.5)
-    size = np.where(enough, count, 1.0)
-    best = np.where(enough, np.clip(centred / size, forms.low, forms.high), 0.0)
-
-    def compatible(r: Reals) -> NDArray[np.bool_]:
-        return forms.explain(np.abs(centred - r * size), 1, -r)
-
-    bounds = np.array([[forms.low], [forms.high]])  # both ends at once
-    far, near = np.repeat(bounds, best.size, axis=1), np.stack([best, best])
-    reached = compatible(far)
-    for _ in range(_STEPS):
-        between = (far + near) / 2
-        inside = compatible(between)
-        near, far = np.where(inside, between, near), np.where(inside, far, between)
-    lower, upper = np.where(reached | ~enough, bounds, far)
-    error = np.where(enough, forms.deviation(1, -best) / size, (forms.high - forms.low) / 2)
-    return Estimate(best + forms.middle, error, lower + forms.middle, upper + forms.middle)
 
 
 def _variance(

@@ -1,10 +1,11 @@
 """Regular expressions in a dialect that engines agree on, with work that is bounded in advance.
 
-A pattern is made of characters, ``.``, classes ``[a-z]``, ``\\d \\w \\s`` and their negations (of ASCII), anchors, groups,
-``|``, and ``* + ? {m,n}``, all greedy. Back references, look-around, lazy or possessive repeats and flags are refused: they
-need unbounded work, or mean different things to different engines. What an engine gets is written anew from what was understood
-(``canonical``): ``.`` as ``[^\\n]``, classes as ranges, a repeat of at most 100, a program of at most 2000 instructions. An
-automaton then looks at each character of a text once for each instruction, whatever the text is.
+A pattern is made of characters, ``.``, classes ``[a-z]``, ``\\d \\w \\s`` and their negations (of ASCII), anchors, the edges of
+words ``\\b`` and all other places ``\\B`` (of ASCII words), groups, ``|``, and ``* + ? {m,n}``, all greedy. Back references,
+look-around, lazy or possessive repeats and flags are refused: they need unbounded work, or mean different things to different
+engines. What an engine gets is written anew from what was understood (``canonical``): ``.`` as ``[^\\n]``, classes as ranges, a
+repeat of at most 100, a program of at most 2000 instructions. An automaton then looks at each character of a text once for each
+instruction, whatever the text is.
 
 >>> canonical(r"^(a|b)+\\d$")
 '^(?:a|b)+[0-9]$'
@@ -26,6 +27,7 @@ _SPACE = ((9, 10), (12, 13), (32, 32))
 _DIGIT = ((48, 57),)
 _WORD = ((48, 57), (65, 90), (95, 95), (97, 122))
 _ESCAPES = {"d": _DIGIT, "w": _WORD, "s": _SPACE}
+EDGES = {"edge": "b", "inner": "B"}
 _SIGNS = {"n": 10, "t": 9, "r": 13, "f": 12}
 _POSIX = {
     "digit": _DIGIT,
@@ -42,7 +44,8 @@ Ranges = tuple[tuple[int, int], ...]
 
 @dataclass(frozen=True)
 class Node:
-    """A part of a pattern: ``set`` of one character, ``chain``, ``choice``, ``repeat``, ``start``, ``end`` or ``group``."""
+    """A part of a pattern: ``set`` of one character, ``chain``, ``choice``, ``repeat``, ``start``, ``end``, ``edge`` of a word,
+    ``inner`` for no edge, or ``group``."""
 
     kind: str
     parts: tuple[Node, ...] = ()
@@ -53,7 +56,7 @@ class Node:
 
 def _refused(why: str) -> ParameterError:
     return ParameterError(
-        f"This pattern {why}; it may have characters, ., [a-z], \\d \\w \\s, ^ $, groups, | and * + ? {{1,3}}, or write LIKE."
+        f"This pattern {why}; it may have characters, ., [a-z], \\d \\w \\s, ^ $ \\b, groups, | and * + ? {{1,3}}, or write LIKE."
     )
 
 
@@ -141,6 +144,9 @@ class _Reader:
             return Node("set", ranges=_inverted(((10, 10),)))
         if sign in "^$":
             return Node("start" if sign == "^" else "end")
+        if sign == "\\" and self.text[self.place : self.place + 1] in EDGES.values():
+            self.place += 1
+            return Node("edge" if self.text[self.place - 1] == "b" else "inner")
         return Node("set", ranges=self.escaped() if sign == "\\" else self.folded(((ord(sign), ord(sign)),)))
 
     def escaped(self) -> Ranges:
@@ -202,12 +208,22 @@ class _Reader:
         return _merged(more)
 
 
+def shortest(node: Node) -> int:
+    """The fewest characters that a pattern matches."""
+    if node.kind == "set":
+        return 1
+    inside = [shortest(part) for part in node.parts]
+    if node.kind == "choice":
+        return min(inside)
+    return sum(inside) * (node.least if node.kind == "repeat" else 1)
+
+
 def _may_be_empty(node: Node) -> bool:
     if node.kind in ("chain", "group"):
         return all(map(_may_be_empty, node.parts))
     if node.kind == "choice":
         return any(map(_may_be_empty, node.parts))
-    return node.kind in ("start", "end") or (node.kind == "repeat" and node.least == 0)
+    return node.kind in ("start", "end", *EDGES) or (node.kind == "repeat" and node.least == 0)
 
 
 def _merged(ranges: Sequence[tuple[int, int]]) -> Ranges:
@@ -251,6 +267,8 @@ def _written(node: Node) -> str:
         return _written_set(node.ranges)
     if node.kind in ("start", "end"):
         return "^" if node.kind == "start" else "$"
+    if node.kind in EDGES:
+        return f"\\{EDGES[node.kind]}"
     if node.kind == "choice":
         return "|".join(map(_written, node.parts))
     if node.kind == "chain":

@@ -13,10 +13,11 @@ exp x: k = floor(x log2 e + 1/2) is arithmetic; r = x - k ln 2 in two parts, the
 off below 5e-18. A power of two as a factor is exact, as ``power(2, k)`` is on every engine in use (the engine's tests ask for
 each k).
 
-log2 and log10 are rounded to multiples of 2^-40, so that those of powers of 2 and of 10 are whole numbers. x to a whole power
-of at most 16 is a product; to any other it is exp(y ln x), for x above zero. What has no value is missing: roots and logarithms
-of what is negative, logarithms of zero. Bounds are those of the exact functions with a margin outwards, a thousand times these
-errors.
+log2 and log10 are ln x times a constant, rounded to multiples of 2^-40, so that those of powers of 2 and of 10 are whole
+numbers. log(b, x) of any other constant b is ln x / ln b: two of these and one division, which IEEE 754 fixes too. x to a whole
+power of at most 16 is a product; to any other it is exp(y ln x), for x above zero. What has no value is missing: roots and
+logarithms of what is negative, logarithms of zero. Bounds are those of the exact functions with a margin outwards, a thousand
+times these errors.
 """
 
 from __future__ import annotations

@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING
 
 from discreet.errors import ParameterError
 from discreet.plan.expressions import Expression
-from discreet.plan.query import Query
+from discreet.plan.query import Output, Query
 from discreet.schema.table import Schema
 
 if TYPE_CHECKING:
     from discreet.plan.sql.scope import Scope
 
-__all__ = ["parse_expression", "parse_query", "parse_traits"]
+__all__ = ["parse_expression", "parse_query", "parse_result", "parse_traits"]
 
 _DEEP = "This question is nested too deeply; ask a simpler one."
 
@@ -62,6 +62,32 @@ def parse_expression(text: str, schema: Schema, *, names: Collection[str] = (), 
     except RecursionError:
         raise ParameterError(_DEEP) from None
     return found
+
+
+def parse_result(text: str, query: Query, schema: Schema, within: Scope | None) -> tuple[Expression, tuple[Output, ...]]:
+    """An expression over the noisy result of a question, names of its columns and aggregates; and all outputs that it then has,
+    those that are not selected among them. ``within``: what is in sight of its rows, where that is not the private table."""
+    from discreet.plan.expressions.evaluate import infer
+    from discreet.plan.sql.scalars import scalar
+    from discreet.plan.sql.scope import private
+    from discreet.plan.sql.select import results
+    from discreet.plan.sql.syntax import only, select
+
+    if not isinstance(text, str):
+        raise ParameterError(f"An expression is a text, not {type(text).__name__}; write 'n > 100'.")
+    try:
+        tree = select(f"SELECT {text}")
+        only(tree, "expressions")
+        if len(tree.expressions) != 1:
+            raise ParameterError("This should be one expression; write n > 100.")
+        shown = [output for output in query.outputs if output.shown]
+        hidden = [output for output in query.outputs if not output.shown]
+        scope = results(within or private(schema), query.keys, shown, hidden)
+        found = scalar(tree.expressions[0], scope)
+        infer(found, scope.facts)
+    except RecursionError:
+        raise ParameterError(_DEEP) from None
+    return found, (*shown, *hidden)
 
 
 def parse_link(name: str, schema: Schema, within: Scope | None, *, left: bool) -> Scope:

@@ -20,11 +20,16 @@ from discreet.schema.table import Schema
 from discreet.schema.units import Person
 
 _MOST = 2**13  # nodes of what stands for names
+_BEFORE = (
+    "A condition on groups stands around a total of all groups, and not beside it, where it would leave out groups first: write "
+    "SELECT * FROM (SELECT ward, count(*) AS n, sum(count(*)) OVER () AS total FROM data GROUP BY ward) WHERE n > 10."
+)
 _AROUND = ("with_", "expressions", "from_", "where", "order", "limit", "offset")  # parts of a query that only refines
 
 
 def as_one(tree: exp.Select, schema: Schema) -> exp.Select:
     """One query for one around a grouped query; the same query where it is none."""
+    _check_totals(tree)
     clauses = [tree.args[part] for part in ("where", "order") if tree.args.get(part)]
     refines = all(part in _AROUND for part, value in tree.args.items() if value)
     if not refines or any(map(aggregates_in, (*tree.expressions, *clauses))):
@@ -38,7 +43,10 @@ def as_one(tree: exp.Select, schema: Schema) -> exp.Select:
         held.set("with_", exp.With(**{**with_.args, "expressions": seen}) if seen else None)
     held.meta.update(tree.meta)
     inner = as_one(held, schema)
-    later = any(tree.args.get(part) for part in ("where", "order", "limit", "offset"))
+    totals = any(node.find(exp.Window) for node in (*tree.expressions, *clauses))
+    later = totals or any(tree.args.get(part) for part in ("where", "order", "limit", "offset"))
+    if totals and _is_grouped(inner, schema) and (tree.args.get("where") or inner.args.get("having")):
+        raise ParameterError(_BEFORE)
     if not _is_grouped(inner, schema) or ((inner.args.get("limit") or inner.args.get("offset")) and later):
         return tree
     columns = _columns(inner, names)
@@ -46,6 +54,13 @@ def as_one(tree: exp.Select, schema: Schema) -> exp.Select:
         return tree
     found = _Merging(columns, alias).merged(tree, inner)
     return tree if _is_captured(found, columns) else found
+
+
+def _check_totals(tree: exp.Select) -> None:
+    """Refuse totals of groups where HAVING leaves out groups before they are added up: those of all groups would be others."""
+    having, rest = tree.args.get("having"), [*tree.expressions, tree.args.get("order")]
+    if having is not None and any(node.find(exp.Window) for node in (having, *rest) if isinstance(node, exp.Expression)):
+        raise ParameterError(_BEFORE)
 
 
 def _within(tree: exp.Select) -> tuple[exp.Select | None, str, tuple[str, ...]]:

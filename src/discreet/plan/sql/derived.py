@@ -26,7 +26,7 @@ from discreet.plan.sql.people import is_of_people, read_people
 from discreet.plan.sql.scalars import aggregates_in, scalar
 from discreet.plan.sql.scope import PERSON, Scope, match, private
 from discreet.plan.sql.syntax import name_of, only, refusal
-from discreet.plan.sql.tables.private import begin, read_members
+from discreet.plan.sql.tables.private import Selected, begin, read_members
 from discreet.plan.sql.tables.public import move_conditions, read_joins, read_table
 from discreet.schema.table import Schema
 from discreet.schema.units import Person
@@ -62,7 +62,11 @@ def read_source(tree: exp.Select, schema: Schema, views: Mapping[str, View] | No
     only(source, "this")
     found = _from(source.this, schema, known)
     move_conditions(tree)
-    scope, joins = read_joins(tree.args.get("joins") or [], found.scope, found.joins, known)
+
+    def derive(node: object) -> tuple[str, Selected] | None:
+        return _selected_from(node, schema, known)
+
+    scope, joins = read_joins(tree.args.get("joins") or [], found.scope, found.joins, known, derive)
     return replace(found, scope=replace(scope, views=frozenset(known)), joins=joins)
 
 
@@ -114,6 +118,21 @@ def _from(node: object, schema: Schema, views: Mapping[str, View]) -> Source:
     if name != "data" and (quoted or name.lower() != "data"):
         raise ParameterError(f'There is one private table, "data", and no {name[:60]!r} to ask; write FROM data.')
     return Source(private(schema, alias))
+
+
+def _selected_from(node: object, schema: Schema, views: Mapping[str, View]) -> tuple[str, Selected] | None:
+    """What a query that is joined is called, and what it selects; None for the name of a table."""
+    is_query = isinstance(node, exp.Subquery) and isinstance(node.this, exp.Select)
+    is_view = isinstance(node, exp.Table) and not node.args.get("db") and node.name.lower() in views
+    if not schema.tables or not (is_query or is_view):
+        return None
+    assert isinstance(node, exp.Expression)
+    found, alias = _from(node, schema, views), str(node.alias_or_name)
+    if not alias:
+        raise ParameterError("A query that is joined needs a name; write JOIN (SELECT ...) AS v.")
+    if found.joins:
+        raise ParameterError(f"{alias} is a query with a JOIN of its own; join its tables one after the other.")
+    return alias, Selected(found.scope, next(iter(found.scope.derived.values()), {}), found.where)
 
 
 def _derived(view: View, alias: str, schema: Schema) -> Source:

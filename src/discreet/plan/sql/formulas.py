@@ -11,7 +11,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from discreet.errors import ParameterError
-from discreet.plan.aggregates import Aggregate
+from discreet.plan.aggregates import Aggregate, Total
 from discreet.plan.aggregates.combined import combine
 from discreet.plan.expressions import Column, Expression
 from discreet.plan.expressions.facts import Facts
@@ -19,16 +19,25 @@ from discreet.plan.query import Output
 from discreet.plan.sql.reductions import read_as_written
 from discreet.plan.sql.scalars import aggregates_in, is_aggregate, scalar
 from discreet.plan.sql.scope import Scope
+from discreet.plan.sql.syntax import only, refusal
 
 
 def read_formula(node: exp.Expression, scope: Scope) -> Output:
     """The aggregate that a node means, alone or computed of several, by the name of a column that was given none."""
+    written = _read(node, scope)
+    found = written.with_numbers(scope.facts)
+    found.check(scope.facts)
+    return Output(written.name, found)
+
+
+def _read(node: exp.Expression, scope: Scope) -> Aggregate:
+    """The aggregate that a node means, whether or not it can be answered."""
     parts: dict[str, Aggregate] = {}
     facts: dict[str, Facts] = {}
 
     def special(inner: object) -> Expression | None:
         if is_aggregate(inner):
-            found = read_as_written(inner, scope)
+            found = _total(inner, scope) if isinstance(inner, exp.Window) else read_as_written(inner, scope)
             name = str(len(parts))
             parts[name], facts[name] = found, found.result(scope.facts)
             return Column(name)
@@ -39,10 +48,20 @@ def read_formula(node: exp.Expression, scope: Scope) -> Output:
             )
         return None
 
-    written = combine(scalar(node, replace(scope, facts=facts, special=special, words={})), parts)
-    found = written.with_numbers(scope.facts)
-    found.check(scope.facts)
-    return Output(written.name, found)
+    return combine(scalar(node, replace(scope, facts=facts, special=special, words={})), parts)
+
+
+def _total(node: exp.Window, scope: Scope) -> Aggregate:
+    """``sum(count(*)) OVER (PARTITION BY region)``."""
+    if node.args.get("order") or node.args.get("spec"):
+        raise refusal(
+            node,
+            "Groups are added up in no order; write sum(count(*)) OVER (), or select count(*) AS n and add up the noisy n one "
+            "after the other, which is free",
+        )
+    only(node, "this", "partition_by", "over")
+    only(node.this, "this")
+    return Total(_read(node.this.this, scope), tuple(scalar(one, scope) for one in node.args.get("partition_by") or []))
 
 
 def is_formula(node: object) -> bool:

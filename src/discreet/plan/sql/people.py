@@ -23,6 +23,7 @@ from discreet.schema.units import Person
 _TRAITS: Mapping[type[exp.Expression] | str, What] = {
     exp.Sum: "sum",
     exp.Avg: "avg",
+    exp.Median: "median",
     exp.Min: "min",
     exp.Max: "max",
     exp.AnyValue: "any_value",
@@ -32,7 +33,7 @@ _TRAITS: Mapping[type[exp.Expression] | str, What] = {
     "mean": "avg",
     "every": "bool_and",
 }
-_KNOWN = "of one person's rows there are count, sum, avg, min, max, any_value, bool_or, bool_and and count(DISTINCT x)"
+_KNOWN = "of one person's rows there are count, sum, avg, median, min, max, any_value, bool_or, bool_and and count(DISTINCT x)"
 _LIMITED = "A query within is about one person's rows; put ORDER BY and LIMIT into the question around it"
 
 
@@ -275,6 +276,6 @@ def _checked(what: What, of: Expression, facts: Mapping[str, Facts]) -> Expressi
         return of
     if what in ("sum", "avg") and known.kind == "boolean":
         of = Call("case", (of, Literal(1), Call("not", (of,)), Literal(0), Literal(None)))
-    if what in ("sum", "avg") or known.kind == "number":
+    if what in ("sum", "avg", "median") or known.kind == "number":
         (Mean if what == "avg" else Sum)(of).check(facts)
     return of

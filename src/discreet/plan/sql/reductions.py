@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from discreet.errors import ParameterError
 from discreet.plan.aggregates import SQL, Aggregate, Best, Count, Distinct, Present, Quantile
+from discreet.plan.aggregates.base import Spelling
 from discreet.plan.expressions import Call, Expression, Literal
 from discreet.plan.expressions.evaluate import infer
 from discreet.plan.expressions.facts import Facts
@@ -49,11 +50,24 @@ def read_as_written(node: object, scope: Scope) -> Aggregate:
     if _name(node) not in SQL:
         raise _unanswered(node, scope)
     found, spelling = SQL[_name(node)]
+    if spelling.pair:
+        return _pair(node, found, spelling, scope)
     only(node, "this", "expressions" if name else "this")
     arguments = node.args.get("expressions") or [] if name else [node.this]
     if len(arguments) != 1:
         raise ParameterError(f"{spelling.name} takes one expression; write {spelling.name}(x).")
     return found.make(_argument(arguments[0], scope), **spelling.fixed)
+
+
+def _pair(node: exp.Expression, found: type[Aggregate], spelling: Spelling, scope: Scope) -> Aggregate:
+    """``corr(x, y)``: of the rows in which neither is missing."""
+    anonymous = isinstance(node, exp.Anonymous)
+    only(node, "this", "expressions" if anonymous else "expression")
+    arguments = node.args.get("expressions") or [] if anonymous else [node.this, node.args.get("expression")]
+    if len(arguments) != 2 or None in arguments:
+        raise ParameterError(f"{spelling.name} takes two expressions; write {spelling.name}(x, y).")
+    of, other = (_argument(one, scope) for one in arguments)
+    return found.make(of, other=other, **spelling.fixed)
 
 
 def _best(node: exp.Expression, scope: Scope) -> Aggregate:
@@ -151,6 +165,7 @@ def _share(node: object, scope: Scope) -> Fraction:
 
 _SINGLE = "would show the value of a single person"
 _MOMENTS = "is not answered yet; ask for avg and variance"
+_LINE = "is not answered; write regr_slope(y, x), regr_intercept(y, x) or corr(x, y)"
 _LISTED = (
     "values of single persons are not shown; write mode(x) for the most common of declared values, or GROUP BY with count(*)"
 )
@@ -169,9 +184,7 @@ _INSTEAD = {
     "sum*if": "takes an expression and a condition; write sum(x) FILTER (WHERE age >= 18)",
     "avg*if": "takes an expression and a condition; write avg(x) FILTER (WHERE age >= 18)",
     "mad": "is not answered; ask for quantile(x, 0.25) and quantile(x, 0.75)",
-    "corr": _MOMENTS,
-    "covar_*": _MOMENTS,
-    "regr_*": _MOMENTS,
+    "regr_*": _LINE,
     "skew*": _MOMENTS,
     "kurtosis*": _MOMENTS,
     "sem": _MOMENTS,

@@ -27,8 +27,9 @@ class Scope:
 
     ``free``: names allowed though nothing is known of them. ``special`` may read a node in its own way before anybody else does.
     ``words``: the declared values of columns that are categories of words. ``derived``: queries within this one, by the names
-    they go by, each with its columns. ``named``: what SELECT calls its expressions, seen where no column has that name; None
-    for an aggregate. ``people``: the table of one row a person that is in sight instead of the private one.
+    they go by, each with its columns; one that is joined is among the ``tables`` too, of whose columns it shows only these.
+    ``named``: what SELECT calls its expressions, seen where no column has that name; None for an aggregate. ``people``: the table
+    of one row a person that is in sight instead of the private one.
     """
 
     schema: Schema
@@ -65,7 +66,8 @@ class Scope:
             if known is not None:
                 return self._copy(columns[known])
         for alias, one in self.tables.items():
-            found = self.schema.find(name, table=one, quoted=quoted) if table is None or table.lower() == alias else None
+            mine = alias not in self.derived and (table is None or table.lower() == alias)
+            found = self.schema.find(name, table=one, quoted=quoted) if mine else None
             if found is not None:
                 return Column(found)
         return None
@@ -98,7 +100,7 @@ class Scope:
             if table is None or table.lower() == alias:
                 found = dict(columns) | found
         for alias, one in self.tables.items():
-            if table is not None and table.lower() != alias:
+            if alias in self.derived or (table is not None and table.lower() != alias):
                 continue
             mine: dict[str, Expression] = {name: Column(of) for name, of in self.schema.names(one).items()}
             if self.schema.is_private(one) and isinstance(unit, Person) and match(unit.id, mine, False) is None:
@@ -136,7 +138,8 @@ class Scope:
     def _check_meaning(self, name: str, quoted: bool) -> None:
         """Refuse a name that several private tables have, but for the person's id: joined by it, all of them mean the same."""
         found = [f"{alias}.{known}" for alias, columns in self.derived.items() if (known := match(name, columns, quoted))]
-        own = [self.schema.find(name, table=one, quoted=quoted) for one in self.tables.values() if self.schema.is_private(one)]
+        tables = [one for alias, one in self.tables.items() if alias not in self.derived and self.schema.is_private(one)]
+        own = [self.schema.find(name, table=one, quoted=quoted) for one in tables]
         found += [one for one in own if one is not None]
         unit = self.schema.unit
         if len(found) > 1 and not (isinstance(unit, Person) and name.lower() == unit.id.lower()):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sqlglot import exp
 
@@ -21,7 +21,8 @@ from discreet.plan.query import Key, Order, Output, Query
 from discreet.plan.sql.around import as_one
 from discreet.plan.sql.derived import read_source
 from discreet.plan.sql.formulas import is_formula, read_formula
-from discreet.plan.sql.scalars import aggregates_in, scalar
+from discreet.plan.sql.grouping import Grouped, Item, in_order, read_group
+from discreet.plan.sql.scalars import aggregates_in, is_total, scalar
 from discreet.plan.sql.scope import Scope
 from discreet.plan.sql.synonyms import several
 from discreet.plan.sql.syntax import name_of, only, refusal, unname
@@ -32,15 +33,6 @@ _CONDITIONS = (exp.Predicate, exp.Connector, exp.Not, exp.Paren)
 _PARTS = ("with_", "distinct", "expressions", "from_", "joins", "where", "group", "having", "order", "limit", "offset")
 
 _TABLES = re.compile(r"\b[^\W\d]\w*\.")
-
-
-@dataclass(frozen=True)
-class _Item:
-    """One entry of the select list: an aggregate, or what should be a key."""
-
-    name: str | None
-    node: exp.Expression
-    key: Expression | None  # None: an aggregate
 
 
 def read_select(tree: exp.Select, schema: Schema) -> Query:
@@ -56,7 +48,7 @@ def read_select(tree: exp.Select, schema: Schema) -> Query:
     tables = read_members(tree.args.get("where"), scope)
     where = _read_condition(tree.args.get("where"), scope, "WHERE takes a condition; write WHERE age >= 18.")
     where = both(source.where, where)
-    grouped = _group(tree.args.get("group"), items, scope)
+    grouped, levels = read_group(tree.args.get("group"), items, scope)
     grouped = _distinct(tree.args.get("distinct"), grouped, items)
     keys = tuple(_key(of, values, items, where, scope) for of, values in grouped)
     outputs = tuple(_output(item, scope) for item in items if item.key is None)
@@ -66,17 +58,18 @@ def read_select(tree: exp.Select, schema: Schema) -> Query:
     by_key = {key.of: key.name for key in keys}
     selected = [next(made).name if item.key is None else by_key[item.key] for item in items]
     hidden: list[Output] = []
-    after = _results(scope, keys, outputs, hidden)
+    after = results(scope, keys, outputs, hidden)
     having = _read_condition(tree.args.get("having"), after, "HAVING takes a condition on the result; write HAVING n > 100.")
     order = _read_order(tree.args.get("order"), after, selected)
     limit, offset = _read_limit(tree.args.get("limit")), _read_offset(tree.args.get("offset"))
     people = scope.people
-    return Query((*outputs, *hidden), where, keys, joins, having, order, limit, offset, people=people, tables=tables)
+    outputs = (*outputs, *hidden)
+    return Query(outputs, where, keys, joins, having, order, limit, offset, people, tables, levels)
 
 
-def _items(tree: exp.Select, scope: Scope) -> tuple[list[_Item], Scope]:
+def _items(tree: exp.Select, scope: Scope) -> tuple[list[Item], Scope]:
     """The select list; what it names is in sight of what comes after it, where no column has that name."""
-    items: list[_Item] = []
+    items: list[Item] = []
     for node in _written_out(tree.expressions):
         item = _item(node, scope)
         if item.name is not None:
@@ -96,61 +89,26 @@ def _written_out(nodes: Sequence[exp.Expression]) -> Iterator[exp.Expression]:
             yield node
 
 
-def _item(node: exp.Expression, scope: Scope) -> _Item:
+def _item(node: exp.Expression, scope: Scope) -> Item:
     name, node = unname(node)
     if isinstance(node, (exp.Star, exp.Subquery)):
         raise refusal(node)
     for window in node.find_all(exp.Window):
-        nested = any(isinstance(one, exp.AggFunc) for one in window.this.iter_expressions())
-        if nested and not window.args.get("order") and not window.args.get("partition_by"):
+        if not is_total(window) and any(isinstance(one, exp.AggFunc) for one in window.this.iter_expressions()):
             raise refusal(
                 window,
-                "Window functions over all groups are not answered; select the aggregate itself, AS n, and divide the noisy n by "
-                "their sum, which is free",
+                "Over groups there is sum(...) OVER () alone, of counts and sums; select the aggregate itself, AS n, and compute "
+                "with the noisy n, which is free",
             )
     if aggregates_in(node):
-        return _Item(name, node, None)
+        return Item(name, node, None)
     if name is None and isinstance(node, exp.Column) and isinstance(node.this, exp.Identifier):
         plain, exact = name_of(node.this)
         name = scope.called(plain, str(node.table) or None, exact)
-    return _Item(name, node, scalar(node, scope))
+    return Item(name, node, scalar(node, scope))
 
 
-def _group(node: object, items: Sequence[_Item], scope: Scope) -> list[tuple[Expression, tuple[Value, ...] | None]]:
-    """The keys in order, each once; ``key IN (...)`` for a selected key lists the keys to show."""
-    if node is None:
-        return []
-    assert isinstance(node, exp.Group)
-    only(node, "expressions", "all")
-    selected = [item.key for item in items]
-    if node.args.get("all"):
-        return [(key, None) for key in dict.fromkeys(selected) if key is not None]
-    found: dict[Expression, tuple[Value, ...] | None] = {}
-    for one in _listed(node.expressions):
-        of, values = _grouped(one, items, scope), None
-        if isinstance(of, Call) and of.name == "in" and of not in selected and of.arguments[0] in selected:
-            infer(of, scope.facts)
-            values, of = _sorted(of.arguments[1:]), of.arguments[0]
-        if not any(True for _ in columns_of(of)):
-            raise ParameterError("GROUP BY takes columns or expressions over them; write GROUP BY region.")
-        infer(of, scope.facts)
-        found[of] = values
-    return list(found.items())
-
-
-def _listed(nodes: Sequence[exp.Expression]) -> Iterator[exp.Expression]:
-    """Keys, also those in brackets."""
-    for node in nodes:
-        if isinstance(node, exp.Tuple):
-            only(node, "expressions")
-            yield from _listed(node.expressions)
-        else:
-            yield node
-
-
-def _distinct(
-    node: object, grouped: list[tuple[Expression, tuple[Value, ...] | None]], items: Sequence[_Item]
-) -> list[tuple[Expression, tuple[Value, ...] | None]]:
+def _distinct(node: object, grouped: Grouped, items: Sequence[Item]) -> Grouped:
     """SELECT DISTINCT of keys alone groups by them; of a grouped result that shows all its keys it says nothing new."""
     if node is None:
         return grouped
@@ -165,28 +123,7 @@ def _distinct(
     return grouped
 
 
-def _grouped(node: exp.Expression, items: Sequence[_Item], scope: Scope) -> Expression:
-    if isinstance(node, exp.Literal) and not node.is_string:
-        place = str(node.this)
-        if not place.isdecimal() or not 1 <= len(place) < 6 or not 1 <= int(place) <= len(items):
-            raise ParameterError(f"GROUP BY {place[:20]} names no selected column; there are {len(items)}.")
-        key = items[int(place) - 1].key
-        if key is None:
-            raise ParameterError(f"GROUP BY {place} names an aggregate; group by a column.")
-        return key
-    if isinstance(node, exp.Column) and node.args.get("table") is None and isinstance(node.this, exp.Identifier):
-        name, quoted = name_of(node.this)
-        known = any(scope.schema.find(name, table=table, quoted=quoted) for table in scope.tables.values())
-        for item in items:
-            same = item.name is not None and (item.name == name or (not quoted and item.name.lower() == name.lower()))
-            if same and not known and item.key is not None:
-                return item.key
-    if aggregates_in(node):
-        raise ParameterError("GROUP BY takes columns, not aggregates; put a condition on them into HAVING.")
-    return scalar(node, scope)
-
-
-def _key(of: Expression, values: tuple[Value, ...] | None, items: Sequence[_Item], where: Expression | None, scope: Scope) -> Key:
+def _key(of: Expression, values: tuple[Value, ...] | None, items: Sequence[Item], where: Expression | None, scope: Scope) -> Key:
     names = [item.name for item in items if item.key == of]
     if len(names) > 1:
         raise ParameterError(f"{of} is selected twice; select every key once.")
@@ -203,15 +140,11 @@ def _told(of: Expression, where: Expression | None, scope: Scope) -> tuple[Value
         if not isinstance(test, Call) or test.name not in ("in", "=") or test.arguments[0] != of:
             continue
         if all(isinstance(one, Literal) for one in test.arguments[1:]) and listing(of, scope.facts) is None:
-            return _sorted(test.arguments[1:])
+            return in_order(test.arguments[1:])
     return None
 
 
-def _sorted(literals: Sequence[Expression]) -> tuple[Value, ...]:
-    return tuple(sorted({one.value for one in literals if isinstance(one, Literal)}))  # type: ignore[type-var]
-
-
-def _output(item: _Item, scope: Scope) -> Output:
+def _output(item: Item, scope: Scope) -> Output:
     found = read_formula(item.node, scope)
     plain = found.name
     if scope.derived and isinstance(found.aggregate, (OfExpression, Combined)):
@@ -227,7 +160,7 @@ def _check_rows(where: object) -> None:
         )
 
 
-def _check_keys(items: Sequence[_Item], keys: Sequence[Key]) -> None:
+def _check_keys(items: Sequence[Item], keys: Sequence[Key]) -> None:
     for item in items:
         if item.key is not None and not any(True for _ in columns_of(item.key)):
             raise ParameterError(f"{item.key} is a constant; select an aggregate such as count(*).")
@@ -247,11 +180,11 @@ def _check_names(names: Sequence[str]) -> None:
         seen.add(name.lower())
 
 
-def _results(scope: Scope, keys: Sequence[Key], outputs: Sequence[Output], hidden: list[Output]) -> Scope:
+def results(scope: Scope, keys: Sequence[Key], outputs: Sequence[Output], hidden: list[Output]) -> Scope:
     """The scope after noise: names of keys and outputs; what is selected may also be repeated in full, and aggregates that are
     not selected are added to what is hidden."""
-    facts = Query(tuple(outputs), keys=tuple(keys)).result(scope.facts)
-    names = tuple(facts)
+    facts = Query((*outputs, *hidden), keys=tuple(keys)).result(scope.facts)
+    names = tuple(name for name in facts if all(name != output.name for output in hidden))
     own = {key.name: scope.words[key.of.name] for key in keys if isinstance(key.of, Column) and key.of.name in scope.words}
 
     def named(node: exp.Expression) -> Expression | None:

@@ -26,6 +26,9 @@ _ONLY_SELECT = 'a question is one SELECT over the table "data", such as SELECT c
 _WITHIN = "A query within a query is not answered here, only after FROM and in WITH; ask one question after the other"
 _CLOCK = "What time it is belongs to no question; write DATE '2026-01-31'"
 _CHANCE = "Chance is the curator's business; leave it out"
+_MARGINS = (
+    "Margins are asked for where the question itself groups; write GROUP BY CUBE (a, b), or GROUPING SETS ((a, b), (a), ())"
+)
 _LISTS = "Lists, maps and structs are not made of rows; name columns, and GROUP BY with count(*)"
 
 # Why a piece of SQL is refused, and what to write instead, by the name of its node.
@@ -48,7 +51,6 @@ _WHY = {
     "Star": "* would show the rows of single persons; write count(*), or name aggregates such as avg(x) with GROUP BY",
     "Rand": _CHANCE,
     "Uuid": _CHANCE,
-    "RegexpReplace": "regexp_replace(...) is not answered; write replace(x, 'a', 'b'), or regexp_extract(x, '[0-9]+')",
     "Glob": "GLOB is not answered; write LIKE, contains or starts_with",
     "Interval": "An INTERVAL is added to a date or subtracted from it; write d + INTERVAL 30 DAY, or days(a, b) > 30",
     "IgnoreNulls": "Missing values are skipped anyway; leave IGNORE NULLS out",
@@ -60,9 +62,9 @@ _WHY = {
     "Localtime": _CLOCK,
     "CurrentUser": "Who asks belongs to no question; leave it out",
     "SessionUser": "Who asks belongs to no question; leave it out",
-    "Cube": "Subtotals are questions of their own; write plain keys, GROUP BY a, b, and add up the noisy counts, which is free",
-    "Rollup": "Subtotals are questions of their own; write plain keys, GROUP BY a, b, and add up the noisy counts, which is free",
-    "GroupingSets": "Subtotals are questions of their own; write plain keys, GROUP BY a, b, and ask once for every set",
+    "Cube": _MARGINS,
+    "Rollup": _MARGINS,
+    "GroupingSets": _MARGINS,
     "Tuple": "Columns are compared one by one; write a = 1 AND b = 2",
     "Any": "ANY is not answered; write x IN (1, 2)",
     "All": "ALL is not answered; write x > 1 AND x > 2",
@@ -118,10 +120,29 @@ class _Analyst(DuckDB):
     class Parser(DuckDBParser):
         """Functions of many dialects."""
 
+        FUNCTION_PARSERS = {  # noqa: RUF012
+            **DuckDBParser.FUNCTION_PARSERS,
+            "CONVERT": lambda self: self._parse_analysts_convert(exp.Cast),
+            "TRY_CONVERT": lambda self: self._parse_analysts_convert(exp.TryCast),
+        }
         FUNCTIONS = {  # noqa: RUF012
             **DuckDBParser.FUNCTIONS,
             **{name.upper(): _as_written(name) for name in _LEFT},
         }
+
+        def _parse_analysts_convert(self, cast: type[exp.Expression]) -> exp.Expression | None:
+            """``CONVERT(INT, x)`` of SQL Server, with a style perhaps; ``CONVERT(x, SIGNED)`` of MySQL."""
+            start = self._index
+            kind = self._parse_types()
+            if not isinstance(kind, exp.DataType) or kind.this == exp.DType.USERDEFINED or not self._match(TokenType.COMMA):
+                self._retreat(start)
+                return self._parse_convert(cast is exp.Cast)  # type: ignore[return-value]
+            if kind.this == exp.DType.TEXT and start + 2 < self._index and self._tokens[start + 2].token_type == TokenType.NUMBER:
+                length = exp.Literal.number(self._tokens[start + 2].text)  # which DuckDB forgets
+                kind.set("expressions", [exp.DataTypeParam(this=length)])
+            value = self._parse_assignment()
+            style = self._parse_assignment() if self._match(TokenType.COMMA) else None
+            return self.expression(cast(this=value, to=kind, format=style))
 
 
 _DIALECT = _Analyst()

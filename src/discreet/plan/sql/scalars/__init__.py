@@ -270,12 +270,19 @@ def is_aggregate(node: object) -> bool:
     """Whether a node makes one value of many rows."""
     if isinstance(node, exp.Anonymous):
         return str(node.this).lower() in (*_STRANGERS, *NAMES, *SQL)
-    return isinstance(node, (exp.AggFunc, exp.Filter, exp.WithinGroup, exp.IgnoreNulls))
+    return isinstance(node, (exp.AggFunc, exp.Filter, exp.WithinGroup, exp.IgnoreNulls)) or is_total(node)
+
+
+def is_total(node: object) -> bool:
+    """Whether a node adds up the aggregates of groups: ``sum(count(*)) OVER ()``."""
+    if not isinstance(node, exp.Window) or not isinstance(node.this, exp.Sum) or not isinstance(node.this.this, exp.Expression):
+        return False
+    return bool(aggregates_in(node.this.this))
 
 
 def aggregates_in(node: exp.Expression) -> list[exp.Expression]:
-    """The outermost aggregates of an expression; none where a window or another query stands around them."""
-    if isinstance(node, exp.Window) or node.find(exp.Window, exp.Query) is not None:
+    """The outermost aggregates of an expression; none where another window or another query stands around them."""
+    if node.find(exp.Query) is not None or not all(map(is_total, node.find_all(exp.Window))):
         return []
     return [one for one in node.walk(prune=is_aggregate) if isinstance(one, exp.Expression) and is_aggregate(one)]
 

@@ -26,14 +26,28 @@ _TYPES: dict[str, str] = {
     "BOOLEAN": "boolean",
 }
 _BARE = (18, 3)  # what the parser makes of DECIMAL without digits, which keeps all of them
+_STYLES = {
+    **dict.fromkeys((20, 21, 23, 120, 121, 126), "%Y-%m-%d"),
+    101: "%m/%d/%Y",
+    102: "%Y.%m.%d",
+    103: "%d/%m/%Y",
+    104: "%d.%m.%Y",
+    105: "%d-%m-%Y",
+    110: "%m-%d-%Y",
+    111: "%Y/%m/%d",
+    112: "%Y%m%d",
+}
+_WITH_TIME = (20, 21, 120, 121, 126)  # after the tenth character
 _WHOLE = "CAST to a whole number rounds on some systems and cuts off on others; write round(x), floor(x) or trunc(x)"
 _ELSE = "This CAST is not answered: types come from the declared columns; write floor(x) or round(x) for whole numbers"
 
 
 def cast(node: exp.Expression, read: Read, scope: Scope) -> Expression:
     """``CAST(x AS INT)``, ``x::int``, ``TRY_CAST(x AS DOUBLE)``."""
-    only(node, "this", "to", "safe")
+    only(node, "this", "to", "safe", "format")
     to, inner = node.args["to"], read(node.this)
+    if node.args.get("format") is not None:
+        return _styled(node, inner, read(node.args["format"]), scope)
     return convert(node, inner, *_target(to), scope)
 
 
@@ -48,6 +62,22 @@ def convert(node: exp.Expression, inner: Expression, target: str | None, digits:
     if form is None:
         raise refusal(node, _ELSE)
     return form(node, inner, facts, tuple(digits))
+
+
+def _styled(node: exp.Expression, inner: Expression, style: Expression, scope: Scope) -> Expression:
+    """``CONVERT(VARCHAR(10), d, 104)``: a day as a text, in one of SQL Server's styles."""
+    target, digits = _target(node.args["to"])
+    number = style.value if isinstance(style, Literal) else None
+    known = scope.kind(inner) == "date" and target == "text" and isinstance(number, int) and number in _STYLES
+    if not known or (number in _WITH_TIME and not (digits and digits[0] <= 10)):
+        raise refusal(
+            node,
+            "Of the styles of CONVERT those of days as texts are answered, CONVERT(VARCHAR(10), d, 23); write strftime(d, "
+            "'%Y-%m-%d')",
+        )
+    assert isinstance(number, int)
+    found = Call("strftime", (inner, Literal(_STYLES[number])))
+    return Call("left", (found, Literal(digits[0]))) if digits else found
 
 
 def _target(to: object) -> tuple[str | None, tuple[int, ...]]:

@@ -125,6 +125,20 @@ def _extracted(node: exp.Expression, read: Read, _: Scope) -> Expression:
     return Call("regexp_extract", (read(node.this), Literal(canonical(text, group=number.value))))
 
 
+def _replaced(node: exp.Expression, read: Read, _: Scope) -> Expression:
+    """``regexp_replace(x, '[0-9]+', '#', 'g')``."""
+    only(node, "this", "expression", "replacement", "modifiers", "single_replace")
+    flags = "" if node.args.get("modifiers") is None else _constant(node, read(node.args.get("modifiers")))
+    if set(flags) - {"g", "i", "c"} or "g" not in flags:
+        raise refusal(
+            node,
+            "regexp_replace replaces the first match on some systems and all on others; write regexp_replace(x, '[0-9]+', '#', "
+            "'g') for all, 'gi' for either case",
+        )
+    text, other = (_constant(node, read(node.args.get(part))) for part in ("expression", "replacement"))
+    return Call("regexp_replace", (read(node.this), Literal(canonical(text, fold="i" in flags)), Literal(other), Literal("g")))
+
+
 def _whether(node: exp.Expression, read: Read, _: Scope) -> Expression:
     """``nvl2(x, present, missing)``."""
     only(node, "this", "true", "false")
@@ -166,6 +180,7 @@ FORMS: Mapping[type[exp.Expression], Form] = {
     exp.Escape: _escaped,
     exp.RegexpExtract: _extracted,
     exp.RegexpSubstr: _extracted,
+    exp.RegexpReplace: _replaced,
     exp.Nvl2: _whether,
     exp.ConcatWs: _joined,
     exp.DateFromParts: _day,
@@ -180,9 +195,11 @@ def _log(node: exp.Expression, _: str, arguments: Sequence[exp.Expression], read
     if len(arguments) == 1:
         raise refusal(node, _LOG)
     base, value = (read(one) for one in arguments)
-    if isinstance(base, Literal) and base.value in (2, 10):
+    if not isinstance(base, Literal) or not isinstance(base.value, (int, Fraction)) or base.value <= 0 or base.value == 1:
+        raise refusal(node, "The base of a logarithm is a constant above 0, not 1, and comes first; write log(10, x)")
+    if base.value in (2, 10):
         return Call(f"log{base.value}", (value,))
-    raise refusal(node, "The base of a logarithm is 2 or 10 here; write ln(x) / ln(3) for another")
+    return Call("/", (Call("ln", (value,)), Call("ln", (base,))))
 
 
 def _bin(node: exp.Expression, _: str, arguments: Sequence[exp.Expression], read: Read, scope: Scope) -> Expression:

@@ -1,23 +1,26 @@
 """Private tables about the same persons in one question: which are read, and how they are joined by the person's id.
 
-``JOIN visits USING (pid)``, ``ON patients.pid = visits.pid``, both also LEFT; ``pid IN (SELECT pid FROM visits WHERE ...)``,
-``EXISTS (SELECT 1 FROM visits WHERE visits.pid = patients.pid AND ...)`` and their opposites, each of them a condition of its own
-that WHERE connects with AND. Anything else would make rows that belong to two persons, and is refused (``plan.private``).
+``JOIN visits USING (pid)``, ``ON patients.pid = visits.pid``, both also LEFT, and of a query that selects from one table; ``pid
+IN (SELECT pid FROM visits WHERE ...)``, also with ``GROUP BY pid HAVING ...``, ``EXISTS (SELECT 1 FROM visits WHERE visits.pid =
+patients.pid AND ...)`` and their opposites, each of them a condition of its own that WHERE connects with AND. Anything else would
+make rows that belong to two persons, and is refused (``plan.private``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
 from discreet.errors import ParameterError
-from discreet.plan.expressions import Call, Expression, columns_of, conjuncts
+from discreet.plan.expressions import Call, Column, Expression, columns_of, conjuncts
 from discreet.plan.expressions.evaluate import infer
 from discreet.plan.private import How, Private
+from discreet.plan.query import Query
+from discreet.plan.sql.people import read_people
 from discreet.plan.sql.scalars import scalar
-from discreet.plan.sql.scope import Scope, of_table
+from discreet.plan.sql.scope import PERSON, Scope, of_table
 from discreet.plan.sql.syntax import name_of, only, refusal
 from discreet.schema.table import Schema
 from discreet.schema.units import Person
@@ -31,9 +34,34 @@ def begin(name: str, quoted: bool, alias: str, schema: Schema) -> Scope:
     return replace(of_table(schema, table, alias), private=(_private(schema, table, "first"),))
 
 
-def join_private(node: exp.Expression, scope: Scope, name: str, quoted: bool, alias: str) -> Scope | None:
-    """The scope with a private table joined by the person's id; None where it is no private table."""
-    table, unit = _find(name, quoted, scope.schema), _person(scope)
+@dataclass(frozen=True)
+class Selected:
+    """A query that selects from a private table, and is joined: what it calls columns of that table, and which rows it keeps."""
+
+    scope: Scope
+    columns: Mapping[str, Expression]
+    where: Expression | None
+
+    def table(self, unit: Person, alias: str) -> str:
+        """The one private table that it selects from, with the id of persons."""
+        if self.scope.people is not None or len(self.scope.private) != 1:
+            raise ParameterError(
+                f"{alias} is a query, and a query that is joined selects from one private table and filters its rows; put its "
+                "other conditions into WHERE, or join the tables themselves."
+            )
+        table = self.scope.private[0].table
+        id = next((of for name, of in self.columns.items() if name.lower() == unit.id.lower()), None)
+        if id not in (PERSON, Column(f"{table}.{unit.id}")):
+            raise ParameterError(f"{alias} is joined by {unit.id}, which it does not select; write SELECT {unit.id}, ... in it.")
+        return table
+
+
+def join_private(
+    node: exp.Expression, scope: Scope, name: str, quoted: bool, alias: str, selected: Selected | None = None
+) -> Scope | None:
+    """The scope with a private table, or with a query that selects from one, joined by the person's id; None for others."""
+    unit = _person(scope)
+    table = _find(name, quoted, scope.schema) if selected is None else selected.table(unit, alias)
     if table is None:
         return None
     how = f"write JOIN {table} USING ({unit.id})"
@@ -50,6 +78,9 @@ def join_private(node: exp.Expression, scope: Scope, name: str, quoted: bool, al
         raise ParameterError(f"Two tables go by the name {alias}; give one another alias.")
     private = _private(scope.schema, table, "left" if side == "LEFT" else "inner")
     linked = scope.linked(alias, private)
+    if selected is not None:
+        _check_kept(selected.columns, alias, left=side == "LEFT")
+        linked = replace(linked, derived={**linked.derived, alias.lower(): dict(selected.columns)})
     using = [name_of(one.this if isinstance(one, exp.Column) else one) for one in node.args.get("using") or []]
     strange = [one for one, _ in using if one.lower() != unit.id.lower()]
     by_id = bool(using) and not strange and all(scope.is_person(one, None, quoted) for one, quoted in using)
@@ -65,7 +96,19 @@ def join_private(node: exp.Expression, scope: Scope, name: str, quoted: bool, al
             "conditions into WHERE."
         )
     mine = of_table(scope.schema, table, alias)
-    return scope.linked(alias, replace(private, where=_together([_own(one, mine, linked) for one in tests], mine)))
+    kept = [] if selected is None or selected.where is None else [selected.where]
+    private = replace(private, where=_together([*kept, *(_own(one, mine, linked) for one in tests)], mine))
+    return replace(linked, private=(*scope.private, private))
+
+
+def _check_kept(columns: Mapping[str, Expression], alias: str, *, left: bool) -> None:
+    """Refuse to compute in a query that is joined LEFT: where it has no row, its columns are missing, whatever is computed."""
+    strange = next((name for name, of in columns.items() if not isinstance(of, Column)), None)
+    if left and strange is not None:
+        raise ParameterError(
+            f"{strange} is computed in {alias}, which is joined LEFT and need not have a row; select columns there, and compute "
+            "around it."
+        )
 
 
 def link(name: str, scope: Scope, *, left: bool) -> Scope:
@@ -211,7 +254,7 @@ def _present(node: object, how: How, scope: Scope) -> Private | None:
 def _in(left: object, query: object, how: How, scope: Scope) -> Private:
     unit = _person(scope)
     select = _select(query)
-    inner, table = _inner(select, scope)
+    inner, table = _inner(select, scope, "group", "having")
     chosen = [one.this if isinstance(one, exp.Alias) else one for one in select.expressions]
     if _id_of(left, scope) is None or len(chosen) != 1 or _id_of(chosen[0], inner) is None:
         raise ParameterError(
@@ -221,8 +264,20 @@ def _in(left: object, query: object, how: How, scope: Scope) -> Private:
     alias = _id_of(left, scope)
     if alias:
         check_present(scope.tables.get(alias, ""), scope)
+    if select.args.get("group") or select.args.get("having"):
+        return _grouped(select, inner, table, how)
     tests = _conjuncts(_where(select))
     return replace(_private(scope.schema, table, how), where=_together([scalar(one, inner) for one in tests], inner))
+
+
+def _grouped(select: exp.Select, inner: Scope, table: str, how: How) -> Private:
+    """``IN (SELECT pid FROM visits GROUP BY pid HAVING count(*) > 2)``: persons by what is made of their rows."""
+    unit, own = _person(inner), _private(inner.schema, table, "first")
+    if not select.args.get("group"):
+        raise ParameterError(f"HAVING is about what is made of a person's rows; write GROUP BY {unit.id} before it.")
+    made, kept = read_people(select, inner, Query((), tables=(own,) if inner.schema.tables else ()), "persons")
+    assert made.people is not None
+    return Private(table, unit.id, how, 1, made.people.rows.where, made.people.traits if kept else (), kept)
 
 
 def _exists(query: object, how: How, scope: Scope) -> Private:
@@ -255,13 +310,13 @@ def _select(query: object) -> exp.Select:
     return query
 
 
-def _inner(select: exp.Select, scope: Scope) -> tuple[Scope, str]:
-    """The scope of a query that asks about persons, and its table."""
+def _inner(select: exp.Select, scope: Scope, *more: str) -> tuple[Scope, str]:
+    """The scope of a query that asks about persons, and its table; ``more``: parts that it may have beside WHERE."""
     unit, distinct = _person(scope), select.args.get("distinct")
     if distinct is not None:
         only(distinct)
     for part, value in select.args.items():
-        if value and part not in ("expressions", "from_", "where", "distinct"):
+        if value and part not in ("expressions", "from_", "where", "distinct", *more):
             what = part.strip("_").upper()
             raise ParameterError(
                 f"A query that asks about persons reads one table: SELECT {unit.id} FROM ... WHERE ...; it has no {what}. "

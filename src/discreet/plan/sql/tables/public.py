@@ -7,7 +7,7 @@ whose columns equal given values, and the curator refuses a table in which these
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -20,20 +20,28 @@ from discreet.plan.query import Join
 from discreet.plan.sql.scalars import scalar
 from discreet.plan.sql.scope import PERSON, Scope
 from discreet.plan.sql.syntax import name_of, only, refusal
-from discreet.plan.sql.tables.private import join_private
+from discreet.plan.sql.tables.private import Selected, join_private
 
 _HOW = "write JOIN regions ON data.region = regions.region, or JOIN regions USING (region)"
 
 
 def read_joins(
-    nodes: Sequence[exp.Expression], scope: Scope, before: tuple[Join, ...], views: Collection[str]
+    nodes: Sequence[exp.Expression],
+    scope: Scope,
+    before: tuple[Join, ...],
+    views: Collection[str],
+    derive: Callable[[object], tuple[str, Selected] | None],
 ) -> tuple[Scope, tuple[Join, ...]]:
-    """What is in sight after all JOINs; those of a query within come first. ``views``: names that are no public table's."""
+    """What is in sight after all JOINs; those of a query within come first. ``views``: names that are no public table's;
+    ``derive``: what a query, or the name of one, selects, and what it is called."""
     joins = list(before)
     for node in nodes:
-        name, quoted, alias = read_table(node.this)
-        hidden = name.lower() in views and not node.this.args.get("db")
-        linked = join_private(node, scope, name, quoted, alias) if scope.private and not hidden else None
+        query = derive(node.this) if scope.private else None
+        if query is not None:
+            linked = join_private(node, scope, "", False, *query)
+        else:
+            name, quoted, alias = read_table(node.this)
+            linked = join_private(node, scope, name, quoted, alias) if scope.private else None
         if linked is not None:
             scope = linked
             continue

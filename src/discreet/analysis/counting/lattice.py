@@ -27,7 +27,7 @@ from functools import cached_property
 
 import numpy as np
 
-from discreet.analysis.workloads import Axes, Workload
+from discreet.analysis.counting.workloads import Axes, Workload
 from discreet.arrays import Reals
 from discreet.errors import ParameterError
 from discreet.mechanisms.strategy import Margins

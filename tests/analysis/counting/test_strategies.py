@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from discreet.analysis.lattice import Lattice
-from discreet.analysis.least_squares import least_squares
-from discreet.analysis.strategies import Design, candidates
-from discreet.analysis.workloads import Marginals, Prefixes, Questions, Ranges, Workload, weigh_alike
+from discreet.analysis.counting.lattice import Lattice
+from discreet.analysis.counting.least_squares import least_squares
+from discreet.analysis.counting.strategies import Design, candidates
+from discreet.analysis.counting.workloads import Marginals, Prefixes, Questions, Ranges, Workload, weigh_alike
 from discreet.errors import ParameterError
 from discreet.mechanisms.strategy import Contribution, Margins, Matrix
 

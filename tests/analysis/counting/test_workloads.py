@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.analysis.workloads import Marginals, Prefixes, Questions, Ranges, Workload, weigh_alike
+from discreet.analysis.counting.workloads import Marginals, Prefixes, Questions, Ranges, Workload, weigh_alike
 from discreet.errors import ParameterError
 
 RANDOM = np.random.default_rng(4)

@@ -13,8 +13,8 @@ from abc import ABC, abstractmethod
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.analysis.lattice import Lattice
-from discreet.analysis.workloads import Workload
+from discreet.analysis.counting.lattice import Lattice
+from discreet.analysis.counting.workloads import Workload
 from discreet.arrays import Reals
 from discreet.errors import ParameterError
 from discreet.mechanisms.strategy import Margins, Matrix, Strategy, sum_to
@@ -41,12 +41,15 @@ class OfMatrix(LeastSquares):
 
     def __init__(self, strategy: Matrix) -> None:
         self._inverse: Reals = np.linalg.pinv(strategy.rows.astype(np.float64), rcond=1e-10)
+        self._known: tuple[Workload, Reals] | None = None  # the last workload that was asked about
 
     def cells(self, noisy: NDArray[np.generic]) -> Reals:
         return self._inverse @ noisy.astype(np.float64)
 
     def factors(self, workload: Workload) -> Reals:
-        return workload.spread(self._inverse)
+        if self._known is None or self._known[0] is not workload:
+            self._known = workload, workload.spread(self._inverse)
+        return self._known[1]
 
     def total(self, workload: Workload) -> float:
         return float(workload.weights @ self.factors(workload))

@@ -8,7 +8,7 @@ coin. Tried, and compared by their exact error after rounding to whole numbers, 
 * ``tree``: ordered cells in blocks of b, of b^2 and so on, for b from 2 to 16 and every height; budget shared out by level (Hay,
   Rastogi, Miklau, Suciu 2010; Qardaji, Yang, Li 2013).
 * ``margins``: margins of a table and their intersections; budget shared out by margin.
-* ``optimal``: under a concentrated budget and up to 512 cells, the best there is.
+* ``optimal``: under a concentrated budget and up to 1,024 cells, the best there is.
 
 **Theorem** (Li, Hay, Rastogi, Miklau, McGregor 2010; Denisov, McMahan, Rush, Smith, Thakurta 2022). Let V = W^T W. Under Gaussian
 noise, where one unit is in one cell and is added or removed, the least total squared error is the minimum of tr(V X^-1) over
@@ -32,9 +32,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.analysis.lattice import Lattice
-from discreet.analysis.least_squares import LeastSquares, least_squares
-from discreet.analysis.workloads import Axes, Marginals, Questions, Workload
+from discreet.analysis.counting.lattice import Lattice
+from discreet.analysis.counting.least_squares import LeastSquares, least_squares
+from discreet.analysis.counting.workloads import Axes, Marginals, Questions, Workload
 from discreet.arrays import Number, Reals
 from discreet.errors import ParameterError
 from discreet.mechanisms import Gaussian, Linear
@@ -42,11 +42,11 @@ from discreet.mechanisms.strategy import Contribution, Margins, Matrix, Strategy
 
 Kind = Literal["pure", "concentrated"]
 
-MOST_DENSE = 512  # cells for which the optimum is sought
+MOST_DENSE = 1024  # cells for which the optimum is sought, in a few seconds
 _SCALE = 2**16  # of the optimum's columns
 _ROUNDS = 20  # towards the optimum
 _AXES = 6  # of a table of which all margins are tried
-_WORK = 2**28  # of inverting the questions themselves
+_WORK = 2**30  # of inverting the questions themselves
 
 
 @dataclass(frozen=True)
@@ -98,9 +98,14 @@ class Design:
         return self.workload.answer(self.cells(noisy))
 
     @cached_property
+    def factors(self) -> Reals:
+        """The variance of every one of these estimates, where a measured answer has variance 1."""
+        return self._solved.factors(self.workload)
+
+    @property
     def variances(self) -> Reals:
         """The variance of every one of these estimates."""
-        return self._solved.factors(self.workload) * self.mechanism.variance
+        return self.factors * self.mechanism.variance
 
     @property
     def error(self) -> float:
@@ -150,7 +155,7 @@ class Candidates:
 def candidates(workload: Workload, kind: Kind, contribution: Contribution | None = None) -> Candidates:
     """The strategies to try, for what one unit contributes: a row that is added or removed, unless told.
 
-    >>> from discreet.analysis.workloads import Questions
+    >>> from discreet.analysis.counting.workloads import Questions
     >>> design = candidates(Questions([[1, 1, 1, 1]]), "pure").choose(epsilon=1)
     >>> design.name, design.strategy.written_out().tolist()
     ('separate', [[1, 1, 1, 1]])
@@ -189,7 +194,7 @@ def _separate(workload: Workload, *, pure: bool) -> Strategy | None:
         heavy = np.array([workload.parts(axes) * weight for axes, weight in workload.margins.items()])
         factors = _whole((heavy / heavy.max()) ** power)
         return Margins(workload.shape, tuple(zip(workload.margins, factors, strict=True)))
-    most = _WORK if isinstance(workload, Questions) else _WORK >> 4
+    most = _WORK if isinstance(workload, Questions) else _WORK >> 6
     if workload.size * workload.cells * min(workload.size, workload.cells) > most:
         return None
     rows = workload.written_out()

@@ -1,0 +1,1 @@
+"""Moments, correlations, principal components and linear models: all from one noisy matrix of sums of products."""

@@ -1,0 +1,141 @@
+"""Sums of products: engines count the same, no unit moves them further than declared, and their prices add up to the whole."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from engine.driving import PURE, RHO, agree, count, table
+from engine.test_sensitivity import (
+    ANY_ROW,
+    COLUMNS,
+    ROWS,
+    TYPES,
+    UNITS,
+    Rows,
+    all_parts,
+    attained,
+    base,
+    compare,
+    extreme_persons,
+    row,
+)
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import discreet as dp
+from discreet.analysis.linear.products import Sheet
+from discreet.mechanisms import Gaussian
+from discreet.plan.cost import Cost
+from discreet.schema.units import Person, Unit
+
+SHARES = {"pure": PURE, "rho": RHO}
+CROSSED = ([row(g, 0, 300) for g in "ab" for _ in range(3)], [row(g, 300, 300) for g in "cd" for _ in range(3)])
+NUMBERS = {"x": dp.integer(0, 300, missing=150), "y": dp.integer(-300, 300, missing=0)}
+
+
+def priced(verb: str, *asked: Any, unit: Unit, share: Cost, folder: Path, columns: Any = COLUMNS, where: str = "") -> Sheet[Any]:
+    """An analysis at a price, of a table of which only public facts matter."""
+    nobody = pa.table({name: pa.array([], kind) for name, kind in TYPES.items()})
+    curator = dp.Curator(nobody, unit=unit, columns=columns, budget=dp.Budget(rho=1), ledger=folder / "l")
+    found: Sheet[Any] = getattr(curator.where(where) if where else curator, verb)(*asked).priced(share)
+    return found
+
+
+def neighbours(unit: Unit) -> list[Rows]:
+    extras = (
+        [*extreme_persons(3).values(), *CROSSED] if isinstance(unit, Person) else [[one] for one in (*ROWS, row("a", 0, 300))]
+    )
+    if unit == UNITS["rows"]:
+        extras.insert(0, [])
+    return [base(1) + extra for extra in extras]
+
+
+@pytest.mark.parametrize("share", SHARES.values(), ids=SHARES.keys())
+@pytest.mark.parametrize("unit", UNITS.values(), ids=UNITS.keys())
+def test_sensitivities_hold_and_are_attained(unit: Unit, share: Cost, tmp_path: Path) -> None:
+    for plan in priced("moments", ["x", "y", "g"], unit=unit, share=share, folder=tmp_path).plans:
+        assert attained(plan, neighbours(unit), unit) == all_parts(plan)
+
+
+@pytest.mark.parametrize("share", SHARES.values(), ids=SHARES.keys())
+@pytest.mark.parametrize("unit", UNITS.values(), ids=UNITS.keys())
+def test_nobody_moves_a_product_too_far(unit: Unit, share: Cost, tmp_path: Path) -> None:
+    plans = priced("regress", "y ~ x*g", unit=unit, share=share, folder=tmp_path, where="y <> 17").plans
+
+    @settings(deadline=None, max_examples=6, suppress_health_check=list(HealthCheck))
+    @given(st.lists(ANY_ROW, max_size=20), st.lists(ANY_ROW, min_size=1, max_size=20), st.data(), st.sampled_from(plans))
+    def search(others: Rows, mine: Rows, data: st.DataObject, plan: Any) -> None:
+        most = 20 if isinstance(unit, Person) else 1
+        rest = [one | {"id": f"p{i % 4}"} for i, one in enumerate(others)]
+        least = 0 if isinstance(unit, Person) else 1
+        other = data.draw(st.lists(ANY_ROW, min_size=least, max_size=most)) if unit.neighbours == "replace" else []
+        compare(plan, rest + other, rest + mine[:most])
+
+    search()
+
+
+@pytest.mark.parametrize("unit", [UNITS["rows"], UNITS["persons"]], ids=["rows", "persons"])
+def test_engines_and_the_reference_count_the_same(unit: Unit, tmp_path: Path) -> None:
+    """Products of up to four numbers, of expressions too, in cells of a category."""
+    sheet = priced("regress", "y ~ x:I(x // 7):g + I(least(x, 40) * 0.25)", unit=unit, share=RHO, folder=tmp_path)
+    most = max(len(one.statistic.of[0].factors) for plan in sheet.plans for one in plan.releases)  # type: ignore[union-attr]
+    assert most == 4
+    rows = [one | {"id": f"p{i % 7}"} for i, one in enumerate(base(1) + ROWS * 3)]
+    for plan in sheet.plans:
+        agree(plan, count(plan, table(plan, rows, TYPES)), rows)
+
+
+def test_one_scan_where_there_are_no_categories(tmp_path: Path) -> None:
+    assert len(priced("moments", ["x", "y"], unit=dp.rows(), share=RHO, folder=tmp_path).plans) == 1
+
+
+def test_prices_add_up_and_a_corner_attains_them_all(tmp_path: Path) -> None:
+    """The joint release costs exactly what it says: the row at which all products are largest has the whole loss."""
+    for asked in (("moments", ["x", "y"]), ("regress", "y ~ x")):
+        sheet = priced(*asked, unit=dp.rows(), share=RHO, folder=tmp_path / asked[0])
+        assert sum((plan.share.amount for plan in sheet.plans), Fraction(0)) == RHO.amount
+        loss = Fraction(0)
+        for release in sheet.plans[0].releases:
+            assert isinstance(release.mechanism, Gaussian)
+            (measure,) = release.statistic.of  # type: ignore[union-attr]
+            assert measure.bound == 150 ** release.label.count("x") * 300 ** release.label.count("y")
+            loss += Fraction(measure.bound) ** 2 / (2 * Fraction(release.mechanism.squared_sigma))
+        assert 0.999999 < loss / RHO.amount <= 1
+
+
+def test_variances_beside_the_diagonal_are_half_of_those_on_it(tmp_path: Path) -> None:
+    """As in one symmetric Gaussian release, whose Frobenius sensitivity is |(1, x, y)|^2 = 3 in units of the bounds."""
+    sheet = priced("moments", ["x", "y"], unit=dp.rows(), share=RHO, folder=tmp_path, columns=NUMBERS)
+    matrix = sheet.matrix([_exact(plan) for plan in sheet.plans])
+    found = {product: deviation**2 for product, (_, deviation) in matrix.sums.items()}
+    for product, variance in found.items():
+        diagonal = len(set(product.of)) == len(product.of) // 2 if len(product.of) == 2 else not product.of
+        assert variance == pytest.approx(9 / (2 * 0.5) / (1 if diagonal else 2), rel=0.01)
+
+
+def _exact(plan: Any) -> Any:
+    from discreet.curator.plans import Measured
+    from discreet.engine.base import groups_of
+    from discreet.plan.release import Released
+
+    released = {one: Released(one, np.zeros(plan.keys.size, dtype=np.int64)) for one in plan.releases}
+    return Measured(plan, groups_of(plan), released)
+
+
+def test_the_number_of_rows_is_free_where_it_is_public(tmp_path: Path) -> None:
+    unit = dp.rows(neighbours="replace", size=100)
+    sheet = priced("moments", ["x", "y"], unit=unit, share=RHO, folder=tmp_path, columns=NUMBERS)
+    assert [one.label for one in sheet.plans[0].releases if one.mechanism is None] == ["count(*)"]
+    sheet = priced("moments", ["x", "y"], unit=unit, share=RHO, folder=tmp_path / "missing")  # of a WHERE it is not
+    assert all(one.mechanism is not None for one in sheet.plans[0].releases)
+
+
+def test_grids_are_coarse_enough_for_quick_sums(tmp_path: Path) -> None:
+    columns = {"x": dp.number(0, 1_000_000, step=0.01), "y": dp.number(-1, 1)}
+    for plan in priced("moments", ["x", "y"], unit=dp.rows(), share=RHO, folder=tmp_path, columns=columns).plans:
+        assert max(one.statistic.of[0].bound for one in plan.releases) <= 2**20 + 2**11  # type: ignore[union-attr]

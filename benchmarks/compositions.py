@@ -2,9 +2,11 @@
 
 Of each: bounds are in order; one more use, a larger sample, a larger group or less noise never lowers them (the lower bound of
 less is at most the upper bound of more); nothing is raised; epsilon and delta take at most two seconds of processor time each.
+With --steps: 2 to 3,000 steps of sampled Gaussian noise, sigma 0.5 to 10, rates 1e-6 to 0.5, deltas 1e-10 to 1e-3. Of each:
+epsilon is known to 1e-4 of itself, from ten steps on to 1e-9, or to 1e-12; in at most one second.
 Exit code 1 if one fails. Case i of a seed is the same on every machine.
 
-python benchmarks/compositions.py [--cases 300] [--seed 1] [--only i]
+python benchmarks/compositions.py [--steps] [--cases 300] [--seed 1] [--only i]
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from discreet.privacy import Privacy
 from discreet.privacy.losses import BoundedRange, DiscreteLaplace, Laplace, Response
 
 MOST_SECONDS = 2.0
+STEPS_SECONDS = 1.0
 SLACK = 1 + 1e-12
 
 Kind = Callable[[Fraction, int], Privacy]  # of a size and a number, both public; a larger size costs more
@@ -104,6 +107,23 @@ def examine(seed: int, i: int) -> tuple[str, list[str], float]:
     return name, wrong, longest
 
 
+def examine_steps(seed: int, i: int) -> tuple[str, list[str], float]:
+    """Steps of sampled Gaussian noise: the same."""
+    dice = random.Random(f"steps:{seed}:{i}")
+    sigma, rate, delta = between(dice, 0.5, 10), between(dice, 1e-6, 0.5), between(dice, 1e-10, 1e-3)
+    count = dice.randint(2, 9) if dice.random() < 0.4 else int(between(dice, 10, 3000))
+    privacy = count * dp.gdp(1 / sigma).sampled(rate)
+    (low, high), took = timed(lambda: privacy.epsilon_bounds(delta))
+    name = f"{count:,} steps, sigma {float(sigma):g} @ {float(rate):g}, delta {float(delta):.3g}"
+    name += f": [{low:.12g}, {high:.12g}], {took:.2f} s"
+    wrong = []
+    if high - low > max((1e-9 if count >= 10 else 1e-4) * low, 1e-12):
+        wrong.append(f"{(high - low) / low:.1e} wide")
+    if took > STEPS_SECONDS:
+        wrong.append(f"{took:.1f} s")
+    return name, wrong, took
+
+
 def main() -> int:
     warnings.simplefilter("ignore")
     asked = argparse.ArgumentParser(description=__doc__)
@@ -111,10 +131,13 @@ def main() -> int:
     asked.add_argument("--seed", type=int, default=1)
     asked.add_argument("--only", type=int)
     asked.add_argument("--all", action="store_true", help="print every case, not only those that fail")
+    asked.add_argument(
+        "--steps", action="store_true", help="steps of sampled Gaussian noise only, and how narrow their bounds are"
+    )
     options = asked.parse_args()
     failed, times = 0, []
     for i in range(options.cases) if options.only is None else [options.only]:
-        name, wrong, longest = examine(options.seed, i)
+        name, wrong, longest = (examine_steps if options.steps else examine)(options.seed, i)
         times.append(longest)
         failed += bool(wrong)
         if wrong or options.all or options.only is not None:

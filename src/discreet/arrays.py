@@ -1,4 +1,4 @@
-"""Types of arrays and numbers that every room shares."""
+"""Types of arrays and numbers that every room shares, and one sum over them."""
 
 from __future__ import annotations
 
@@ -15,3 +15,8 @@ Reals = NDArray[np.float64]
 
 Number = int | float | Fraction | Decimal
 """What a caller may write for a number: exact, or a float, which means its shortest decimal."""
+
+
+def dot(weights: Reals, values: Reals) -> float:
+    """The sum of weights * values, pairwise; a long product of vectors would be given to threads, which spin."""
+    return float((weights * values).sum())

@@ -78,7 +78,7 @@ def test_thousands_of_different_samples_lose_a_unit_each() -> None:
     x, at = 1.0, np.array([0.0, 0.35e-8, 0.6e-8, 0.9e-8])
     parts = [cut_list(SampledLattice(Box(1 + Q(i, 10**6)), Q(1, 10**9)), 0.0, up=True) for i in range(1500)]
     at /= math.sqrt(parts[0].cumulants(x)[2])
-    nodes = _Nodes(at, 1e-30, x, np.zeros(4), 1e12)
+    nodes = _Nodes(at, 1e-30, x, np.full(4, -np.inf), 1e12)
     for part in parts:
         nodes.multiply(part, 2)
     logs = [2 * log1p(part.increment(x, at)).real for part in parts]

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from privacy.reference_curves import real
 
 import discreet as dp
-from discreet.privacy.accountant import composition, jumps, methods
+from discreet.privacy.accountant import composition, jumps, tails
 from discreet.privacy.accountant.cut_gaussian import CutGaussian, cut_gaussian
 from discreet.privacy.accountant.jumps import Jumps, beyond, take_apart
 from discreet.privacy.losses import Gaussian, SampledGaussian
@@ -38,6 +38,7 @@ def steps(count: int, rate: str, mu: str = "1") -> dp.Privacy:
         (29, "1e-4", "1", "1e-9"),
         (300, "1e-3", "0.8", "1e-9"),
         (1000, "1e-4", "1", "1e-9"),
+        (12, "0.00767", "1.43", "1.32e-10"),
     ],
 )
 def test_nine_digits_from_ten_steps_on(count: int, rate: str, mu: str, delta: str) -> None:
@@ -179,11 +180,11 @@ def test_moments_of_very_many_uses(x: float) -> None:
 def test_what_is_typical_is_less_than_what_is_true(mu: float, delta: float) -> None:
     """For Gaussians, whose curve is a closed form; and not much less where losses are large."""
     parts = ((Gaussian(F(mu) ** 2), 1),)
-    low, high = methods.typical_epsilon(parts, delta), composition.epsilon_bounds(parts, F(delta))[1]
+    low, high = tails.typical_epsilon(parts, delta), composition.epsilon_bounds(parts, F(delta))[1]
     assert 0 <= low <= high
     assert low >= 0.98 * high or mu < 1000
     for epsilon in (0.0, mu * mu / 4, mu * mu / 2):
-        assert methods.typical_delta(parts, epsilon) <= composition.delta_bounds(parts, F(epsilon))[1]
+        assert tails.typical_delta(parts, epsilon) <= composition.delta_bounds(parts, F(epsilon))[1]
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,12 @@ Truths are balls: k-fold randomized response is two binomial laws, whose tails a
 
 from __future__ import annotations
 
+import ast
+import inspect
 import math
 from fractions import Fraction
 from itertools import pairwise
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -20,9 +23,10 @@ from support.patience import within
 
 import discreet as dp
 from discreet.privacy import Privacy
-from discreet.privacy.accountant import composition
+from discreet.privacy.accountant import composition, cutting, lattice, methods, smoothing
 from discreet.privacy.accountant.cutting import CutList, cut_list
-from discreet.privacy.losses import BoundedRange, Box, DiscreteGaussian, DiscreteLaplace, Laplace, Response, SampledLattice
+from discreet.privacy.accountant.tails import typical_delta
+from discreet.privacy.losses import BoundedRange, Box, DiscreteGaussian, DiscreteLaplace, Laplace, Response, SampledLattice, atoms
 
 F = Fraction
 MILLIONTH = F(1, 10**6)
@@ -191,3 +195,84 @@ def test_mechanisms_that_hardly_ever_matter_are_set_aside() -> None:
     alone = dp.pure(1).epsilon_bounds(MILLIONTH)
     assert alone[0] <= high
     assert low <= high <= alone[1] * (1 + 1e-5)
+
+
+@pytest.mark.parametrize(("k", "each"), [(10, "1"), (1000, "0.1"), (2 * 10**6, "1e-3"), (10**9, "1e-4"), (10**10, "1")])
+def test_what_is_typical_of_lists_is_less_than_what_is_true(k: int, each: str) -> None:
+    """And nearly all where losses are large: delta is 1 but for nothing, and says so."""
+    parts, mean = (k * dp.pure(F(each))).parts, float(k * F(each) * F(math.tanh(float(F(each)) / 2)))
+    for epsilon in (0.0, mean / 2, mean):
+        low = typical_delta(parts, epsilon)
+        with ctx.workprec(256):
+            assert arb(low) <= binomial(k, F(each), F(epsilon)) + arb(2) ** -200
+    assert mean < 100 or typical_delta(parts, 1.0) > 0.999
+
+
+VERY_MANY = {
+    "a group under discrete noise": 170_000_000 * Privacy.of(DiscreteLaplace(10_000, F(5000) / F("7.72"))),
+    "beside answers": 10**15 * Privacy.of(DiscreteLaplace(10_000, F(50_000)))
+    + 675_000_000 * Privacy.of(Response(F("0.0238"), 10)).sampled(F("0.000165")),
+    "on samples": 874_000_000 * dp.DiscreteGaussian(sensitivity=1, sigma=F("0.4")).privacy.sampled(F("0.113")),
+}
+
+
+@pytest.mark.parametrize("name", VERY_MANY)
+def test_long_lists_are_made_and_measured_once(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A list is made a few times, not for every moment; how far it scatters is asked once for a contour, and for its work."""
+    made, asked, opened = list[object](), list[float](), list[object]()
+    pieces, scatter, smoothed = DiscreteLaplace.pieces, CutList.scatter, smoothing._scatters
+    monkeypatch.setattr(DiscreteLaplace, "pieces", lambda self, *, up: made.append(self) or pieces(self, up=up))
+    monkeypatch.setattr(CutList, "scatter", lambda self, x: asked.append(x) or scatter(self, x))
+    monkeypatch.setattr(smoothing, "_scatters", lambda parts, x: opened.append(parts) or smoothed(parts, x))
+    for cache in (
+        cutting.list_of,
+        cutting._settled,
+        smoothing.open_smoothed,
+        composition.epsilon_bounds,
+        composition.delta_bounds,
+    ):
+        cache.cache_clear()
+    privacy = VERY_MANY[name]
+    low, high = privacy.epsilon_bounds(MILLIONTH)
+    assert low <= high <= low * 1.001
+    assert privacy.delta_bounds(F(1, 100))[0] > 0.999
+    assert len(made) <= 16
+    assert len(asked) <= 2 * len(opened) * len(privacy.parts)
+
+
+def test_no_lattice_is_tried_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried, rounded = list[object](), methods._round
+
+    def note(parts: object, saddle: object, step: F, *, shared: bool, top: bool) -> object:
+        tried.append((parts, saddle, step, shared, top))
+        return rounded(parts, saddle, step, shared=shared, top=top)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(methods, "_round", note)
+    privacy = 19 * Privacy.of(Laplace(F("1.22"))).sampled(F("0.0171"))
+    privacy += 10**5 * Privacy.of(DiscreteLaplace(2, F(190))).sampled(F("1.17e-5"))
+    composition.epsilon_bounds.cache_clear()
+    privacy.epsilon_bounds(F(1, 10**114))
+    assert tried
+    assert len(set(tried)) == len(tried)
+
+
+def test_both_sides_of_a_delta_are_found_in_one_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    """1/100 is no double: what is opened for the double below it would not serve the one above."""
+    places, settle = set[object](), methods.settle
+
+    def note(parts: object, *, top: bool, epsilon: float | None = None, log_delta: float | None = None) -> object:
+        places.add(epsilon)
+        return settle(parts, top=top, epsilon=epsilon, log_delta=log_delta)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(methods, "settle", note)
+    composition.delta_bounds.cache_clear()
+    low, high = (5 * Privacy.of(Laplace(F(1, 7))).sampled(F(1, 9)) + 2 * dp.pure(F(1, 11))).delta_bounds(F(1, 100))
+    assert low <= high <= low * (1 + 1e-4)
+    assert len(places) == 1
+
+
+@pytest.mark.parametrize("module", [atoms, cutting, lattice, smoothing])
+def test_long_sums_are_not_products_of_vectors(module: ModuleType) -> None:
+    """Those are given to threads from 10,000 terms on, which spin: a sum of 20 microseconds took 8 milliseconds."""
+    tree = ast.parse(inspect.getsource(module))
+    assert not any(isinstance(node, ast.MatMult) for node in ast.walk(tree))

@@ -16,7 +16,7 @@ from privacy import reference_sampled as samples
 from privacy.reference_curves import real
 
 from discreet.privacy import Privacy
-from discreet.privacy.accountant.methods import moment_delta
+from discreet.privacy.accountant.tails import moment_delta
 from discreet.privacy.losses import Box, DiscreteGaussian, Gaussian, Laplace, Response
 
 F = Fraction

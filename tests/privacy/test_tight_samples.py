@@ -26,7 +26,7 @@ from support.patience import within
 
 import discreet as dp
 from discreet.privacy import Privacy
-from discreet.privacy.accountant import composition, enumeration, jumps, methods
+from discreet.privacy.accountant import composition, enumeration, far_jumps, jumps, methods
 from discreet.privacy.accountant.cut_gaussian import cut_gaussian
 from discreet.privacy.accountant.enumeration import list_outcomes
 from discreet.privacy.accountant.turning import turned_sums
@@ -90,7 +90,9 @@ def counted() -> Iterator[list[int]]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(methods, "open_smoothed", open_smoothed)
         patch.setattr(jumps, "open_smoothed", open_smoothed)
+        patch.setattr(far_jumps, "open_smoothed", open_smoothed)
         jumps.take_apart.cache_clear()
+        far_jumps.split_far.cache_clear()
         patch.setattr(methods, "convolve", convolve)
         composition.epsilon_bounds.cache_clear()
         composition.delta_bounds.cache_clear()

@@ -35,7 +35,7 @@ from discreet.balls import ball, lower, precision
 from discreet.calls import called_as
 from discreet.errors import ParameterError
 from discreet.exact import positive, probability, rational
-from discreet.privacy.accountant.methods import log
+from discreet.privacy.accountant.tails import log
 from discreet.privacy.guarantee import zcdp
 
 if TYPE_CHECKING:

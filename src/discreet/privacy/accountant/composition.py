@@ -16,17 +16,13 @@ from functools import lru_cache
 from discreet.balls import precision, upper
 from discreet.exact import down, up
 from discreet.privacy.accountant.contour import find_saddle
-from discreet.privacy.accountant.methods import (
-    Aim,
-    Bound,
-    closed_delta,
+from discreet.privacy.accountant.methods import Aim, Bound, closed_delta, pair_bound
+from discreet.privacy.accountant.tails import (
     disclosure,
-    expected_epsilon,
     log,
     log_moment_bound,
     moment_delta,
     moment_epsilon,
-    pair_bound,
     typical_delta,
     typical_epsilon,
 )
@@ -240,8 +236,9 @@ def _delta(parts: Parts, epsilon: Fraction, *, top: bool, rough: bool = False) -
     e = down(epsilon) if top else up(epsilon)  # delta falls in epsilon
     answers = [1.0 if top else 0.0]
     if _has_pair(parts):
-        closed, aim = closed_delta(parts, epsilon, top=top), Aim(epsilon=e, rough=rough)
-        answers.append(pair_bound(parts, lambda: find_saddle(parts, epsilon=e), aim, top=top)(e) if closed is None else closed)
+        near = float(epsilon)  # the same on both sides, so that what is opened serves both
+        closed, aim = closed_delta(parts, epsilon, top=top), Aim(epsilon=near, rough=rough)
+        answers.append(pair_bound(parts, lambda: find_saddle(parts, epsilon=near), aim, top=top)(e) if closed is None else closed)
     if top and _has_moments(parts):
         answers.append(moment_delta(parts, e))
     return min(answers) if top else max(answers)
@@ -265,7 +262,7 @@ def _epsilon(parts: Parts, delta: Fraction, near: float | None, *, top: bool) ->
             saddle = find_saddle(parts, log_delta=log(delta - sure))
             bound = pair_bound(parts, lambda: saddle, Aim(log_delta=log(delta - sure)), top=top)
             if near is None or math.isinf(near):
-                near = expected_epsilon(parts, saddle, log(delta - sure), top=top)
+                near = saddle.epsilon if bound.near is None else bound.near
             finest = closed_delta(parts, Fraction(0), top=top) is not None
             answers.append(_invert(bound, target, near, most, 0.0 if finest else 1e-12, top=top))
         except OverflowError:  # more uses than doubles can count: the largest loss and the moments still hold

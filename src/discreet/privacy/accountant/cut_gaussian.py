@@ -40,7 +40,7 @@ from discreet.privacy.accountant.turning import expm1, turned_sums, units
 from discreet.privacy.losses.base import UNIT, Loss
 from discreet.privacy.losses.sampled_gaussian import SampledGaussian, log_shifted, no_groups
 
-__all__ = ["CutGaussian", "cut_gaussian"]
+__all__ = ["CutGaussian", "cut_gaussian", "tail_masses"]
 
 _SHARES = np.geomspace(1e-3, 1.0, 14)  # of the height, tried in ``decay``
 
@@ -161,6 +161,28 @@ def cut_gaussian(whole: SampledGaussian, most: float, share: float = 1.0, digits
         cut += 0.125
 
 
+def tail_masses(step: CutGaussian) -> tuple[float, float, float, float] | None:
+    """n = E_Q[psi] and E_P[psi] - n of what lies beyond, each with a bound on its relative error; None where it is out of reach.
+
+    E_P[psi] is the moment at x = 0. Since r >= 1 - q >= 1/2, the rule of its grid errs for E_Q by at most twice as much, and so
+    does its range; the difference is the sum of psi (r - 1) over the same grid.
+    """
+    if step.whole.adding or not step.rise or step.whole.rate > Fraction(1, 2) or (line := step._line(0.0)) is None:
+        return None
+    mu, rate, z = step.whole._mu, float(step.whole.rate), line.z
+    w = mu * z - mu * mu / 2
+    known = 16 * np.abs(line.losses) + np.minimum(rate * np.exp(np.minimum(w, 600.0) - line.losses), 4.0) * (
+        32 * np.minimum(1.0, np.abs(w)) + 4 * (np.abs(mu * z) + mu * mu) + np.where(w > 40, -4 * math.log(rate), 0.0)
+    )  # units of ln r
+    each = 160 + z.size / 64 + 4 * z * z + 12 * step.rise * (np.abs(z - step.begin) + np.abs(z)) + known
+    other, gain = line.weights * np.exp(-line.losses), line.weights * -np.expm1(-line.losses)
+    n, d, rule = float(other.sum()), float(gain.sum()), 2.0**-55 * line.total
+    if not min(n, d) > 0:
+        return None
+    n_error, d_error = float(other @ each) * UNIT + rule, float(np.abs(gain) @ each + other @ known) * UNIT + rule
+    return n, n_error / n * (1 + 2.0**-20), d, d_error / d * (1 + 2.0**-20)
+
+
 @lru_cache(maxsize=8)
 def _moduli(loss: CutGaussian, x: float) -> tuple[Reals, Reals]:
     """On lines of several heights, one a row: ln of the modulus at t = 0, and the argument of r by which it falls in t."""
@@ -178,7 +200,7 @@ def _moduli(loss: CutGaussian, x: float) -> tuple[Reals, Reals]:
 
 
 _MOST_TILT = 1e18
-_FARTHEST = 9.0  # standard deviations: lines that begin farther out are long, and deltas so small need none
+_FARTHEST = 12.0  # standard deviations: lines that begin farther out are long, and deltas so small need none
 _MOST_TERMS = 1 << 13
 
 

@@ -20,7 +20,7 @@ from typing import Protocol
 
 import numpy as np
 
-from discreet.arrays import Complex, Reals
+from discreet.arrays import Complex, Reals, dot
 from discreet.privacy.accountant.contour import Saddle, decay, find_saddle, saddle_at
 from discreet.privacy.accountant.cut_gaussian import CutGaussian, cut_gaussian
 from discreet.privacy.accountant.sampled_density import SampledDensity, has_path
@@ -106,8 +106,8 @@ class CutList(Loss):
         _, mean, variance = self.cumulants(x)
         near = np.abs(losses - mean) <= 3 * math.sqrt(variance)
         share = float(weights[near].sum())
-        middle = float(weights[near] @ losses[near]) / share if share else 0.0
-        inside = share * float(weights[near] @ (losses[near] - middle) ** 2)
+        middle = dot(weights[near], losses[near]) / share if share else 0.0
+        inside = share * dot(weights[near], (losses[near] - middle) ** 2)
         if inside > 0.1 * variance:
             losses, variance = losses[near], inside
         return variance * (1 - 2.0**-20), float(losses[-1] - losses[0]) * (1 + 2.0**-20)
@@ -158,24 +158,23 @@ def _moments(loss: CutList, x: float) -> _Moments:
         log_moment = math.log1p(excess) + (
             math.log1p(-float(loss.whole.infinity)) if loss.whole.infinity < 0.5 else math.log(whole)
         )
-        still = float(shares @ (doubts + (64 + 8 * np.abs(exponents)) * UNIT)) + loss.cut * 2.0**-30 + 8 * UNIT * abs(log_moment)
+        still = dot(shares, doubts + (64 + 8 * np.abs(exponents)) * UNIT) + loss.cut * 2.0**-30 + 8 * UNIT * abs(log_moment)
     else:
         exponents = exponents + np.log(mass)
         top = float(exponents.max())
         weights = np.exp(exponents - top)
         total = float(weights.sum())
         weights, log_moment = weights / total, top + math.log(total)
-        still = (
-            float(weights @ (doubts + 8 * UNIT * (np.abs(np.log(mass)) + np.abs(x * losses)))) + (64 + 8 * abs(log_moment)) * UNIT
-        )
+        still = dot(weights, doubts + 8 * UNIT * (np.abs(np.log(mass)) + np.abs(x * losses))) + (64 + 8 * abs(log_moment)) * UNIT
     size = np.abs(losses)
-    still = (still + abs(x) * float(weights @ off)) * (1 + 2.0**-30)
+    still = (still + abs(x) * dot(weights, off)) * (1 + 2.0**-30)
     known = doubts + still + abs(x) * off + (64 + units(losses.size) + 8 * (np.abs(np.log(mass)) + abs(x) * size)) * UNIT
-    mean = float(weights @ losses)
-    variance = float(weights @ (losses - mean) ** 2)
-    return _Moments(weights, log_moment, mean, variance, still, float(weights @ (known * size + off)) * (1 + 2.0**-30))
+    mean = dot(weights, losses)
+    variance = dot(weights, (losses - mean) ** 2)
+    return _Moments(weights, log_moment, mean, variance, still, dot(weights, known * size + off) * (1 + 2.0**-30))
 
 
+@lru_cache(maxsize=16)
 def list_of(whole: Loss, *, up: bool) -> Listed:
     """A whole law as a list."""
     law = whole.listed(up=up) if isinstance(whole, SampledLattice) else whole.pieces(up=up)

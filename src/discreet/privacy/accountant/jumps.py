@@ -47,7 +47,7 @@ from discreet.privacy.accountant.turning import expm1
 from discreet.privacy.losses.base import UNIT, Loss, Parts
 from discreet.privacy.losses.sampled_gaussian import no_groups
 
-__all__ = ["Apart", "Jumps", "take_apart"]
+__all__ = ["Apart", "Jumps", "beyond", "place_of", "small_part", "take_apart"]
 
 _UNITS = 512
 _RISE = 10.0  # of the coin's curve, beyond that of the normal law: steep enough for jumps to fade, gentle enough for few points
@@ -147,17 +147,17 @@ class Jumps(Loss):
 
 def beyond(step: CutGaussian, loss: float) -> CutGaussian:
     """Its jumps beyond this loss."""
-    place = _place(step, loss)
+    place = place_of(step, loss)
     return replace(step, begin=place, rise=_RISE + place)
 
 
-def _small(step: CutGaussian, loss: float) -> CutGaussian:
+def small_part(step: CutGaussian, loss: float) -> CutGaussian:
     """What is no jump."""
     jumps = beyond(step, loss)
     return CutGaussian(step.whole, jumps.begin, jumps.rise, digits=step.digits)
 
 
-def _place(step: CutGaussian, loss: float) -> float:
+def place_of(step: CutGaussian, loss: float) -> float:
     """The outcome z that has this loss."""
     mu, q = math.sqrt(step.whole.squared_mu), float(step.whole.rate)
     return (math.log1p(math.expm1(loss) / q) if loss < 600 else loss - math.log(q)) / mu + mu / 2
@@ -248,7 +248,7 @@ def _open(kept: Kept, effort: int) -> Apart | None:
     jumps = Jumps(steps, _SHARE * saddle.epsilon)
     if not (steps and saddle.epsilon > 0 and jumps.is_rare(saddle.tilt)):
         return None
-    small = tuple((_small(step, jumps.loss), count) for step, count in steps)
+    small = tuple((small_part(step, jumps.loss), count) for step, count in steps)
     light = find_saddle((*small, *others), epsilon=saddle.epsilon)
     light = replace(light, epsilon=saddle.epsilon, log_delta=saddle.log_delta)
     rest = open_smoothed((*small, *others), light, min(effort, _COARSE << 1), _NODES)

@@ -34,9 +34,9 @@ from discreet.arrays import Integers, Reals
 from discreet.privacy.losses.atoms import Atoms
 from discreet.privacy.losses.base import UNIT
 
-__all__ = ["Convolution", "common_step", "convolve"]
+__all__ = ["MOST_POINTS", "Convolution", "common_step", "convolve"]
 
-_MOST_POINTS = 1 << 21  # over all laws: each is transformed
+MOST_POINTS = 1 << 21  # over all laws: each is transformed
 _LEFT_OUT = 2.0**-60
 
 
@@ -89,12 +89,12 @@ def convolve(parts: Sequence[tuple[Atoms, int]], tilt: float) -> Convolution | N
     if not 0 < h < math.inf or not all(math.isfinite(law.log_scale) and law.error < 1 for law, _, _ in tilted):
         return None
     spread = math.sqrt(math.fsum(count * law.spread**2 for law, count, _ in tilted))
-    if min(12 * spread / h, float(span)) * len(parts) > _MOST_POINTS:  # no window is smaller
+    if min(12 * spread / h, float(span)) * len(parts) > MOST_POINTS:  # no window is smaller
         return None
     low, high = _window(tilted, h, span)
     # The circle holds the window; a circle longer than the whole support wraps nothing.
     size = 1 << max(3, (high - low).bit_length())
-    if size * len(parts) > _MOST_POINTS:
+    if size * len(parts) > MOST_POINTS:
         return None
     if size > span:
         low = 0

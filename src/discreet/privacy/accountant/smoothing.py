@@ -138,9 +138,10 @@ def open_smoothed(parts: Parts, saddle: Saddle, effort: int, nodes: int = _MOST_
     finest = _FINEST / (2 if len(parts) < 8 else 1)  # nodes of few losses are cheap
     wish = min(math.sqrt((finest if counts >= 10 else _FINE) * max(saddle.epsilon, 1e-3 * saddle.spread) / (x + 1)), 1.0)
     had = math.sqrt(2 * max(surplus - math.log(math.pi * most * step), 8.0)) / (most * step)
-    scattered = [math.sqrt(2 * max(surplus, 8.0)) / until for _, until in _scatters(parts, x)]
+    scatters = _scatters(parts, x)
+    scattered = [math.sqrt(2 * max(surplus, 8.0)) / until for _, until in scatters]
     for mu in (1e-3 * wish, wish, *(mu for mu in scattered if wish < mu < had)):
-        end = _end(parts, x, mu, 8 * step, most * step, surplus)
+        end = _end(parts, x, mu, scatters, 8 * step, most * step, surplus)
         if end < most * step:
             break
     else:
@@ -156,7 +157,7 @@ def open_smoothed(parts: Parts, saddle: Saddle, effort: int, nodes: int = _MOST_
         s, second = x + 1j * t, np.where(j > 0, 2.0, 1.0).astype(np.float64)
         weights = np.array([second / np.abs(s * (s + 1)), second])
         # A node may be given up when all of them together stay below the goal: in F, and in the bump, which weighs mu^2.
-        floor = math.exp(-surplus) * width / size / np.maximum(weights[0], weights[1] * mu * mu)
+        floor = math.log(width / size) - surplus - np.log(np.maximum(weights[0], weights[1] * mu * mu))
         kept = _Nodes(t, mu, x, floor, max(2 * effort - work, 0.0))
         kept.fade(parts)
         errors = kept.errors()  # sums, not products of matrices: those are given to threads, which spin
@@ -170,7 +171,7 @@ def open_smoothed(parts: Parts, saddle: Saddle, effort: int, nodes: int = _MOST_
         if more > 2 * nodes:
             return open_smoothed(parts, saddle, effort, more)
     last = (size - 1) * step
-    tails = [width / math.pi * tail for tail in _beyond(parts, x, mu, last)]
+    tails = [width / math.pi * tail for tail in _beyond(parts, x, mu, scatters, last)]
     noise = [(float(part) + tail) * (1 + 2.0**-20) for part, tail in zip(sums[0], tails, strict=True)]
     away = math.sqrt(2 * (30 - saddle.log_delta))
     s, doubled = x + 1j * step * held, law * np.where(held > 0, 2.0, 1.0)
@@ -202,17 +203,17 @@ def window(parts: Parts, saddle: Saddle) -> tuple[float, list[tuple[float, float
     return max(-goal / x, 8 * saddle.spread, right), beyond
 
 
-def _end(parts: Parts, x: float, mu: float, end: float, most: float, surplus: float) -> float:
+def _end(parts: Parts, x: float, mu: float, scatters: _Scatters, end: float, most: float, surplus: float) -> float:
     """Where what is beyond has fallen by ``surplus``, or ``most``."""
-    while end < most and math.log(max(_beyond(parts, x, mu, end)[0] / math.pi, 1e-300)) > -surplus:
+    while end < most and math.log(max(_beyond(parts, x, mu, scatters, end)[0] / math.pi, 1e-300)) > -surplus:
         end = min(1.5 * end, most)
     return end
 
 
-def _beyond(parts: Parts, x: float, mu: float, t: float) -> tuple[float, float]:
+def _beyond(parts: Parts, x: float, mu: float, scatters: _Scatters, t: float) -> tuple[float, float]:
     """Bounds on the integrals beyond t of the smoothed |phi| / u^2 and of the smoothed |phi|."""
     best = (math.inf, math.inf)
-    for rate, until in [(0.0, t), *_scatters(parts, x)]:
+    for rate, until in [(0.0, t), *scatters]:
         far = max(t, until)
         smooth = math.exp(-((mu * far) ** 2) / 2) * decay(parts, x, far)
         first, second = smooth / far, smooth / (mu * mu * far)
@@ -223,7 +224,10 @@ def _beyond(parts: Parts, x: float, mu: float, t: float) -> tuple[float, float]:
     return best
 
 
-def _scatters(parts: Parts, x: float) -> list[tuple[float, float]]:
+_Scatters = list[tuple[float, float]]
+
+
+def _scatters(parts: Parts, x: float) -> _Scatters:
     """Pairs (a, T) with |phi(t)| <= e^(-a t^2) for t <= T."""
     found = [(count, loss.scatter(x)) for loss, count in parts]
     return [
@@ -241,8 +245,8 @@ def two_values(loss: Loss) -> bool:
 class _Nodes:
     """The nodes still held (``at``, their ``limits`` and ``law``), and bounds on the modulus at those given up."""
 
-    def __init__(self, t: Reals, mu: float, x: float, floor: Reals, most: float) -> None:
-        self.t, self.at, self.x, self.mu, self.floor, self.work = t, t, x, mu, floor, 0
+    def __init__(self, t: Reals, mu: float, x: float, log_floor: Reals, most: float) -> None:
+        self.t, self.at, self.x, self.mu, self.log_floor, self.work = t, t, x, mu, log_floor, 0
         self.logs, self.terms = -((mu * t) ** 2) / 2, 1  # of the limits: products of many factors leave the doubles
         self.given_up = np.zeros(t.size)
         self.held: NDArray[np.int64] = np.arange(t.size)
@@ -280,7 +284,7 @@ class _Nodes:
         error = self.at * ((fast - still) / float(self.t[-1])) + still
         known = np.maximum(log_modulus, -600.0)
         self.logs, self.terms = self.logs + float(count) * (known + np.log1p(error * np.exp(-known))), self.terms + 1
-        keep = self.limits > self.floor
+        keep = self.logs > self.log_floor  # what is given up counts in full, wherever the line is drawn
         if keep.mean() < 0.95:
             self._keep(keep)
 
@@ -288,7 +292,7 @@ class _Nodes:
         """Hold these nodes; of the others their limits count as errors."""
         self.given_up[self.held[~keep]] = self.limits[~keep]
         self.held, self.at = self.held[keep], self.at[keep]
-        self.logs, self.floor = self.logs[keep], self.floor[keep]
+        self.logs, self.log_floor = self.logs[keep], self.log_floor[keep]
         if self.started:
             self.law, self.depth = self.law[keep], self.depth[keep]
 

@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from discreet.arrays import Complex, Reals
+from discreet.arrays import Complex, Reals, dot
 from discreet.privacy.losses.base import UNIT, Loss
 from discreet.privacy.losses.law import Law, list_law
 
@@ -46,14 +46,16 @@ class Atoms:
 
     def doubt(self, weights: Reals) -> float:
         """How far weights made of these masses may be off, as a share of their sum: it bounds the error of any transform."""
-        return self.error + 8 * UNIT * float(weights @ np.abs(np.maximum(self.log_mass, -800.0))) / float(weights.sum())
+        return self.error + 8 * UNIT * dot(weights, np.abs(np.maximum(self.log_mass, -800.0))) / float(weights.sum())
 
 
 def transform(losses: Reals, weights: Reals, t: Reals) -> Complex:
     """E[e^(i t L)] of a listed law, in blocks of a million terms."""
     result, rows = np.empty(t.size, dtype=np.complex128), max(1, (1 << 20) // losses.size)
     for start in range(0, t.size, rows):
-        result[start : start + rows] = np.exp(1j * np.multiply.outer(t[start : start + rows], losses)) @ weights
+        turned = np.exp(1j * np.multiply.outer(t[start : start + rows], losses))
+        turned *= weights
+        result[start : start + rows] = turned.sum(axis=1)
     return result
 
 
@@ -82,8 +84,8 @@ class _Finite(Loss):
     def cumulants(self, x: float) -> tuple[float, float, float]:
         top, weights = self._weights(x)
         losses, total = self._points[0], float(weights.sum())
-        mean = float(weights @ losses) / total
-        return top + math.log(total), mean, float(weights @ (losses - mean) ** 2) / total
+        mean = dot(weights, losses) / total
+        return top + math.log(total), mean, dot(weights, (losses - mean) ** 2) / total
 
     def work(self, x: float) -> int:  # noqa: ARG002
         return self._points[0].size
@@ -132,8 +134,8 @@ class Atomic(_Finite):
 
     def mean_variance(self) -> tuple[float, float]:
         mass = self.atoms.mass / self.atoms.mass.sum()
-        mean = float(mass @ self.atoms.losses)
-        return mean, float(mass @ (self.atoms.losses - mean) ** 2)
+        mean = dot(mass, self.atoms.losses)
+        return mean, dot(mass, (self.atoms.losses - mean) ** 2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,7 +180,7 @@ class Listed(_Finite):
     def rounding(self, x: float, t: float) -> float:
         """As for atoms on a lattice; the losses themselves are exact here, up to ``blur``."""
         _, weights = self._weights(x)
-        doubt = self.error + 8 * UNIT * float(weights @ np.abs(self._points[1])) / float(weights.sum())
+        doubt = self.error + 8 * UNIT * dot(weights, np.abs(self._points[1])) / float(weights.sum())
         return (2 * weights.size + 256 + 8 * (t + abs(x)) * self.reach(x)) * UNIT + 2 * doubt
 
     def mean_variance(self) -> tuple[float, float]:

@@ -11,7 +11,8 @@ from typing import Literal
 
 from discreet.errors import ParameterError
 from discreet.exact import root_up
-from discreet.plan.expressions import Column, Expression
+from discreet.plan.expressions import Call, Column, Expression, Value
+from discreet.plan.expressions import Literal as Constant
 from discreet.plan.expressions.facts import Facts
 from discreet.schema.columns import default_step
 from discreet.schema.sensitivity import move
@@ -156,6 +157,17 @@ def measure_coarse(of: Expression, facts: Facts) -> Measure:
     low, high = math.floor(facts.lower / step), math.ceil(facts.upper / step)
     shift = (low + high) // 2
     return Measure("value", low - shift, high - shift, of, facts.nullable, step, shift)
+
+
+def measure_level(of: Expression, facts: Facts, level: Value) -> Measure:
+    """1 where something has one of its listed values, else 0: never 1 for two of them, which differ as engines compare them.
+    Numbers that were calculated have the value that is nearest on their grid."""
+    test = Call("=", (of, Constant(level)))
+    if facts.kind == "number" and facts.step is not None and not isinstance(of, Column):
+        assert isinstance(level, int | float | Fraction)
+        ends = [Constant(Fraction(level) + side * facts.step / 2) for side in (-1, 1)]
+        test = Call("and", (Call(">=", (of, ends[0])), Call("<", (of, ends[1]))))
+    return Measure("value", 0, 1, Call("case", (test, Constant(1), Constant(0))))
 
 
 def measure_product(*factors: Measure) -> Measure:

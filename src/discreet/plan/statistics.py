@@ -24,6 +24,12 @@ Let a row add at most b (``bound``) in size to one group, and let there be K gro
   the k cells that a level adds up to one, k' = min(k, m) are a person's at worst. The level moves by r m in L1; in L2 most
   where as many as possible are full, by r sqrt(q k'^2 + e^2) with m = q k' + e. Rows are in one cell of every level. What is
   exchanged moves a level of one cell by r m (h - l); of rows by h - l.
+* **Sums apart** (``Sums.apart``): of k measures of the whole table, all from l to h with 0 between, of which at most one is not 0
+  in any row, as sums by level of a category are. A row's vector is one of t e_j with l <= t <= h, so it moves the k sums as it
+  moves groups. The weights of a person's rows add up to at most r, whatever the levels, so a person's vector is in r times the
+  convex hull of these, 0 included; numbers that are cut off towards zero stay there. What is convex is furthest apart at its
+  corners: all norms are r times those of a row, for rows added, removed and replaced. Other sums of the same plan have the
+  same weights, so that levels add up to the whole, which they need not where levels are keys.
 * **Persons of one row** (``OneRow``): r = m = 1, and rows are whole.
 
 Weighted numbers are kept in ``2**bits`` parts of a unit and cut off towards zero, so that the bounds hold for whole numbers.
@@ -63,9 +69,11 @@ class Contest:
 @dataclass(frozen=True)
 class Sums:
     """The sums of some measures in every group, one measure after the other: usually of one; of the two of a mean that is a pair
-    (``aggregates.soft``); of as many as there are candidates, where one is chosen for the whole table."""
+    (``aggregates.soft``); of as many as there are candidates, where one is chosen for the whole table. ``apart``: what they are,
+    in words, where no row adds to two of them and they have a sensitivity together."""
 
     of: tuple[Measure, ...]
+    apart: str = ""
 
     tabular: ClassVar[bool] = False
 
@@ -75,7 +83,9 @@ class Sums:
         return self.of[0].worth
 
     def norms(self, frame: Frame) -> Norms:
-        """Of the one measure that there is, or of both of a pair together."""
+        """Of the one measure that there is, of both of a pair together, or of all that are apart."""
+        if self.apart:
+            return self._apart(frame)
         if self.is_pair:
             return self._pair(frame)
         (measure,) = self.of
@@ -84,7 +94,18 @@ class Sums:
     @property
     def is_pair(self) -> bool:
         """Whether these are the two numbers of a mean, which have a sensitivity together."""
-        return len(self.of) == 2 and self.of[1].what != "value"
+        return not self.apart and len(self.of) == 2 and self.of[1].what != "value"
+
+    def _apart(self, frame: Frame) -> Norms:
+        """Of a row in one of them; of a person r times as much."""
+        assert frame.groups == 1, "a person's weights add up to r in the whole table"
+        low, high = min(0, *(one.low for one in self.of)), max(0, *(one.high for one in self.of))
+        l1, square = move(low, high, grouped=True, neighbours=frame.unit.neighbours)
+        if not isinstance(frame.unit, Person):
+            return round_norms(l1, square)
+        bits = 0 if isinstance(frame.unit, OneRow) else max(0, 16 - max(-low, high).bit_length())
+        rows = frame.unit.rows << bits
+        return round_norms(rows * l1, rows**2 * square, bits)
 
     def _pair(self, frame: Frame) -> Norms:
         """A row adds S to soft counts together, whatever it holds; to a sum around the middle and b times a count at most 2b,
@@ -112,6 +133,8 @@ class Sums:
         return (unit.size or 0) * self.of[0].high
 
     def __str__(self) -> str:
+        if self.apart:
+            return self.apart
         if self.is_pair:
             return f"count and sum of {self.of[0].of}, as a pair"
         return ", ".join(map(str, self.of))

@@ -29,12 +29,14 @@ from hypothesis import strategies as st
 
 import discreet as dp
 from discreet.analysis.linear.products import Sheet
+from discreet.errors import ParameterError
 from discreet.mechanisms import Gaussian
 from discreet.plan.cost import Cost
 from discreet.schema.units import Person, Unit
 
 SHARES = {"pure": PURE, "rho": RHO}
 CROSSED = ([row(g, 0, 300) for g in "ab" for _ in range(3)], [row(g, 300, 300) for g in "cd" for _ in range(3)])
+OTHERS = ([row("b")] * 3, [row("a", 300, -300)] * 3)  # all in another cell than ``one group, top``, and the other way in its cell
 NUMBERS = {"x": dp.integer(0, 300, missing=150), "y": dp.integer(-300, 300, missing=0)}
 
 
@@ -47,9 +49,8 @@ def priced(verb: str, *asked: Any, unit: Unit, share: Cost, folder: Path, column
 
 
 def neighbours(unit: Unit) -> list[Rows]:
-    extras = (
-        [*extreme_persons(3).values(), *CROSSED] if isinstance(unit, Person) else [[one] for one in (*ROWS, row("a", 0, 300))]
-    )
+    persons = [*extreme_persons(3).values(), *CROSSED, *OTHERS]
+    extras = persons if isinstance(unit, Person) else [[one] for one in (*ROWS, row("a", 0, 300))]
     if unit == UNITS["rows"]:
         extras.insert(0, [])
     return [base(1) + extra for extra in extras]
@@ -84,10 +85,48 @@ def test_engines_and_the_reference_count_the_same(unit: Unit, tmp_path: Path) ->
     """Products of up to four numbers, of expressions too, in cells of a category."""
     sheet = priced("regress", "y ~ x:I(x // 7):g + I(least(x, 40) * 0.25)", unit=unit, share=RHO, folder=tmp_path)
     most = max(len(one.statistic.of[0].factors) for plan in sheet.plans for one in plan.releases)  # type: ignore[union-attr]
-    assert most == 4
+    assert most == 4 + isinstance(unit, Person)  # whose levels are factors
     rows = [one | {"id": f"p{i % 7}"} for i, one in enumerate(base(1) + ROWS * 3)]
     for plan in sheet.plans:
         agree(plan, count(plan, table(plan, rows, TYPES)), rows)
+
+
+@pytest.mark.parametrize("unit", [UNITS["persons"], UNITS["persons replaced"]], ids=["persons", "persons replaced"])
+def test_sums_by_two_categories_move_as_declared(unit: Unit, tmp_path: Path) -> None:
+    (plan,) = priced("regress", "y ~ g*C(x // 100)", unit=unit, share=RHO, folder=tmp_path).plans
+    assert {"count(*) by (x // 100), g", "sum(y) by (x // 100), g"} <= all_parts(plan)
+    assert attained(plan, neighbours(unit), unit) == all_parts(plan)
+
+
+def test_a_person_has_one_weight_in_all_blocks(tmp_path: Path) -> None:
+    """Whatever categories a block is by: all are counted in one scan, without keys. Models by level have their own groups."""
+    for unit in (UNITS["persons"], UNITS["persons replaced"]):
+        (plan,) = priced("regress", "y ~ x*g", unit=unit, share=RHO, folder=tmp_path / unit.neighbours).plans
+        assert not plan.query.keys
+    assert len(priced("moments", ["x", "g"], unit=dp.rows(), share=RHO, folder=tmp_path / "rows").plans) == 2
+
+
+def test_levels_of_calculated_numbers_are_those_of_their_grid(tmp_path: Path) -> None:
+    """Three times a tenth is the level 0.3, of persons as of rows."""
+    columns = {**COLUMNS, "x": dp.integer(0, 3)}
+    (plan,) = priced("regress", "y ~ C(x * 0.1)", unit=UNITS["persons"], share=RHO, folder=tmp_path, columns=columns).plans
+    rows = [row("a", i % 4, 7, f"p{i}") for i in range(40)]
+    found = count(plan, table(plan, rows, TYPES))
+    (counts,) = [held for (one, bits), held in found.items() if str(one).startswith("count(*) by")]
+    assert len(counts) == 4
+    assert len(set(counts)) == 1
+    assert counts[0] > 0
+    agree(plan, found, rows)
+
+
+def test_many_levels_are_priced_or_refused(tmp_path: Path) -> None:
+    columns = {**COLUMNS, "g": dp.category(*(f"w{i}" for i in range(50))), "t": dp.category(*(f"v{i}" for i in range(50)))}
+    unit = UNITS["persons"]
+    (plan,) = priced("regress", "y ~ x + g", unit=unit, share=RHO, folder=tmp_path, columns=columns).plans
+    found = count(plan, table(plan, [row(f"w{i % 50}", who=f"{i % 7}") for i in range(200)], TYPES))
+    assert {len(held) for held in found.values()} == {1, 50}
+    with pytest.raises(ParameterError, match="name fewer columns, or group levels"):
+        priced("moments", ["x", "g", "t"], unit=unit, share=RHO, folder=tmp_path / "two", columns=columns)
 
 
 def test_one_scan_where_there_are_no_categories(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 from curator.hospital import COLUMNS, curator, table
 
 import discreet as dp
-from discreet.analysis.linear.gram import Matrix
+from discreet.analysis.linear.gram import Matrix, Product
 from discreet.analysis.linear.regression import Regression, RegressionAsked, conclude
 from discreet.auditor.curators import replay_curator
 from discreet.errors import BudgetExceeded, ParameterError
@@ -147,6 +147,40 @@ def test_all_budgets_and_units(unit: Any, budget: Any, tmp_path: Path) -> None:
     assert found.supported
     assert found.n == pytest.approx(2000, rel=0.05)  # a person of more than 8 rows weighs 8
     assert (asked.budget.spent.epsilon if budget.kind == "pure" else asked.budget.spent.rho) <= 10**7
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
+@pytest.mark.parametrize("budget", [dp.Budget(epsilon=10**9), dp.Budget(rho=10**9)], ids=["pure", "concentrated"])
+def test_persons_of_many_rows_weigh_the_same_in_every_term(budget: Any, neighbours: Any, tmp_path: Path) -> None:
+    """Persons of 1 to 29 rows in several wards, bounded to 4 rows: least squares in which every row of c weighs min(1, 4 / c)."""
+    sizes = np.arange(1, 30).repeat(4)
+    person = np.arange(len(sizes)).repeat(sizes)
+    place = np.arange(len(person))
+    ward, age = (place * place + person // 3) % 7 % 3, place * 37 % 101
+    cost = np.clip(20 * age + 900 * ward + person * 53 % 997, 0, 10_000)
+    names = np.array(["eye", "heart", "bone"])[ward]
+    source = pa.table({"id": person, "ward": pa.array(names.tolist()), "age": age, "cost": cost})
+    columns = {
+        "ward": dp.category("eye", "heart", "bone", missing="eye"),
+        "age": dp.integer(0, 100, missing=0),
+        "cost": dp.number(0, 10_000, step=10, missing=0),
+    }
+    unit = dp.person("id", rows=4, groups=2, neighbours=neighbours)
+    asked: Any = dp.Curator(source, unit=unit, columns=columns, budget=budget, ledger=tmp_path / "l")
+    paid = {"epsilon": 10**8} if budget.kind == "pure" else {"rho": 10**8}
+    weight = np.minimum(1, 4 / sizes)[person]
+    root, y = np.sqrt(weight), np.round(cost / 10) * 10
+    x = np.column_stack([np.ones(len(y)), age, ward == 1, ward == 2]).astype(float)
+    truth, left, *_ = np.linalg.lstsq(x * root[:, None], y * root, rcond=None)
+    found = asked.regress("cost ~ age + ward", **paid)
+    assert found.fit.coefficients == pytest.approx(truth, rel=0.01)
+    assert found.n == pytest.approx(weight.sum(), rel=1e-4)
+    mean = np.average(y, weights=weight)
+    assert found.r2 == pytest.approx(1 - left[0] / np.sum(weight * (y - mean) ** 2), abs=1e-3)
+    moments = asked.moments(["cost", "ward"], **paid)
+    shares = moments.matrix.sums[Product(("ward",))][0] / moments.n
+    assert shares == pytest.approx([np.sum(weight[ward == i]) / weight.sum() for i in range(3)], rel=1e-3)
+    assert shares.sum() == pytest.approx(1, rel=1e-3)
 
 
 def test_persons_tables_are_asked_too(tmp_path: Path) -> None:

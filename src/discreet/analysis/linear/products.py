@@ -12,12 +12,15 @@ costs more: a row at a corner of the box, which public bounds allow, attains all
 the price of the joint vector. With w = 1 on the diagonal of X^T X and 2 beside it this is the release of the symmetric matrix
 with one Gaussian noise whose variance is half as large beside the diagonal as on it, at sensitivity |x|^2 in Frobenius norm
 (lecture exercise 4.8, with n in the corner). For other units, rows replaced or persons, each sum has its own sensitivity
-under them, and prices add up, which is sound and need not be tight. Under pure budgets shares are w^(2/3), which is best for
-Laplace noise where w is best for Gaussian noise.
+under them, and prices add up, which is sound and need not be tight. All blocks of one matrix have one weight for every row:
+where persons have weights, all are sums of the whole table, by level too (``Sums.apart``), in which every row of a person who
+has c of them weighs min(1, r / c); with keys, c would be that of a group. Under pure budgets shares are w^(2/3), which is best
+for Laplace noise where w is best for Gaussian noise.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from abc import abstractmethod
@@ -39,12 +42,13 @@ from discreet.plan.expressions import Call, Expression, Value, conjuncts
 from discreet.plan.expressions.evaluate import infer
 from discreet.plan.expressions.facts import Facts
 from discreet.plan.keys import keys_of
-from discreet.plan.measures import Measure, measure_coarse, measure_product
+from discreet.plan.measures import Measure, measure_coarse, measure_level, measure_product
 from discreet.plan.plan import Plan, facts_of, price_needs
 from discreet.plan.preview import PreviewLine
 from discreet.plan.query import Key, Query
 from discreet.plan.release import Additive
 from discreet.plan.statistics import Sums
+from discreet.schema.units import OneRow, Person
 
 MOST_PRODUCTS = 2000
 _MOST_LEVELS = 200
@@ -105,6 +109,20 @@ class ProductsAsked(Analysis[Result]):
         return {str(one): list_levels(one, self.query, self.facts) for one in self.categories}
 
     @cached_property
+    def weighted(self) -> bool:
+        """Whether rows of persons have weights that must be the same in blocks by different categories."""
+        unit = self.rows.facts.unit
+        return isinstance(unit, Person) and not isinstance(unit, OneRow) and len({one.by for one, _ in self.weights}) > 1
+
+    @cached_property
+    def indicators(self) -> dict[str, tuple[Measure, ...]]:
+        """The one-hot columns of every category."""
+        return {
+            str(one): tuple(measure_level(one, infer(one, self.facts), level) for level in self.levels[str(one)])
+            for one in self.categories
+        }
+
+    @cached_property
     def scales(self) -> dict[str, Scale]:
         """From whole units to [-1, 1]."""
         found = {}
@@ -118,28 +136,37 @@ class ProductsAsked(Analysis[Result]):
         weights = {one: _share(weight, share) for one, weight in sorted(self.weights)}
         categories, schema = {str(one): one for one in self.categories}, self.desk.schema
         cells = sum(math.prod(len(self.levels[name]) for name in product.by) for product in weights)
-        if len(weights) > MOST_PRODUCTS or cells > 50 * MOST_PRODUCTS:
+        if len(weights) > MOST_PRODUCTS or cells > MOST_PRODUCTS * (1 if self.weighted else 50):
             raise ParameterError(
                 f"This takes {len(weights):,} sums of products ({cells:,} numbers), and at most {MOST_PRODUCTS:,} are counted "
-                "together; name fewer columns."
+                "together; name fewer columns, or group levels."
             )
+        of = (*self.numbers, *self.categories)
+        if self.weighted:
+            of = (*of, *(one.of for each in self.indicators.values() for one in each if one.of is not None))
         plans, products = [], []
         total = sum(weights.values(), Fraction(0))
-        for by in dict.fromkeys(product.by for product in weights):
-            mine = [product for product in weights if product.by == by]
+        for by in [()] if self.weighted else dict.fromkeys(product.by for product in weights):
+            mine = [product for product in weights if self.weighted or product.by == by]
             named = {str(product): product for product in mine}
             query = replace(self.query, keys=tuple(Key(name, categories[name]) for name in by))
 
             def needs(_: object, named: Mapping[str, Product] = named) -> dict[str, tuple[Additive, ...]]:
-                return {
-                    name: (Additive(Sums((measure_product(*(self.measures[one] for one in product.of)),)), weights[product]),)
-                    for name, product in named.items()
-                }
+                return {name: (Additive(self._sums(product), weights[product]),) for name, product in named.items()}
 
             part = sum((weights[product] for product in mine), Fraction(0)) / total
-            plans.append(price_needs(query, schema, share.part(part), needs, (*self.numbers, *self.categories)))
+            plans.append(price_needs(query, schema, share.part(part), needs, of))
             products.append(tuple(mine))
         return tuple(plans), tuple(products)
+
+    def _sums(self, product: Product) -> Sums:
+        """One sum, in every group where there are keys; or one for every cell, the last category turning fastest."""
+        factors = [self.measures[one] for one in product.of]
+        plain = measure_product(*factors)
+        if not (self.weighted and product.by):
+            return Sums((plain,))
+        cells = itertools.product(*(self.indicators[name] for name in product.by))
+        return Sums(tuple(measure_product(*cell, *factors) for cell in cells), f"{plain} by {', '.join(product.by)}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,6 +190,11 @@ class Sheet(Study[Result]):
     @property
     def asked(self) -> Mapping[str, object]:
         return {"products": [[list(one.by), list(one.of), str(weight)] for one, weight in sorted(self.of.weights)]}
+
+    @property
+    def facts(self) -> dict[str, object]:
+        """Of persons' rows all blocks have the same weights since version 2."""
+        return {**super().facts, **({"version": 2} if self.of.weighted else {})}
 
     def lines(self, fewest: int | None = None) -> tuple[PreviewLine, ...]:  # noqa: ARG002 - they are of sums
         """The noise of every sum of products, divided by its largest size: to be compared with the number of rows."""

@@ -103,6 +103,8 @@ def test_a_person_has_one_weight_in_all_blocks(tmp_path: Path) -> None:
     for unit in (UNITS["persons"], UNITS["persons replaced"]):
         (plan,) = priced("regress", "y ~ x*g", unit=unit, share=RHO, folder=tmp_path / unit.neighbours).plans
         assert not plan.query.keys
+    both = [priced("moments", asked, unit=unit, share=RHO, folder=tmp_path / f"{len(asked)}") for asked in (["x"], ["x", "g"])]
+    assert [sheet.facts["version"] for sheet in both] == [1, 2]  # what was measured with other weights is not given again
     assert len(priced("moments", ["x", "g"], unit=dp.rows(), share=RHO, folder=tmp_path / "rows").plans) == 2
 
 
@@ -125,7 +127,7 @@ def test_many_levels_are_priced_or_refused(tmp_path: Path) -> None:
     (plan,) = priced("regress", "y ~ x + g", unit=unit, share=RHO, folder=tmp_path, columns=columns).plans
     found = count(plan, table(plan, [row(f"w{i % 50}", who=f"{i % 7}") for i in range(200)], TYPES))
     assert {len(held) for held in found.values()} == {1, 50}
-    with pytest.raises(ParameterError, match="name fewer columns, or group levels"):
+    with pytest.raises(ParameterError, match="This takes 2,700 sums by level for every person, and at most 500"):
         priced("moments", ["x", "g", "t"], unit=unit, share=RHO, folder=tmp_path / "two", columns=columns)
 
 

@@ -178,6 +178,7 @@ def test_persons_of_many_rows_weigh_the_same_in_every_term(budget: Any, neighbou
     mean = np.average(y, weights=weight)
     assert found.r2 == pytest.approx(1 - left[0] / np.sum(weight * (y - mean) ** 2), abs=1e-3)
     moments = asked.moments(["cost", "ward"], **paid)
+    assert moments.paid.repeated  # the model's matrix holds it
     shares = moments.matrix.sums[Product(("ward",))][0] / moments.n
     assert shares == pytest.approx([np.sum(weight[ward == i]) / weight.sum() for i in range(3)], rel=1e-3)
     assert shares.sum() == pytest.approx(1, rel=1e-3)
@@ -283,14 +284,19 @@ def test_no_table_makes_it_fail(rows: list[int], tmp_path: Path) -> None:
     assert np.isfinite(found.predict({"age": 3, "ward": "eye"})["expected"][0])
 
 
-def test_an_audit_replays_it() -> None:
-    facts = Schema({"x": dp.integer(0, 1), "y": dp.integer(-1, 1)}, dp.rows())
+@pytest.mark.parametrize(
+    ("unit", "formula", "releases"),
+    [(dp.rows(), "y ~ x", 6), (dp.person("id", rows=2, groups=1, neighbours="replace"), "y ~ g", 5)],
+    ids=["rows", "persons"],
+)
+def test_an_audit_replays_it(unit: Any, formula: str, releases: int) -> None:
+    facts = Schema({"x": dp.integer(0, 1), "y": dp.integer(-1, 1), "g": dp.category("a", "b")}, unit)
 
     def make(held: Any, ledger: Path) -> dp.Curator:
         return dp.Curator(held, unit=facts.unit, columns=facts.columns, budget=dp.Budget(rho=4), ledger=ledger)
 
-    found = replay_curator(make, lambda one: one.regress("y ~ x", rho=1), facts)  # type: ignore[attr-defined]
-    assert found.releases == 6 * found.pairs > 0
+    found = replay_curator(make, lambda one: one.regress(formula, rho=1), facts)  # type: ignore[attr-defined]
+    assert found.releases == releases * found.pairs > 0
     assert not found.violated
 
 

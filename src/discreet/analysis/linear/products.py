@@ -51,6 +51,7 @@ from discreet.plan.statistics import Sums
 from discreet.schema.units import OneRow, Person
 
 MOST_PRODUCTS = 2000
+_MOST_WEIGHTED = 500  # numbers, each of which engines hold for every person
 _MOST_LEVELS = 200
 _LAPLACE = 1.09  # 95 % of a Laplace law are within 1.09 times as many standard deviations as of a Gaussian one
 
@@ -132,14 +133,20 @@ class ProductsAsked(Analysis[Result]):
         return found
 
     def _plans(self, share: Cost) -> tuple[tuple[Plan, ...], tuple[tuple[Product, ...], ...]]:
-        """A plan for every set of categories."""
+        """A plan for every set of categories; one for all where rows have weights."""
         weights = {one: _share(weight, share) for one, weight in sorted(self.weights)}
         categories, schema = {str(one): one for one in self.categories}, self.desk.schema
         cells = sum(math.prod(len(self.levels[name]) for name in product.by) for product in weights)
-        if len(weights) > MOST_PRODUCTS or cells > MOST_PRODUCTS * (1 if self.weighted else 50):
+        if len(weights) > MOST_PRODUCTS or cells > 50 * MOST_PRODUCTS:
             raise ParameterError(
                 f"This takes {len(weights):,} sums of products ({cells:,} numbers), and at most {MOST_PRODUCTS:,} are counted "
-                "together; name fewer columns, or group levels."
+                "together; name fewer columns."
+            )
+        apart = cells - sum(not product.by for product in weights)
+        if self.weighted and apart > _MOST_WEIGHTED:
+            raise ParameterError(
+                f"This takes {apart:,} sums by level for every person, and at most {_MOST_WEIGHTED} are counted together; name "
+                "fewer columns, group levels, or ask about a table of one row a person."
             )
         of = (*self.numbers, *self.categories)
         if self.weighted:

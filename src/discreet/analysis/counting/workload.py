@@ -22,10 +22,9 @@ from typing import ClassVar
 import numpy as np
 
 from discreet.analysis.base import Analysis, Paid, Study
-from discreet.analysis.consistency import whole_counts
 from discreet.analysis.counting.cells import Cells, cells_of, table_of
 from discreet.analysis.counting.items import MOST_ASKED, Item, Marginal, Ordered
-from discreet.analysis.counting.strategies import Candidates, Design, Kind, candidates
+from discreet.analysis.counting.strategies import MOST_DENSE, Candidates, Design, Kind, candidates
 from discreet.analysis.counting.workloads import MOST_WRITTEN, Marginals, Prefixes, Questions, Ranges, Workload
 from discreet.arrays import Integers, Number, Reals
 from discreet.curator.answer import Answer, Column
@@ -52,8 +51,8 @@ _SHOWN = 3  # items that the name of a workload lists
 _NORMAL = NormalDist().inv_cdf(0.975)
 _LAPLACE = math.log(20) / math.sqrt(2)
 _WHOLE = (
-    "Made whole, and nowhere negative, with the total kept: on average counts near zero are raised and others lowered, which is "
-    "a bias; intervals are those of the estimates, widened to the numbers shown."
+    "Made whole, and nowhere negative, as numbers of rows are that add up: on average counts near zero are raised and others "
+    "lowered, which is a bias; intervals are those of the estimates, widened to the numbers shown."
 )
 
 
@@ -189,7 +188,7 @@ class CountingStudy(Study[Answer]):
         estimates, halves = self._pick(self.design.workload.answer(cells)), self.halves
         lower, upper = estimates - halves, estimates + halves
         if self.of.whole:
-            counted = whole_counts(cells, float(cells.sum())).astype(np.float64)
+            counted = self.design.counts(cells).astype(np.float64)
             whole = np.rint(self._pick(self.design.workload.answer(counted)))
             lower, upper = np.maximum(0.0, np.minimum(lower, whole)), np.maximum(upper, whole)
             values = [int(x) for x in whole]
@@ -228,7 +227,13 @@ def workload(
     """
     facts = facts_of(rows.facts, rows.rows.tables)
     items = _items(rows, questions)
-    asked = Counting(rows.desk, rows.rows, tuple(map(_facts, items)), _read(items, facts), bool(whole))
+    reads = _read(items, facts)
+    if whole and not reads.workload.disjoint and reads.workload.cells > MOST_DENSE:
+        raise ParameterError(
+            f"whole=True finds counts for one marginal, or for questions over at most {MOST_DENSE:,} cells, not "
+            f"{reads.workload.cells:,}; leave it out, or ask about wider ranges."
+        )
+    asked = Counting(rows.desk, rows.rows, tuple(map(_facts, items)), reads, bool(whole))
     return asked.settle(epsilon=epsilon, rho=rho, accuracy=accuracy, at_least=at_least)
 
 

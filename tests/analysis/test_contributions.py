@@ -12,13 +12,15 @@ import pytest
 from engine.test_sensitivity import all_parts, attained
 
 import discreet as dp
+from discreet.analysis.advice import Counts
 from discreet.analysis.base import Noisy
 from discreet.analysis.contributions import Contributions, write_unit
-from discreet.analysis.distribution import Ranges
+from discreet.analysis.distribution import Distribution, Ranges
 from discreet.auditor.curators import replay_curator
 from discreet.curator.plans import Receipt
 from discreet.errors import ParameterError
 from discreet.plan.cost import Cost
+from discreet.plan.release import Spread
 from discreet.schema.table import Schema
 
 COLUMNS = {"ward": dp.category("a", "b", "c", "d"), "age": dp.integer(0, 120), "sex": dp.boolean(), "city": dp.text()}
@@ -54,6 +56,17 @@ def test_at_a_huge_epsilon_it_is_the_distribution(tmp_path: Path) -> None:
     cut = found.cut(rows=8)
     assert cut["persons"][0] == 17
     assert cut.outputs["rows"].lower[0] <= 7 * 1 + 3 * 2 + 5 * 62 + 2 * 1017 <= cut.outputs["rows"].upper[0]
+
+
+def test_what_is_printed_and_what_is_cut_is_one_estimate() -> None:
+    """Noise below zero in the tail is no person less: 2 rows at most cut 200 persons of 1,000, whatever is said of the rest."""
+    grid = Ranges((1, 2, 3, 4), beyond=True)
+    noisy = Distribution(grid, Counts(np.array([500.0, 300.0, 200.0, -6.0, -9.0]), Spread("laplace", 3.0)))
+    persons, rows = noisy.shares(2)
+    cut = noisy.cut("rows", 2)
+    assert (cut["persons_share"][0], cut["rows_share"][0]) == (persons, rows)
+    assert persons == pytest.approx(0.2, abs=0.01)
+    assert all(low <= best <= high for best, low, high in cut.values())
 
 
 def test_groups_are_those_that_persons_are_in(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from discreet.auditor.curators import replay_curator
 from discreet.curator.plans import Receipt
 from discreet.errors import ParameterError
 from discreet.plan.cost import Cost
+from discreet.plan.expressions.facts import Facts
 from discreet.plan.release import Spread
 from discreet.schema.table import Schema
 
@@ -221,6 +222,19 @@ def test_what_is_refused_costs_nothing(tmp_path: Path, ask: Any, says: str) -> N
     with pytest.raises(ParameterError, match=says):
         ask(held)
     assert held.budget.spent.epsilon == 0
+
+
+def test_numbers_of_many_values_make_no_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From declared bounds, before their million values are listed."""
+    held = table([1, 2]).append_column("cost", pa.array([1.0, 2.0, 3.0]))
+    columns = {"cost": dp.number(0, 10_000, step=0.01), "day": dp.date("2000-01-01", "2020-12-31"), "age": dp.integer(0, 120)}
+    held = held.append_column("day", pa.array([None, None, None], pa.date32()))
+    clinic: Any = dp.Curator(held, unit=UNIT, columns=columns, budget=dp.Budget(epsilon=1), ledger=tmp_path / "b.ledger")
+    monkeypatch.setattr(Facts, "listed", None)
+    with pytest.raises(ParameterError, match=r"cost has 1,000,001 values.*bin\(cost, 0, 10, 100\)"):
+        clinic.contributions(by=["age", "cost"])
+    with pytest.raises(ParameterError, match=r"day has 7,671 values.*year\(day\)"):
+        clinic.contributions(by="day")
 
 
 def test_rows_are_somebody_each(tmp_path: Path) -> None:

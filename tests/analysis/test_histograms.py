@@ -35,6 +35,11 @@ def _closed() -> object:
     pyplot.close("all")
 
 
+def test_unknown_words_are_answered_with_an_example(hospital: Any) -> None:
+    with pytest.raises(ParameterError, match=r"histogram\(\) knows no bins; write histogram\(\"age\", edges="):
+        hospital.histogram("age", bins=10)
+
+
 def test_a_million_values_are_refused_unlisted(hospital: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Facts, "listed", None)
     with pytest.raises(ParameterError, match="debt has too many values"):

@@ -12,6 +12,7 @@ from fractions import Fraction
 from itertools import pairwise
 
 from discreet.arrays import Number
+from discreet.calls import called_as
 from discreet.curator.answer import Answer
 from discreet.curator.question import Question
 from discreet.errors import ParameterError
@@ -32,6 +33,7 @@ _MOST_VALUES = 200  # of a column that is counted value by value
 _MOST_BINS = 2000
 
 
+@called_as('"age", edges=[0, 18, 65, 120]')
 def histogram(
     rows: Question,
     columns: str | Sequence[str],

@@ -347,6 +347,15 @@ def test_bad_helpers_are_refused_where_they_are_made(make: Any) -> None:
         make()
 
 
+def test_one_item_needs_no_list(tmp_path: Path) -> None:
+    hospital: Any = curator(tmp_path)
+    assert dp.marginal(["drug_use", "ward"]) == dp.marginal("drug_use", "ward")
+    for one in (dp.ranges("age", edges=[0, 20, 120]), dp.marginal("ward")):
+        assert str(hospital.workload(one)) == str(hospital.workload([one]))
+    with pytest.raises(ParameterError, match=r"workload\(\) knows no edges; write workload\(\["):
+        hospital.workload(["age < 3"], edges=[3])
+
+
 def test_one_level_is_refused(tmp_path: Path) -> None:
     columns = {"age": dp.category(5)}
     one: Any = dp.Curator(ages(3), unit=dp.rows(), columns=columns, budget=dp.Budget(epsilon=1), ledger=tmp_path / "a.ledger")

@@ -27,6 +27,7 @@ from discreet.analysis.counting.items import MOST_ASKED, Item, Marginal, Ordered
 from discreet.analysis.counting.strategies import MOST_DENSE, Candidates, Design, Kind, candidates
 from discreet.analysis.counting.workloads import MOST_WRITTEN, Marginals, Prefixes, Questions, Ranges, Workload
 from discreet.arrays import Integers, Number, Reals
+from discreet.calls import called_as
 from discreet.curator.answer import Answer, Column
 from discreet.curator.desk import Desk
 from discreet.curator.plans import Measured
@@ -210,9 +211,10 @@ _CHOSEN = {
 }
 
 
+@called_as('["age < 30", "sex = \'f\'"]')
 def workload(
     rows: Question,
-    questions: Sequence[Item],
+    questions: Item | Sequence[Item],
     *,
     whole: bool = False,
     epsilon: Number | None = None,
@@ -241,6 +243,8 @@ Read = tuple[str, Expression] | Ordered | Marginal  # a condition, as it was wri
 
 
 def _items(rows: Question, questions: object) -> list[Read]:
+    if isinstance(questions, (Ordered, Marginal)):
+        questions = [questions]
     if isinstance(questions, (str, Mapping)) or not isinstance(questions, Sequence) or not questions:
         raise ParameterError(_WRITE)
     if len(questions) > MOST_ASKED:

@@ -136,6 +136,9 @@ class Curator:
         at_least: Number | None = None,
     ) -> Preview:
         """What ``sql`` would cost and how far off it would be: free, and without looking at the data."""
+        several: object = text
+        if isinstance(several, (list, tuple)):
+            raise ParameterError("preview is about one question; for several together write preview_batch([...], epsilon=0.5).")
         return self._desk.offer(self._asked([text]), Terms(epsilon, rho, delta, accuracy, at_least))
 
     @called_as('["SELECT ...", "SELECT ..."], epsilon=0.5')

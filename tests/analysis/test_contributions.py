@@ -12,13 +12,16 @@ import pytest
 from engine.test_sensitivity import all_parts, attained
 
 import discreet as dp
+from discreet.analysis.advice import Counts
 from discreet.analysis.base import Noisy
 from discreet.analysis.contributions import Contributions, write_unit
-from discreet.analysis.distribution import Ranges
+from discreet.analysis.distribution import Distribution, Ranges
 from discreet.auditor.curators import replay_curator
 from discreet.curator.plans import Receipt
 from discreet.errors import ParameterError
 from discreet.plan.cost import Cost
+from discreet.plan.expressions.facts import Facts
+from discreet.plan.release import Spread
 from discreet.schema.table import Schema
 
 COLUMNS = {"ward": dp.category("a", "b", "c", "d"), "age": dp.integer(0, 120), "sex": dp.boolean(), "city": dp.text()}
@@ -54,6 +57,17 @@ def test_at_a_huge_epsilon_it_is_the_distribution(tmp_path: Path) -> None:
     cut = found.cut(rows=8)
     assert cut["persons"][0] == 17
     assert cut.outputs["rows"].lower[0] <= 7 * 1 + 3 * 2 + 5 * 62 + 2 * 1017 <= cut.outputs["rows"].upper[0]
+
+
+def test_what_is_printed_and_what_is_cut_is_one_estimate() -> None:
+    """Noise below zero in the tail is no person less: 2 rows at most cut 200 persons of 1,000, whatever is said of the rest."""
+    grid = Ranges((1, 2, 3, 4), beyond=True)
+    noisy = Distribution(grid, Counts(np.array([500.0, 300.0, 200.0, -6.0, -9.0]), Spread("laplace", 3.0)))
+    persons, rows = noisy.shares(2)
+    cut = noisy.cut("rows", 2)
+    assert (cut["persons_share"][0], cut["rows_share"][0]) == (persons, rows)
+    assert persons == pytest.approx(0.2, abs=0.01)
+    assert all(low <= best <= high for best, low, high in cut.values())
 
 
 def test_groups_are_those_that_persons_are_in(tmp_path: Path) -> None:
@@ -208,6 +222,19 @@ def test_what_is_refused_costs_nothing(tmp_path: Path, ask: Any, says: str) -> N
     with pytest.raises(ParameterError, match=says):
         ask(held)
     assert held.budget.spent.epsilon == 0
+
+
+def test_numbers_of_many_values_make_no_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From declared bounds, before their million values are listed."""
+    held = table([1, 2]).append_column("cost", pa.array([1.0, 2.0, 3.0]))
+    columns = {"cost": dp.number(0, 10_000, step=0.01), "day": dp.date("2000-01-01", "2020-12-31"), "age": dp.integer(0, 120)}
+    held = held.append_column("day", pa.array([None, None, None], pa.date32()))
+    clinic: Any = dp.Curator(held, unit=UNIT, columns=columns, budget=dp.Budget(epsilon=1), ledger=tmp_path / "b.ledger")
+    monkeypatch.setattr(Facts, "listed", None)
+    with pytest.raises(ParameterError, match=r"cost has 1,000,001 values.*bin\(cost, 0, 10, 100\)"):
+        clinic.contributions(by=["age", "cost"])
+    with pytest.raises(ParameterError, match=r"day has 7,671 values.*year\(day\)"):
+        clinic.contributions(by="day")
 
 
 def test_rows_are_somebody_each(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from curator.hospital import COLUMNS, curator, table
 import discreet as dp
 from discreet.auditor.curators import replay_curator
 from discreet.errors import ParameterError
+from discreet.plan.expressions.facts import Facts
 from discreet.schema.table import Schema
 
 mpl.use("Agg")
@@ -32,6 +33,17 @@ def hospital(tmp_path: Path) -> Any:
 def _closed() -> object:
     yield
     pyplot.close("all")
+
+
+def test_unknown_words_are_answered_with_an_example(hospital: Any) -> None:
+    with pytest.raises(ParameterError, match=r"histogram\(\) knows no bins; write histogram\(\"age\", edges="):
+        hospital.histogram("age", bins=10)
+
+
+def test_a_million_values_are_refused_unlisted(hospital: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Facts, "listed", None)
+    with pytest.raises(ParameterError, match="debt has too many values"):
+        hospital.histogram("debt")
 
 
 def test_bins_hold_what_numpy_puts_in_them(hospital: Any) -> None:

@@ -48,6 +48,13 @@ def hospital(tmp_path: Path) -> Any:
     return curator(tmp_path, budget=dp.Budget(epsilon=10**9))
 
 
+def test_a_list_is_by(hospital: Any) -> None:
+    assert str(hospital.table(["ward", "drug_use"])) == str(hospital.table(by=["ward", "drug_use"]))
+    assert str(hospital.where("age > 3").table({"ward": "ward"})) == str(hospital.where("age > 3").table(by="ward"))
+    with pytest.raises(ParameterError, match=r"table\(\) knows no keys; write table\(by="):
+        hospital.table(keys=["ward"], by="ward")
+
+
 def adds_up(answer: Answer, name: str = "n") -> None:
     """Every margin is the sum of the rows below it, to floating point."""
     keys = list(answer.keys)

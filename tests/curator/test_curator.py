@@ -184,6 +184,8 @@ def test_batches_are_one_entry_and_one_cost(tmp_path: Path) -> None:
     assert hospital.budget.spent.epsilon == 1
     assert all(answer.repeated for answer in hospital.batch(texts, epsilon=1))
     assert [line.output for line in hospital.preview_batch(texts, epsilon=1).lines] == ["n", "age"]
+    with pytest.raises(ParameterError, match="write preview_batch"):
+        hospital.preview(texts, epsilon=1)  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="list of questions"):
         hospital.batch(COUNT, epsilon=1)
 

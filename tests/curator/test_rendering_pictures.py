@@ -39,6 +39,23 @@ def labels(ax: Axes, axis: str) -> list[str]:
     return [tick.get_text() for tick in getattr(ax, f"get_{axis}ticklabels")()]
 
 
+def test_more_pairs_than_bars_are_a_map() -> None:
+    """All of a few values by many, and ranges, which are half of all pairs of ends."""
+    pairs = list(itertools.product("fm", [f"w{i}" for i in range(30)]))
+    sex, ward = zip(*pairs, strict=True)
+    (image,) = drawn(answer(60, sex=sex, ward=ward).plot()).images
+    assert image.get_array().shape == (30, 2)
+    lower, upper = zip(*itertools.combinations(range(11), 2), strict=True)
+    ax = drawn(answer(55, lower=lower, upper=upper).plot())
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("lower", "upper")
+    assert ax.images[0].get_array().shape == (10, 10)
+    assert ax.images[0].get_array().count() == 55
+    days = tuple(day for _ in "fm" for day in range(30))
+    assert len(drawn(answer(60, day=days, sex=sex).plot()).lines) == 2
+    with pytest.raises(ParameterError, match=r"60 bars are too many to read: to a SELECT add ORDER BY .* workloads ask"):
+        answer(60, ward=tuple(f"w{i}" for i in range(60))).plot()
+
+
 def test_bars_with_intervals() -> None:
     ax = drawn(answer(2, ward=("eye", "ear"), old=(True, None)).plot())
     assert [bar.get_height() for bar in ax.patches] == [5, 15]

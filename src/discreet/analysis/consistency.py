@@ -5,6 +5,9 @@ noise Z rises by E[max(0, Z - x)] on average, half of the mean size of the noise
 add up to hundreds of people who do not exist. So ``project`` keeps the total that was measured, and takes away elsewhere what is
 added here: the total stays as unbiased as it was, but for cutting it off at zero itself and rounding it, while small cells are
 still raised and large ones lowered.
+
+Where questions overlap, cells are no more than means to answer them: many are measured badly of which sums are measured well, and
+the nearest cells may have sums that are far off. ``nearest_counts`` looks for cells whose answers are near instead.
 """
 
 from __future__ import annotations
@@ -16,6 +19,9 @@ import numpy as np
 
 from discreet.arrays import Integers, Reals
 from discreet.errors import ParameterError
+
+_ROUNDS = 200  # over all cells
+_NEAR = 1e-3  # of one unit, in answers
 
 
 def clamping_bias(count: float, deviation: float, law: Literal["laplace", "gaussian"]) -> float:
@@ -79,3 +85,39 @@ def whole_counts(estimates: Reals, total: float, variances: Reals | None = None)
     """
     wanted = max(0, round(total))
     return round_to_total(project(estimates, wanted, variances), wanted)
+
+
+def nearest_counts(estimates: Reals, gram: Reals) -> Integers:
+    """Whole numbers x nowhere negative for which (x - e)^T G (x - e) is small, e the estimates of cells: with G = W^T W, whose
+    answers to the questions W are near those of the estimates, whatever becomes of cells.
+
+    Least squares among numbers that are not negative, cell by cell and in a bounded number of rounds; then rounded, and moved by
+    1 where that brings answers nearer.
+
+    >>> nearest_counts(np.array([5.2, -3.1, 4.0]), np.array([[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]])).tolist()
+    [2, 0, 4]
+    """
+    sizes = gram.diagonal()
+    some = np.flatnonzero(sizes > 0)
+    found = np.maximum(estimates, 0.0)
+    slope = gram @ (found - estimates)
+    for _ in range(_ROUNDS):
+        farthest = 0.0
+        for i in some:
+            step = max(-found[i], -slope[i] / sizes[i])
+            if step:
+                found[i] += step
+                slope += step * gram[i]
+                farthest = max(farthest, abs(step) * math.sqrt(sizes[i]))
+        if farthest < _NEAR:
+            break
+    counts = np.rint(found)
+    slope = gram @ (counts - estimates)
+    for _ in range(_ROUNDS * len(counts)):
+        up, down = sizes + 2 * slope, np.where(counts > 0, sizes - 2 * slope, 0.0)  # what the square would gain
+        cell, sign = (int(up.argmin()), 1) if up.min() < down.min() else (int(down.argmin()), -1)
+        if min(up[cell], down[cell]) >= -_NEAR:
+            break
+        counts[cell] += sign
+        slope += sign * gram[cell]
+    return counts.astype(np.int64)

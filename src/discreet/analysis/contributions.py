@@ -37,7 +37,7 @@ from discreet.exact import positive, whole
 from discreet.plan.cost import Accuracy, Cost, Terms
 from discreet.plan.expressions import Call, Column, Expression, Literal
 from discreet.plan.expressions.evaluate import infer
-from discreet.plan.expressions.facts import Facts
+from discreet.plan.expressions.facts import MOST_KEYS, Facts
 from discreet.plan.keys import Keys, keys_of
 from discreet.plan.measures import ROWS, Frame
 from discreet.plan.people import Trait
@@ -50,6 +50,7 @@ from discreet.schema.units import Person
 
 _CAP, _MOST_CAP = 1024, 2**18
 _SIGNS = "/|;:~\x1f"  # between keys that are one text: the first that no key has
+_MOST_VALUES = 1000  # of a key that is a number or a date
 _LATER = 10  # questions that share a budget, unless told
 
 
@@ -81,7 +82,7 @@ def contributions(
     names = (by,) if isinstance(by, str) else tuple(by) if isinstance(by, Sequence) else () if by is None else (by,)
     if not all(isinstance(name, str) for name in names):
         raise ParameterError('by= is a key that makes groups, or several; write by="ward", or by=["ward", "sex"].')
-    keys = tuple(Key(name, rows.read(name)) for name in names)
+    keys = tuple(_key(rows, name) for name in names)
     budget = rows.desk.budget
     total = budget.rho if budget.kind == "concentrated" else budget.epsilon
     assert total is not None
@@ -90,6 +91,18 @@ def contributions(
     asked = priced.asked(budget)
     each = Later(f"{asked.currency}={float(asked.amount):g}", priced.spend(asked, budget, 1))
     return Asked(rows.desk, rows.rows, keys, cap, each).settle(epsilon, rho, accuracy, at_least)
+
+
+def _key(rows: Question, name: str) -> Key:
+    """A key of few groups: numbers and days have many, of which a person is in one for almost every row."""
+    of = rows.read(name)
+    known = infer(of, facts_of(rows.facts, rows.rows.tables))
+    if known.kind in ("number", "date") and known.values is None and _MOST_VALUES < (known.size or 0) <= MOST_KEYS:
+        fewer = f"year({of})" if known.kind == "date" else f"bin({of}, 0, 10, 100)"
+        raise ParameterError(
+            f"{name[:60]} has {known.size:,} values, and a key makes at most {_MOST_VALUES:,} groups; write by={fewer!r}."
+        )
+    return Key(name, of)
 
 
 @dataclass(frozen=True)

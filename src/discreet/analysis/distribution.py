@@ -115,18 +115,25 @@ class Distribution:
         """The same with intervals, which allow for all ways in which persons may be spread within a cell."""
         counts, over, lost = self.counts, self.grid.over(most), self.grid.lost(most)
         taken, left = _spread(counts, lost), _spread(counts, self.grid.kept(most))
-        best, low, high = (taken[i] / max(taken[i] + left[j], 1e-300) for i, j in ((0, 0), (1, 2), (2, 1)))
+        low, high = (taken[i] / max(taken[i] + left[j], 1e-300) for i, j in ((1, 2), (2, 1)))
+        persons, much = self.shares(most) if self.smooth.any() else (math.nan, math.nan)
         return {
-            "persons": _spread(counts, over, _MISS),
-            "persons_share": share_of(_spread(counts, over), counts.everybody(_MISS / 2)),
-            what: _spread(counts, lost, _MISS),
-            f"{what}_share": (best, low, high) if left[1] else (math.nan, 0.0, 1.0),
+            "persons": _around(float(over[0] @ self.smooth), _spread(counts, over, _MISS)),
+            "persons_share": _around(persons, share_of(_spread(counts, over), counts.everybody(_MISS / 2))),
+            what: _around(self.lost(most), _spread(counts, lost, _MISS)),
+            f"{what}_share": _around(much, (much, low, high) if left[1] else (much, 0.0, 1.0)),
         }
 
 
 def _spread(counts: Counts, weights: tuple[Reals, Reals, Reals], miss: float = _MISS / 2) -> Interval:
     even, least, most = weights
     return counts.total(even, miss)[0], counts.total(least, miss)[1], counts.total(most, miss)[2]
+
+
+def _around(best: float, found: Interval) -> Interval:
+    """An interval with this estimate, which it is widened to."""
+    _, low, high = found
+    return (best, low, high) if math.isnan(best) else (best, min(low, best), max(high, best))
 
 
 def _project(cells: Reals) -> Reals:

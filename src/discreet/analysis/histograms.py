@@ -12,6 +12,7 @@ from fractions import Fraction
 from itertools import pairwise
 
 from discreet.arrays import Number
+from discreet.calls import called_as
 from discreet.curator.answer import Answer
 from discreet.curator.question import Question
 from discreet.errors import ParameterError
@@ -19,6 +20,7 @@ from discreet.plan.aggregates import count
 from discreet.plan.cost import Accuracy
 from discreet.plan.expressions import Call, Expression, Literal, Value
 from discreet.plan.expressions.evaluate import infer, listing
+from discreet.plan.expressions.facts import MOST_KEYS
 from discreet.plan.expressions.values import plain_values
 from discreet.plan.plan import facts_of
 from discreet.plan.query import Key
@@ -31,6 +33,7 @@ _MOST_VALUES = 200  # of a column that is counted value by value
 _MOST_BINS = 2000
 
 
+@called_as('"age", edges=[0, 18, 65, 120]')
 def histogram(
     rows: Question,
     columns: str | Sequence[str],
@@ -78,9 +81,11 @@ def _by_column(edges: object, names: Sequence[str]) -> dict[str, Edges]:
 def _key(rows: Question, name: str, edges: Edges | None) -> Key:
     of = rows.read(name)
     facts = facts_of(rows.facts, rows.rows.tables)
-    kind = infer(of, facts).kind
+    known = infer(of, facts)
+    kind = known.kind
     if edges is None:
-        values = listing(of, facts)
+        many = kind in ("number", "date") and _MOST_VALUES < (known.size or 0) <= MOST_KEYS  # which would take seconds to list
+        values = None if many else listing(of, facts)
         if values is None or (len(values) > _MOST_VALUES and kind in ("number", "date")):
             example = "[date(2020, 1, 1), date(2021, 1, 1), date(2022, 1, 1)]" if kind == "date" else "[0, 10, 20, 50, 100]"
             raise ParameterError(

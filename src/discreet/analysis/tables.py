@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from discreet.arrays import Number
+from discreet.calls import called_as
 from discreet.curator.answer import Answer
 from discreet.curator.question import Question
 from discreet.errors import ParameterError
@@ -33,6 +34,7 @@ _MOST_TEXTS = 256  # values of a key that may be missing and is no text, each of
 _BY = 'by= names the keys of the table; write table(by=["sex", "ward"]).'
 
 
+@called_as('by=["sex", "ward"]')
 def table(
     rows: Question,
     by: str | Sequence[str] | Mapping[str, str],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -44,12 +46,16 @@ def bounds(
     """
     kind = None if type is None else type.value
     with asking.open_curator(configuration) as curator:
-        _show(_rows(curator, table).bounds(column, type=kind, clamped=clamped), epsilon, rho)
+        asked = _rows(curator, table).bounds(column, type=kind, clamped=clamped)
+        found = asked.release(epsilon=epsilon, rho=rho)
+    _show(found, lambda suggested: _column(asked.column, suggested, table))
 
 
 def contributions(
     configuration: Configuration,
-    by: Annotated[list[str] | None, typer.Option(help="Keys that make groups; may be repeated.")] = None,
+    by: Annotated[
+        list[str] | None, typer.Option(help="Keys that make groups, with commas between them; may be repeated.")
+    ] = None,
     epsilon: Epsilon = None,
     rho: Rho = None,
     cap: Annotated[int, typer.Option(help="The number of rows of a person up to which they are counted.")] = 1024,
@@ -64,15 +70,52 @@ def contributions(
 
       discreet contributions hospital.toml --epsilon 0.1
 
-      discreet contributions hospital.toml --by ward --epsilon 0.2 --later 0.5
+      discreet contributions hospital.toml --by sex,ward --epsilon 0.2 --later 0.5
     """
+    keys = None if by is None else [key for text in by for key in _keys(text)]
     with asking.open_curator(configuration) as curator:
-        _show(_rows(curator, table).contributions(by=by, cap=cap, later=later), epsilon, rho)
+        found = _rows(curator, table).contributions(by=keys, cap=cap, later=later).release(epsilon=epsilon, rho=rho)
+    _show(found, lambda unit: f"[unit]\nrows = {unit.rows}\ngroups = {unit.groups}")
 
 
 def _rows(curator: Curator, table: str | None) -> Any:
     return curator if table is None else curator.table(table)
 
 
-def _show(asked: Any, epsilon: float | None, rho: float | None) -> None:
-    typer.echo(str(asked.release(epsilon=epsilon, rho=rho)))
+def _keys(text: str) -> list[str]:
+    """The keys of a list with commas, those within brackets apart.
+
+    >>> _keys("sex, bin(age, 0, 18, 120)")
+    ['sex', 'bin(age, 0, 18, 120)']
+    """
+    found, depth = [""], 0
+    for sign in text:
+        depth += (sign == "(") - (sign == ")")
+        if sign == "," and not depth:
+            found.append("")
+        else:
+            found[-1] += sign
+    return [key.strip() for key in found]
+
+
+def _column(name: str, column: Any, table: str | None) -> str:
+    """Bounds of a column in the owner's file."""
+    from discreet.curator.configuration import write_key
+    from discreet.schema.columns import Date, Integer
+
+    section = "[columns]" if table is None else f"[tables.{write_key(table)}.columns]"
+    if isinstance(column, Date):
+        kind, ends = "date", [str(column.lower), str(column.upper)]
+        more = f", format = {json.dumps(column.format)}" if column.format else ""
+    else:
+        kind = "integer" if isinstance(column, Integer) else "number"
+        ends = [f"{int(end):_}" if end == int(end) else repr(float(end)) for end in (column.lower, column.upper)]
+        more = ', decimal = ","' if column.decimal == "," else ""
+    return f'{section}\n{write_key(name)} = {{ type = "{kind}", lower = {ends[0]}, upper = {ends[1]}{more} }}'
+
+
+def _show(found: Any, written: Callable[[Any], str]) -> None:
+    """What came out, and what is suggested as the owner's file has it."""
+    typer.echo(str(found))
+    if found.suggested is not None:
+        typer.echo(f"\nIn the owner's file:\n\n{written(found.suggested)}")

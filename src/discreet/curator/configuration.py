@@ -331,7 +331,7 @@ def skeleton(source: str, names: Sequence[str], table: str | None = None) -> str
     """
     path = Path(source)
     columns = "".join(
-        f'# {_key(name)} = {{ type = "" }}   # integer, number, category, boolean, date or text\n' for name in names
+        f'# {write_key(name)} = {{ type = "" }}   # integer, number, category, boolean, date or text\n' for name in names
     )
     return _TEXT.format(
         name=_shown(path.name),
@@ -341,7 +341,8 @@ def skeleton(source: str, names: Sequence[str], table: str | None = None) -> str
     )
 
 
-def _key(name: str) -> str:
+def write_key(name: str) -> str:
+    """A name as a key of TOML."""
     return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _quoted(name)
 
 

@@ -136,6 +136,9 @@ class Curator:
         at_least: Number | None = None,
     ) -> Preview:
         """What ``sql`` would cost and how far off it would be: free, and without looking at the data."""
+        several: object = text
+        if isinstance(several, (list, tuple)):
+            raise ParameterError("preview is about one question; for several together write preview_batch([...], epsilon=0.5).")
         return self._desk.offer(self._asked([text]), Terms(epsilon, rho, delta, accuracy, at_least))
 
     @called_as('["SELECT ...", "SELECT ..."], epsilon=0.5')
@@ -166,9 +169,9 @@ class Curator:
         """What ``batch`` would cost and how far off it would be."""
         return self._desk.offer(self._asked(questions), Terms(epsilon, rho, delta, accuracy, at_least))
 
-    def table(self, name: str | None = None, **asked: Any) -> Any:
-        """Begin a question about one of several private tables, to which ``join`` adds others; or, with ``by=``, a table of
-        counts or sums with its margins."""
+    def table(self, name: str | Sequence[str] | Mapping[str, str] | None = None, **asked: Any) -> Any:
+        """Begin a question about one of several private tables, to which ``join`` adds others; or, with a list ``by``, a table
+        of counts or sums with its margins."""
         return self._question().table(name, **asked)
 
     @called_as('"age >= 18"')

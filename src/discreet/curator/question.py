@@ -111,10 +111,12 @@ class Question(Inquiry[Answer]):
         within = parse_traits(written, self._query, self._source() or private(self.desk.schema))
         return replace(self, _query=Query((), people=within.people), _within=within)
 
-    def table(self, name: str | None = None, **asked: Any) -> Any:
-        """About one of several private tables; or, with ``by=``, a table of counts or sums with its margins."""
+    def table(self, name: str | Sequence[str] | Mapping[str, str] | None = None, **asked: Any) -> Any:
+        """About one of several private tables; or, with a list ``by``, a table of counts or sums with its margins."""
         if name is None:
             return self._verb("table")(**asked)
+        if isinstance(name, (Sequence, Mapping)) and not isinstance(name, str):
+            return self._verb("table")(name, **asked)
         if asked:
             raise ParameterError('A table of margins has no name, and a private table nothing else; write table(by=["sex"]).')
         if self._within is not None:

@@ -2,16 +2,16 @@
 
 Tables have headers, rounded cells, and a few lines below. A picture has bars with 95 % intervals, one panel for every output; two
 keys make groups of bars, a colour for every value of one of them. Where a number or a day has many values there are lines with
-bands instead; bins make a histogram, and two keys of many values a heat map.
+bands instead; bins make a histogram, and two keys of many values, or the ends of many ranges, a heat map.
 """
 
 from __future__ import annotations
 
-import datetime
 import itertools
 import math
 import re
 from dataclasses import dataclass
+from datetime import date
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -165,8 +165,8 @@ _MOST_PANELS = 12
 _UPRIGHT = (12, 20, 60)  # more bars, longer labels, or more letters together lie down
 _LONGEST = 40
 _UNEVEN = 1.2  # widths of bins that differ by more are drawn as areas; months differ by less
+_EPOCH = date(1970, 1, 1)
 _BIN = re.compile(r"\[([^,\[\]]+), ([^,\[\]]+)[\])]")
-
 
 Place = Value | tuple[Value, ...]  # several keys together
 
@@ -188,8 +188,10 @@ def plot(answer: Answer, output: str | None, ax: Axes | None, title: str | None)
     if len(names) > _MOST_PANELS:
         raise ParameterError(f"{len(names):,} outputs are too many for one picture: draw some with plot(output=...).")
     answer = _without_margins(answer)
-    maps = _mapped(answer)
-    drawn = [_series(answer, name, mapped=maps) for name in names]  # what cannot be drawn is refused before there is a picture
+    maps = _mapped(answer, names[0])
+    drawn = [_series(answer, name, mapped=maps) for name in names]
+    for name, (_, _, series) in zip(names, drawn, strict=True):  # what cannot be drawn is refused before there is a picture
+        _check_readable(name, series, mapped=maps)
     axes = [new_axes(ax)] if len(names) == 1 else stacked_axes(len(names))
     for name, (key, other, series), panel in zip(names, drawn, axes, strict=True):
         own = name if maps or answer.outputs[name].lower is None else f"{name}, with 95 % intervals"
@@ -217,11 +219,17 @@ def _without_margins(answer: Answer) -> Answer:
     return answer.picked(cells or range(len(answer)))
 
 
-def _mapped(answer: Answer) -> bool:
-    """Whether there are two keys of many values, and each pair of them once."""
+def _mapped(answer: Answer, name: str) -> bool:
+    """Whether there are two keys, each pair of them once: all pairs of many values, or at least half of more than are readable as
+    bars, such as the ends of ranges; but for numbers and days in few colours, which are lines."""
     pairs = list(zip(*answer.keys.values(), strict=True))
     sizes = [len({*values}) for values in answer.keys.values()]
-    return len(sizes) == 2 and min(sizes) > len(_COLOURS) and len({*pairs}) == len(pairs) == sizes[0] * sizes[1]
+    if len(sizes) != 2 or len({*pairs}) < len(pairs) or min(sizes) < 2:
+        return False
+    if min(sizes) > len(_COLOURS) and len(pairs) == math.prod(sizes):
+        return True
+    lines = all(_ordered(one.places) for one in _series(answer, name, mapped=False)[2])
+    return not lines and len(pairs) > _MOST_BARS and 2 * len(pairs) >= math.prod(sizes)
 
 
 def _map(ax: Axes, answer: Answer, name: str, one: Series) -> None:
@@ -240,16 +248,12 @@ def _bins(places: list[Place]) -> list[tuple[float, float]] | None:
         if parts is None:
             return None
         try:
-            first, last = (float(text) if "-" not in text[1:] else _day(text) for text in parts.groups())
+            first, last = (float(x) if "-" not in x[1:] else float((date.fromisoformat(x) - _EPOCH).days) for x in parts.groups())
         except ValueError:
             return None
         found.append((first, last))
     joined = all(a[1] == b[0] for a, b in itertools.pairwise(found)) and all(a < b for a, b in found)
     return found if len(found) > 1 and joined else None
-
-
-def _day(text: str) -> float:
-    return float((datetime.date.fromisoformat(text) - datetime.date(1970, 1, 1)).days)
 
 
 def _histogram(ax: Axes, key: str, name: str, one: Series, bins: list[tuple[float, float]]) -> None:
@@ -271,7 +275,7 @@ def _series(answer: Answer, name: str, *, mapped: bool) -> tuple[str, str, list[
     if not numbers:
         raise ParameterError("This answer has no rows to draw; ask again with other groups.")
     keys = list(zip(*answer.keys.values(), strict=True)) if answer.keys else [()] * len(answer)
-    two = _two(answer, [keys[i] for i, _ in numbers])
+    two = None if mapped else _two(answer, [keys[i] for i, _ in numbers])
     if two is None:
         axis, colour, groups = ", ".join(answer.keys), "", {"": numbers}
         places: dict[int, Place] = {i: keys[i][0] if len(keys[i]) == 1 else keys[i] for i, _ in numbers}
@@ -281,14 +285,20 @@ def _series(answer: Answer, name: str, *, mapped: bool) -> tuple[str, str, list[
         values = dict.fromkeys(keys[i][by] for i, _ in numbers)
         groups = {label(value): [(i, x) for i, x in numbers if keys[i][by] == value] for value in values}
         places = {i: keys[i][at] for i, _ in numbers}
-    series = [
-        Series(name, [places[i] for i, _ in group], [x for _, x in group], *_arms(column, group))
-        for name, group in groups.items()
-    ]
+    found = (
+        (name, [places[i] for i, _ in group], [x for _, x in group], *_arms(column, group)) for name, group in groups.items()
+    )
+    return axis, colour, [Series(*one) for one in found]
+
+
+def _check_readable(name: str, series: list[Series], *, mapped: bool) -> None:
     clear = mapped or all(_ordered(one.places) for one in series) or (len(series) == 1 and _bins(series[0].places))
-    if len(numbers) > _MOST_BARS and not clear:
-        raise ParameterError(f"{len(numbers):,} bars are too many to read: add ORDER BY {name} DESC LIMIT {_MOST_BARS} (free).")
-    return axis, colour, series
+    count = sum(len(one.values) for one in series)
+    if count > _MOST_BARS and not clear:
+        raise ParameterError(
+            f"{count:,} bars are too many to read: to a SELECT add ORDER BY {name} DESC LIMIT {_MOST_BARS} (free); of tables and "
+            "workloads ask for fewer keys or questions, or draw some rows of to_pandas()."
+        )
 
 
 def _two(answer: Answer, keys: list[tuple[Value, ...]]) -> tuple[int, int] | None:
@@ -343,7 +353,7 @@ def _arms(column: Column, numbers: list[tuple[int, float]]) -> tuple[list[float]
 
 def _ordered(places: list[Place]) -> bool:
     """Whether these are numbers or days in rising order."""
-    if not all(isinstance(value, (int, float, datetime.date)) and not isinstance(value, bool) for value in places):
+    if not all(isinstance(value, (int, float, date)) and not isinstance(value, bool) for value in places):
         return False
     return all(a < b for a, b in itertools.pairwise(places))  # type: ignore[operator]
 

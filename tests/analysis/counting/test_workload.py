@@ -211,6 +211,48 @@ def test_asked_again_it_is_free_also_for_less_and_made_whole(tmp_path: Path) -> 
     assert not hospital.where("age > 3").workload(ASKED, rho=1).repeated
 
 
+OVERLAPPING = [
+    "age < 30",
+    "age >= 25 AND sex = 'f'",
+    "ward = 'd'",
+    "ward = 'c' AND cost > 900",
+    "cost < 100 AND age BETWEEN 20 AND 40",
+    "sex = 'm' OR ward = 'b'",
+]
+
+
+@pytest.mark.parametrize(
+    ("items", "most"),
+    [(OVERLAPPING, 1), ([dp.ranges("age")], 3), ([dp.prefixes("age")], 3), ([dp.marginal("sex"), dp.marginal("age")], 2)],
+)
+def test_made_whole_answers_stay_where_they_are(items: list[Any], most: int, tmp_path: Path) -> None:
+    """Within their 95 % half-width and 1 (of thousands, some within a few), though half of the cells are empty."""
+    words = {"sex": dp.category("f", "m"), "ward": dp.category("a", "b", "c", "d")}
+    columns = {"age": dp.integer(0, 100), **words, "cost": dp.integer(0, 1000)}
+    held = pa.table({"age": [1], "sex": ["f"], "ward": ["a"], "cost": [1]})
+    clinic: Any = dp.Curator(held, unit=dp.rows(), columns=columns, budget=dp.Budget(rho=1), ledger=tmp_path / "l")
+    study: CountingStudy = clinic.workload(items, whole=True).priced(Cost("rho", Fraction(1, 20)))
+    design, rng = study.design, np.random.default_rng(3)
+    for _ in range(5):
+        full = rng.permutation(design.workload.cells) % 2
+        counts = rng.multinomial(20_000, full / full.sum())
+        noisy = design.strategy.answer(counts) + np.rint(
+            rng.normal(0, math.sqrt(design.mechanism.variance), design.strategy.size)
+        )
+        cells = design.cells(noisy)
+        whole, answers = design.counts(cells), np.maximum(design.workload.answer(cells), 0)
+        assert whole.min() >= 0
+        moved = np.abs(design.workload.answer(whole.astype(float)) - answers)
+        assert (moved <= most * 1.96 * np.sqrt(design.variances) + 1).all()
+        assert np.mean(moved <= 1.96 * np.sqrt(design.variances) + 1) > 0.95
+
+
+def test_too_many_cells_are_not_made_whole(tmp_path: Path) -> None:
+    clinic: Any = of_ages(tmp_path, 5000, dp.Budget(rho=1))
+    with pytest.raises(ParameterError, match="at most 1,024 cells, not 5,000; leave it out"):
+        clinic.workload([dp.prefixes("age")], whole=True)
+
+
 def test_questions_that_add_up_do(tmp_path: Path) -> None:
     hospital: Any = curator(tmp_path)
     found = hospital.workload(ASKED, epsilon=0.5)["n"]
@@ -303,6 +345,15 @@ def test_bad_input_is_one_sentence_and_costs_nothing(tmp_path: Path) -> None:
 def test_bad_helpers_are_refused_where_they_are_made(make: Any) -> None:
     with pytest.raises(ParameterError, match="write"):
         make()
+
+
+def test_one_item_needs_no_list(tmp_path: Path) -> None:
+    hospital: Any = curator(tmp_path)
+    assert dp.marginal(["drug_use", "ward"]) == dp.marginal("drug_use", "ward")
+    for one in (dp.ranges("age", edges=[0, 20, 120]), dp.marginal("ward")):
+        assert str(hospital.workload(one)) == str(hospital.workload([one]))
+    with pytest.raises(ParameterError, match=r"workload\(\) knows no edges; write workload\(\["):
+        hospital.workload(["age < 3"], edges=[3])
 
 
 def test_one_level_is_refused(tmp_path: Path) -> None:

@@ -148,13 +148,14 @@ def prefixes(column: str, *, edges: Sequence[object] | None = None) -> Ordered:
     return Ordered("prefixes", _name("prefixes", column), _edges(edges))
 
 
-def marginal(*columns: str) -> Marginal:
+def marginal(*columns: str | Sequence[str]) -> Marginal:
     """For ``workload``: how many rows have each combination of the declared values of these columns.
 
     >>> str(marginal("sex", "ward"))
     'marginal(sex, ward)'
     """
-    names = tuple(_name("marginal", name) for name in columns)
+    listed = columns[0] if len(columns) == 1 and isinstance(columns[0], (list, tuple)) else columns
+    names = tuple(_name("marginal", name) for name in listed)
     if not names or len({*names}) < len(names):
         raise ParameterError('A marginal names its columns, at least one, and each once; write marginal("sex", "ward").')
     return Marginal(names)

@@ -32,10 +32,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.analysis.consistency import nearest_counts, whole_counts
 from discreet.analysis.counting.lattice import Lattice
 from discreet.analysis.counting.least_squares import LeastSquares, least_squares
 from discreet.analysis.counting.workloads import Axes, Marginals, Questions, Workload
-from discreet.arrays import Number, Reals
+from discreet.arrays import Integers, Number, Reals
 from discreet.errors import ParameterError
 from discreet.mechanisms import Gaussian, Linear
 from discreet.mechanisms.strategy import Contribution, Margins, Matrix, Strategy
@@ -96,6 +97,19 @@ class Design:
     def estimate(self, noisy: NDArray[np.generic]) -> Reals:
         """The answers to the workload's questions, estimated from what the mechanism released: they add up as the cells do."""
         return self.workload.answer(self.cells(noisy))
+
+    def counts(self, cells: Reals) -> Integers:
+        """Estimated cells as counts that could be real: near these where cells are what is asked, else with answers near theirs.
+
+        The total counts as much as all questions together, if it was measured: many cells cut off at zero would lift it."""
+        workload = self.workload
+        if workload.disjoint:
+            return whole_counts(cells, float(cells.sum()))
+        gram = workload.gram()
+        if np.allclose(self.cells(self.strategy.answer(np.ones(len(cells), dtype=np.int64))), 1.0, atol=1e-6):
+            (total,) = self._solved.factors(Questions(np.ones((1, len(cells)), dtype=np.int64)))
+            gram += float(workload.weights @ self.factors / total)
+        return nearest_counts(cells, gram)
 
     @cached_property
     def factors(self) -> Reals:

@@ -22,12 +22,12 @@ from typing import ClassVar
 import numpy as np
 
 from discreet.analysis.base import Analysis, Paid, Study
-from discreet.analysis.consistency import whole_counts
 from discreet.analysis.counting.cells import Cells, cells_of, table_of
 from discreet.analysis.counting.items import MOST_ASKED, Item, Marginal, Ordered
-from discreet.analysis.counting.strategies import Candidates, Design, Kind, candidates
+from discreet.analysis.counting.strategies import MOST_DENSE, Candidates, Design, Kind, candidates
 from discreet.analysis.counting.workloads import MOST_WRITTEN, Marginals, Prefixes, Questions, Ranges, Workload
 from discreet.arrays import Integers, Number, Reals
+from discreet.calls import called_as
 from discreet.curator.answer import Answer, Column
 from discreet.curator.desk import Desk
 from discreet.curator.plans import Measured
@@ -52,8 +52,8 @@ _SHOWN = 3  # items that the name of a workload lists
 _NORMAL = NormalDist().inv_cdf(0.975)
 _LAPLACE = math.log(20) / math.sqrt(2)
 _WHOLE = (
-    "Made whole, and nowhere negative, with the total kept: on average counts near zero are raised and others lowered, which is "
-    "a bias; intervals are those of the estimates, widened to the numbers shown."
+    "Made whole, and nowhere negative, as numbers of rows are that add up: on average counts near zero are raised and others "
+    "lowered, which is a bias; intervals are those of the estimates, widened to the numbers shown."
 )
 
 
@@ -189,7 +189,7 @@ class CountingStudy(Study[Answer]):
         estimates, halves = self._pick(self.design.workload.answer(cells)), self.halves
         lower, upper = estimates - halves, estimates + halves
         if self.of.whole:
-            counted = whole_counts(cells, float(cells.sum())).astype(np.float64)
+            counted = self.design.counts(cells).astype(np.float64)
             whole = np.rint(self._pick(self.design.workload.answer(counted)))
             lower, upper = np.maximum(0.0, np.minimum(lower, whole)), np.maximum(upper, whole)
             values = [int(x) for x in whole]
@@ -211,9 +211,10 @@ _CHOSEN = {
 }
 
 
+@called_as('["age < 30", "sex = \'f\'"]')
 def workload(
     rows: Question,
-    questions: Sequence[Item],
+    questions: Item | Sequence[Item],
     *,
     whole: bool = False,
     epsilon: Number | None = None,
@@ -228,7 +229,13 @@ def workload(
     """
     facts = facts_of(rows.facts, rows.rows.tables)
     items = _items(rows, questions)
-    asked = Counting(rows.desk, rows.rows, tuple(map(_facts, items)), _read(items, facts), bool(whole))
+    reads = _read(items, facts)
+    if whole and not reads.workload.disjoint and reads.workload.cells > MOST_DENSE:
+        raise ParameterError(
+            f"whole=True finds counts for one marginal, or for questions over at most {MOST_DENSE:,} cells, not "
+            f"{reads.workload.cells:,}; leave it out, or ask about wider ranges."
+        )
+    asked = Counting(rows.desk, rows.rows, tuple(map(_facts, items)), reads, bool(whole))
     return asked.settle(epsilon=epsilon, rho=rho, accuracy=accuracy, at_least=at_least)
 
 
@@ -236,6 +243,8 @@ Read = tuple[str, Expression] | Ordered | Marginal  # a condition, as it was wri
 
 
 def _items(rows: Question, questions: object) -> list[Read]:
+    if isinstance(questions, (Ordered, Marginal)):
+        questions = [questions]
     if isinstance(questions, (str, Mapping)) or not isinstance(questions, Sequence) or not questions:
         raise ParameterError(_WRITE)
     if len(questions) > MOST_ASKED:

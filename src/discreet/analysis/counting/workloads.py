@@ -52,6 +52,11 @@ class Workload(ABC):
         """The weight of every question."""
         return np.ones(self.size)
 
+    @property
+    def disjoint(self) -> bool:
+        """Whether the questions are known to be the cells."""
+        return False
+
     @abstractmethod
     def answer(self, counts: Reals) -> Reals:
         """W x."""
@@ -285,6 +290,10 @@ class Marginals(Workload):
     @property
     def weights(self) -> Reals:
         return self._level_by_level(self.margins)
+
+    @property
+    def disjoint(self) -> bool:
+        return [*self.margins] == [tuple(range(len(self.shape)))]
 
     def _level_by_level(self, numbers: Mapping[Axes, float]) -> Reals:
         return np.repeat([float(numbers[axes]) for axes in self.margins], [self.parts(axes) for axes in self.margins])

@@ -250,7 +250,8 @@ def test_every_count_of_the_private_shares_pays_its_part(opened: Open) -> None:
 def test_answers_about_bounded_persons_say_that_they_are(opened: Open) -> None:
     frame, columns = pd.DataFrame({"p": [1, 2, 2], "age": [1, 2, 3]}), {"age": dp.integer(0, 120)}
     hospital = opened(frame, columns, dp.person("p", rows=1, groups=2))
-    said = "Persons are bounded: each counts for at most 1 row in a group and 2 groups' worth in all."
+    said = "Persons are bounded: each counts for at most 1 row in a group and 2 groups' worth in all. Where they have more, "
+    said += "counts and sums lie below the table's own; contributions() says by how much."
     for one in (hospital.sql(QUESTION, epsilon=0.1), hospital.preview(QUESTION, epsilon=0.1), hospital.check(epsilon=0.1)):
         assert said in str(one)
     assert "bounded:" not in str(opened(frame, columns, ledger="rows").sql(QUESTION, epsilon=0.1))
@@ -359,3 +360,15 @@ def test_one_group_has_a_worth_of_its_own(opened: Open) -> None:
     frame, columns = pd.DataFrame({"p": [1], "age": [1]}), {"age": dp.integer(0, 120)}
     said = str(opened(frame, columns, dp.person("p", rows=2, groups=1)).preview(QUESTION, epsilon=1))
     assert "at most 2 rows in a group and 1 group's worth in all." in said
+
+
+def test_totals_that_persons_make_different_are_said_to_be(opened: Open) -> None:
+    """Each question bounds persons by its own groups; under rows() totals agree and nothing is said."""
+    frame = pd.DataFrame({"p": [1, 2, 2], "age": [1, 2, 3], "sex": ["f", "m", "f"]})
+    columns = {"age": dp.integer(0, 120), "sex": dp.category("f", "m")}
+    asked = ["SELECT sex, count(*) AS n FROM data GROUP BY sex", QUESTION]
+    for unit, says in ((dp.person("p", rows=1, groups=2), True), (dp.rows(), False)):
+        hospital = opened(frame, columns, unit, ledger=f"totals {says}")
+        for answer in hospital.batch(asked, epsilon=0.1):
+            assert ("Totals of what was asked together may differ" in str(answer)) is says
+        assert "may differ" not in str(hospital.sql(QUESTION, epsilon=0.2))

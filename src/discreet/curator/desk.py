@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from discreet.curator.gate import Outcome, Request, ask, describe_repeat
-from discreet.curator.inspection import looked_at, remark_bounds, remark_changes
+from discreet.curator.inspection import looked_at, remark_bounds, remark_changes, remark_totals
 from discreet.curator.plans import Part, Plans
 from discreet.curator.tables import Tables
 from discreet.errors import DiscreetError, ParameterError
@@ -56,7 +56,8 @@ class Desk:
         request = self.plan(asked, terms)
         with self._reading(request) as tables:
             outcome = self.ask(request, tables)
-        return request.finish(outcome, [self.remarks(part.plans) for part in request.parts])
+        together = remark_totals(request.plans, self.schema.unit) if len(request.parts) > 1 else ()
+        return request.finish(outcome, [(*together, *self.remarks(part.plans)) for part in request.parts])
 
     def offer(self, asked: Sequence[Priceable[Part[Any, Any]]], terms: Terms) -> Preview:
         """What that would cost and how far off it would be."""

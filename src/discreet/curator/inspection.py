@@ -277,8 +277,22 @@ def remark_bounds(plan: Plan, unit: Unit) -> tuple[str, ...]:
         return ()
     rows = "1 row" if unit.rows == 1 else f"{unit.rows} rows"
     groups = "1 group's" if unit.groups == 1 else f"{unit.groups} groups'"
-    bounded = f"Persons are bounded: each counts for at most {rows} in a group and {groups} worth in all."
+    bounded = (
+        f"Persons are bounded: each counts for at most {rows} in a group and {groups} worth in all. Where they have more, counts "
+        "and sums lie below the table's own; contributions() says by how much."
+    )
     return (bounded, *describe_cut(plan.query.tables))
+
+
+def remark_totals(plans: Sequence[Plan], unit: Unit) -> tuple[str, ...]:
+    """What is said of questions that are asked together where persons count differently in each."""
+    keys = [plan.query.keys for plan in plans if plan.query.people is None]
+    if not isinstance(unit, Person) or all(one == keys[0] for one in keys):
+        return ()
+    return (
+        "Totals of what was asked together may differ: persons are bounded by the groups of each question. Ask for one table, "
+        "table(by=[...]), where they must agree.",
+    )
 
 
 def _counts(engine: Engine, schema: Schema, unit: Unit, conditions: Mapping[str, str]) -> dict[str, float]:

@@ -85,7 +85,8 @@ class Total(Aggregate):
         """The sum over the groups of a part: the group's own noise, and that of all others in the part."""
         each = self.of.form(released)
         assert isinstance(each, Linear)
-        partition = self.partition or Partition({}, each.values.size)
+        size = each.values.size
+        partition = self.partition or Partition(dict.fromkeys(self.within, (None,) * size), size)  # previews: one part
         inside = partition.places(self.within)
         part = partition.part(sorted(inside))
         values: Reals = np.zeros(each.values.size)

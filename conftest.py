@@ -6,6 +6,7 @@ from __future__ import annotations
 import itertools
 import os
 import shutil
+import signal
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -16,6 +17,9 @@ from hypothesis import settings
 
 settings.register_profile("steady", deadline=None, derandomize=True)
 settings.load_profile("steady")
+
+# A job in the background is deaf to Ctrl-C, and so would be what tests start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Temporary files are in memory where the system has room for that: ledgers wait for the disk many times a question.
 _MEMORY = Path("/dev/shm")

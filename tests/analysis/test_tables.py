@@ -290,3 +290,14 @@ def test_five_tables_of_adult_agree_in_every_run(tmp_path: Path, share: Cost) ->
                 shown.setdefault(known, []).append(float(row["n"]))  # type: ignore[arg-type]
         assert all(max(each) - min(each) < 1e-6 for each in shown.values())
         assert sum(len(each) > 1 for each in shown.values()) > 20
+
+
+def test_a_table_of_means_without_any_noise_is_answered(tmp_path: Path) -> None:
+    held = pa.table({"w": ["a", "b", "b"], "x": [1, 2, 4]})
+    declared = {"w": dp.category("a", "b", missing="a"), "x": dp.integer(0, 10, missing=0)}
+    exact: Any = dp.Curator(
+        held, unit=dp.rows(), columns=declared, budget=dp.Budget(epsilon=10**6), ledger=tmp_path / "exact.ledger"
+    )
+    assert "±" in str(exact.table(by=["w"], of=dp.mean("x")).preview(epsilon=100_000))
+    answer = exact.table(by=["w"], of=dp.mean("x"), epsilon=100_000)
+    assert [round(float(one), 6) for one in answer["x_mean"]] == [1.0, 3.0, round(7 / 3, 6)]

@@ -86,6 +86,7 @@ MECHANISMS: dict[str, Target] = {
     "NoisyMax, monotonic": pure(dp.NoisyMax(sensitivity=1, epsilon=2, monotonic=True).release, [0, 0], [1, 0]),
     "PermuteAndFlip": pure(dp.PermuteAndFlip(sensitivity=1, epsilon=2).release, *BOTH_WAYS),
     "PermuteAndFlip, its curve": curve(m := dp.PermuteAndFlip(sensitivity=1, epsilon=2), *BOTH_WAYS, m.privacy),
+    "Linear": pure(dp.Linear(strategy=[[1, 1], [1, 0]], epsilon=2).release, [0, 0], [1, 0]),
     "RandomizedResponse": pure(dp.RandomizedResponse(epsilon=2, options=("yes", "no")).release, "yes", "no"),
     "RandomizedResponse, 5 options": pure(dp.RandomizedResponse(epsilon=2, options=(1, 2, 3, 4, 5)).release, 1, 5),
     "SparseVector": pure(lambda v: dp.SparseVector(sensitivity=1, epsilon=2, cutoff=1).release(v, threshold=2), *STREAMS),

@@ -27,6 +27,7 @@ USES: dict[str, tuple[Any, Callable[[Any], object], Any]] = {
     "Threshold, Gaussian": (dp.Threshold(epsilon=1, delta=0.1, noise="gaussian"), lambda m: m.select({"a": 3}), {"a": 3}),
     "SparseVector": (dp.SparseVector(sensitivity=1, epsilon=1, cutoff=1), lambda m: m.release([1, 2], threshold=9), [1, 2]),
     "SparseVector, ask": (dp.SparseVector(sensitivity=1, epsilon=1, cutoff=1), lambda m: m.start(9).ask(4), [4]),
+    "Linear": (dp.Linear(strategy=[[1, 1], [1, 0]], epsilon=1), lambda m: m.release([3, 4]), [7, 3]),
     "RandomizedResponse": (dp.RandomizedResponse(epsilon=1), lambda m: m.release(True), True),
 }
 

@@ -134,4 +134,6 @@ def _weights(given: object, levels: Sequence[Level], names: Sequence[str]) -> tu
                 f"weights= names a level by its keys, of {', '.join(names)}; write one, several as a tuple, or () for the total."
             )
         found[places] = Fraction(positive(f"weight of {level}", weight, "a number such as 2"))
+        if not 10**-6 <= found[places] <= 10**6:
+            raise ParameterError("Weights of levels are numbers from a millionth to a million; write for example 2.")
     return tuple(found.values())

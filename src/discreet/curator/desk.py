@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from discreet.curator.gate import Outcome, Request, ask, describe_repeat
-from discreet.curator.inspection import looked_at, remark_bounds, remark_changes, remark_totals
+from discreet.curator.inspection import looked_at, remark_bounds, remark_changes
 from discreet.curator.plans import Part, Plans
 from discreet.curator.tables import Tables
 from discreet.errors import DiscreetError, ParameterError
@@ -27,6 +27,7 @@ from discreet.plan.plan import Plan
 from discreet.plan.preview import Preview, Priceable, offer, price_within
 from discreet.privacy.budget import Budget
 from discreet.schema.table import Schema
+from discreet.schema.units import Person, Unit
 
 _STRIPES = 64
 
@@ -56,7 +57,7 @@ class Desk:
         request = self.plan(asked, terms)
         with self._reading(request) as tables:
             outcome = self.ask(request, tables)
-        together = remark_totals(request.plans, self.schema.unit) if len(request.parts) > 1 else ()
+        together = _remark_totals(request.plans, self.schema.unit) if len(request.parts) > 1 else ()
         return request.finish(outcome, [(*together, *self.remarks(part.plans)) for part in request.parts])
 
     def offer(self, asked: Sequence[Priceable[Part[Any, Any]]], terms: Terms) -> Preview:
@@ -136,3 +137,14 @@ class Desk:
             return
         with self.tables.declared_as(*reading) as tables:
             yield tables.reading(request.tables)
+
+
+def _remark_totals(plans: Sequence[Plan], unit: Unit) -> tuple[str, ...]:
+    """What is said of questions that are asked together where persons count differently in each."""
+    keys = [plan.query.keys for plan in plans if plan.query.people is None]
+    if not isinstance(unit, Person) or all(one == keys[0] for one in keys):
+        return ()
+    return (
+        "Totals of what was asked together may differ: persons are bounded by the groups of each question. Ask for one table, "
+        "table(by=[...]), where they must be the same.",
+    )

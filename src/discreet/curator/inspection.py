@@ -284,17 +284,6 @@ def remark_bounds(plan: Plan, unit: Unit) -> tuple[str, ...]:
     return (bounded, *describe_cut(plan.query.tables))
 
 
-def remark_totals(plans: Sequence[Plan], unit: Unit) -> tuple[str, ...]:
-    """What is said of questions that are asked together where persons count differently in each."""
-    keys = [plan.query.keys for plan in plans if plan.query.people is None]
-    if not isinstance(unit, Person) or all(one == keys[0] for one in keys):
-        return ()
-    return (
-        "Totals of what was asked together may differ: persons are bounded by the groups of each question. Ask for one table, "
-        "table(by=[...]), where they must agree.",
-    )
-
-
 def _counts(engine: Engine, schema: Schema, unit: Unit, conditions: Mapping[str, str]) -> dict[str, float]:
     """How many rows meet every condition, exactly; under a person's unit, how many count."""
     outputs = ", ".join(f"count(*) FILTER (WHERE {condition}) AS {name}" for name, condition in conditions.items())

@@ -20,6 +20,7 @@ from discreet.schema.units import OneRow, Person, Rows, Unit
 
 PRODUCT_UNITS = 2**10  # of a factor, so that the products of two are below the bound for engines' quickest exact sums
 HALVES = 2**52  # up to here a double and a half are a double, so that rounding carries nothing over a bound
+_WIDEST = 2**62  # products of factors stay within 64 bits, whatever the row
 COARSE, FINER = 2**10, 8  # norms up to 2^10 that are irrational are rounded up to multiples of 2^-8
 
 
@@ -179,6 +180,11 @@ def measure_product(*factors: Measure) -> Measure:
     """
     if len(factors) < 2:
         return factors[0] if factors else ROWS
+    if math.prod(max(one.bound, 1) for one in factors) >= _WIDEST:  # an engine multiplies factor by factor
+        raise ParameterError(
+            "The product of so many numbers could overflow an engine's whole numbers, and then a row would decide whether the "
+            "question can be finished; name at most three numbers in a product."
+        )
     low, high, step = 1, 1, Fraction(1)
     for one in dict.fromkeys(factors):
         times = factors.count(one)

@@ -150,7 +150,7 @@ class Released:
         """Whole units as real numbers."""
         worth = self.release.worth
         if self.units.dtype == object:
-            return np.array([float(int(x) * worth) for x in self.units], dtype=np.float64)
+            return np.array([float(int(x) * worth) for x in self.units.ravel()], dtype=np.float64).reshape(self.units.shape)
         reals: Reals = self.units.astype(np.float64) * worth.numerator / worth.denominator
         return reals
 

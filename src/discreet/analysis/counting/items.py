@@ -148,13 +148,14 @@ def prefixes(column: str, *, edges: Sequence[object] | None = None) -> Ordered:
     return Ordered("prefixes", _name("prefixes", column), _edges(edges))
 
 
-def marginal(*columns: str | Sequence[str]) -> Marginal:
+@called_as('"sex", "ward"')
+def marginal(column: str | Sequence[str], *others: str) -> Marginal:
     """For ``workload``: how many rows have each combination of the declared values of these columns.
 
     >>> str(marginal("sex", "ward"))
     'marginal(sex, ward)'
     """
-    listed = columns[0] if len(columns) == 1 and isinstance(columns[0], (list, tuple)) else columns
+    listed = (*column, *others) if isinstance(column, (list, tuple)) else (column, *others)
     names = tuple(_name("marginal", name) for name in listed)
     if not names or len({*names}) < len(names):
         raise ParameterError('A marginal names its columns, at least one, and each once; write marginal("sex", "ward").')

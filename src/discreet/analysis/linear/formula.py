@@ -19,6 +19,7 @@ from discreet.errors import ParameterError
 from discreet.plan.expressions import Expression, Value
 
 MOST_COLUMNS = 60
+_MOST_CROSSED = 6
 _TOKEN = re.compile(r"\s*(?:(?P<quoted>`[^`]*`)|(?P<name>[^\W\d]\w*(?:\.[^\W\d]\w*)?)|(?P<number>\d+)|(?P<sign>[-+:*~()^/|.]))")
 _SHOWN = 'write for example "debt ~ age + ward + age:ward"'
 
@@ -143,6 +144,11 @@ class _Reader:
         parts = [self._product()]
         while self._take("*"):
             parts.append(self._product())
+            if len(parts) > _MOST_CROSSED:
+                raise ParameterError(
+                    f"At most {_MOST_CROSSED} variables are crossed by *; write the products that you mean with :."
+                )
+        parts = list(dict.fromkeys(parts))
         several = (itertools.combinations(parts, k) for k in range(1, len(parts) + 1))
         return [tuple(dict.fromkeys(one for part in some for one in part)) for those in several for some in those]
 
@@ -151,6 +157,8 @@ class _Reader:
         parts = [self._factor()]
         while self._take(":"):
             parts.append(self._factor())
+            if len(parts) > _MOST_CROSSED:
+                raise ParameterError(f"At most {_MOST_CROSSED} variables are multiplied in a term; name fewer.")
         return tuple(dict.fromkeys(parts))
 
     def _factor(self) -> Expression:

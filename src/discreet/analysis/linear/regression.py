@@ -350,6 +350,8 @@ def _evaluated(one: Expression, row: Mapping[str, Value]) -> Value:
         return evaluate(one, row)
     except KeyError as missing:
         raise ParameterError(f"The rows to predict for have no column {missing.args[0]}; give it.") from None
+    except OverflowError:
+        raise ParameterError("A row to predict for has a number beyond all doubles; give one within declared bounds.") from None
 
 
 def _rows_of(given: Any) -> list[dict[str, Value]]:

@@ -147,7 +147,9 @@ class Counting:
         if not self._factor(groups):
             return columns
         assert isinstance(self.plan.schema.unit, Person)
-        whole = self.raw.columns[self.plan.schema.unit.id][1] in self.dialect.whole_types
+        id = self.plan.schema.unit.id
+        types = {self.raw.columns[f"{one}.{id}" if one else id][1] for one in self.raw.tables or ("",)}
+        whole = types <= self.dialect.whole_types  # else ids of several tables are texts
         number = number_of_person(new.bind(self.salt), self.dialect, whole=whole)
         return f"{columns}, {self.dialect.any_value.format(number)} AS p"
 

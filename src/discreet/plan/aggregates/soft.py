@@ -165,7 +165,7 @@ class Forms:
     @property
     def unit(self) -> float:
         """What one unit of noise makes of the sum around the middle, at most."""
-        return max(abs(weight) * one.unit for weight, _, one in self._noises())
+        return max((abs(weight) * one.unit for weight, _, one in self._noises()), default=0.0)
 
     def deviation(self, centred: float | Reals, count: float | Reals) -> float | Reals:
         """The standard deviation of the noise of such a sum."""

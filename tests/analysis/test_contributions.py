@@ -188,7 +188,6 @@ def test_previews_read_no_data_and_repeats_are_free(tmp_path: Path, budget: Any)
     frame = first.to_pandas()
     assert len(frame) == len(first.table)
     assert "<table" in first._repr_html_()
-    pytest.importorskip("matplotlib")
     assert "persons" in first.plot().get_title(loc="left")
 
 

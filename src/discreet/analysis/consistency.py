@@ -20,6 +20,7 @@ import numpy as np
 from discreet.arrays import Integers, Reals
 from discreet.errors import ParameterError
 
+_LARGEST = 2.0**50  # of a count: sums of some are whole doubles
 _ROUNDS = 200  # over all cells
 _NEAR = 1e-3  # of one unit, in answers
 
@@ -80,10 +81,13 @@ def round_to_total(cells: Reals, total: int) -> Integers:
 def whole_counts(estimates: Reals, total: float, variances: Reals | None = None) -> Integers:
     """Whole numbers nowhere negative near these estimates, whose total is the one given, rounded; margins add them up.
 
+    Where noise is so large that doubles do not hold all whole numbers, estimates are cut off.
+
     >>> whole_counts(np.array([[5.2, -1.0], [3.1, 0.4]]), 8.3).sum()
     np.int64(8)
     """
-    wanted = max(0, round(total))
+    wanted = max(0, round(min(total, _LARGEST)))
+    estimates = np.clip(estimates, -_LARGEST, _LARGEST)
     return round_to_total(project(estimates, wanted, variances), wanted)
 
 

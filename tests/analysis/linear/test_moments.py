@@ -6,6 +6,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import matplotlib
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -175,7 +176,7 @@ def test_an_audit_replays_it() -> None:
 
 
 def test_results_are_shown(hospital: Any) -> None:
-    pytest.importorskip("matplotlib").use("Agg")
+    matplotlib.use("Agg")
     found = hospital.moments(["age", "debt"], epsilon=100)
     text = str(found)
     assert "On the right: correlations" in text

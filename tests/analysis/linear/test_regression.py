@@ -8,6 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import matplotlib
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -317,7 +318,7 @@ def test_diabetes() -> None:
 
 
 def test_results_are_shown(hospital: Any) -> None:
-    pytest.importorskip("matplotlib").use("Agg")
+    matplotlib.use("Agg")
     found = hospital.regress("debt ~ age + ward", epsilon=100)
     assert isinstance(found, Regression)
     assert list(found.to_pandas()["term"]) == ["intercept", "age", "ward[heart]", "ward[bone]"]

@@ -2,13 +2,13 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test check browsers bench clean
+.PHONY: demo test check browsers engines bench clean
 
 demo: .venv/installed
 	$(BIN)/discreet demo
 
 # Modules are compiled once, whatever the environment says: tests start many processes.
-test: check browsers
+test: check browsers engines
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 2 --dist worksteal
 
 check: .venv/developing
@@ -20,6 +20,12 @@ check: .venv/developing
 browsers:
 	-@{ command -v node && command -v chromium; } >/dev/null || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null \
 		|| { apt-get update && apt-get install -y nodejs chromium; }
+
+# Spark needs a Java runtime; a PostgreSQL server is started by the tests, in a folder of their own.
+engines:
+	@{ command -v java && { command -v initdb || ls /usr/lib/postgresql/*/bin/initdb; }; } >/dev/null 2>&1 \
+		|| [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null \
+		|| { apt-get update && apt-get install -y default-jre-headless postgresql; }
 
 bench: .venv/developing
 	$(BIN)/python -m benchmarks

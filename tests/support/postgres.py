@@ -115,7 +115,6 @@ def a_database() -> Iterator[str]:
         server().run(f"DROP DATABASE {name} WITH (FORCE)")
 
 
-
 def _end(keeper: subprocess.Popen[bytes], process: int) -> None:
     if os.getpid() == process and keeper.stdin is not None:  # a forked child does not own it
         keeper.stdin.close()

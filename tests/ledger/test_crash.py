@@ -41,8 +41,9 @@ def after(module, name):
     return lambda: setattr(module, name, patched)
 
 def between():  # inserted, not committed
-    def add(connection, record):
-        connection.execute("INSERT INTO records VALUES (?, ?, ?)", (record.number, record.text, record.hash))
+    def add(connection, *records):
+        for record in records:
+            connection.execute("INSERT INTO records VALUES (?, ?, ?)", (record.number, record.text, record.hash))
         die()
     sqlite.add = add
 

@@ -25,10 +25,10 @@ import secrets
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Literal
 
 from discreet.errors import LedgerRefused, ParameterError
+from discreet.ledger.place import Place, typed
 from discreet.privacy import Privacy
 from discreet.privacy.account import Account
 from discreet.privacy.budget import Budget
@@ -200,7 +200,7 @@ class Terms:
         named = not self.people or alike(self.people, chain.people)
         return named and self.unit == chain.unit and self.budget == chain.account.budget
 
-    def check(self, chain: Chain, path: Path) -> None:
+    def check(self, chain: Chain, path: Place) -> None:
         """Refuse terms under which others have paid; whose a ledger is may be said where it does not say so."""
         if chain.joined:
             raise LedgerRefused(
@@ -221,7 +221,7 @@ class Terms:
             raise LedgerRefused(
                 f"The ledger {path} is the budget of {chain.people}, not of {self.people}. Write "
                 f'people="{chain.people}", or name another ledger for others; to say it in other words from now on, run: '
-                f'discreet ledger people {path} "{self.people}".'
+                f'discreet ledger people {typed(path)} "{self.people}".'
             )
 
 

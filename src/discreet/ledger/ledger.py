@@ -1,4 +1,4 @@
-"""The ledger: one file that keeps the budget of some people, through crashes and between any number of processes.
+"""The ledger: one list that keeps the budget of some people, through crashes and between any number of processes.
 
 A question is paid for before data is touched: ``reserve`` checks the account and appends a record in one serialisable
 transaction, and returns when record and witness are on disk. ``commit`` does the same for the answer, before anybody sees it. A
@@ -13,15 +13,15 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
-from pathlib import Path
 
 from discreet.errors import LedgerRefused, ParameterError
 from discreet.ledger import people as register
 from discreet.ledger import witness
 from discreet.ledger.chain import START, Chain, Entry, Facts, Record, Terms, canonical, entry_of, now, opening, seal
 from discreet.ledger.people import Table, check_name
+from discreet.ledger.place import Address, Place, resolve
 from discreet.ledger.store import Records, store_of
-from discreet.ledger.witness import Witness, distrust, resolve, resolve_real, resolve_writable
+from discreet.ledger.witness import Witness, distrust, resolve_real, resolve_writable
 from discreet.privacy import Privacy
 from discreet.privacy.account import Account
 from discreet.privacy.budget import Budget
@@ -41,7 +41,7 @@ class Ledger:
     epsilon 0.4 of 1 spent, 0.6 left
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Place) -> None:
         self.path, self._store = path, store_of(path)
         self._chain = Chain()
         self._terms: Terms | None = None  # those it was opened with
@@ -50,7 +50,7 @@ class Ledger:
     @classmethod
     def open(
         cls,
-        path: str | os.PathLike[str],
+        path: str | os.PathLike[str] | Address,
         budget: Budget | None = None,
         unit: str = "",
         people: str = "",
@@ -75,7 +75,7 @@ class Ledger:
         if table is not None:
             (register.check if begun else register.begin)(self.path, people, table)
         if budget is not None:
-            self._store.create_file(self.path)
+            self._store.create(self.path)
         with self._store.writing(self.path) as records:
             if records.is_empty():
                 if witness.read(self.path) is not None:
@@ -102,7 +102,7 @@ class Ledger:
         return self
 
     @classmethod
-    def view(cls, path: str | os.PathLike[str], budget: Budget, unit: str = "", people: str = "") -> Ledger | None:
+    def view(cls, path: str | os.PathLike[str] | Address, budget: Budget, unit: str = "", people: str = "") -> Ledger | None:
         """The ledger at a path, checked from end to end, to read what was spent and asked; None where there was never any.
 
         Nothing is written, so it may be a file, or in a folder, that this user cannot write to, and one that this user never saw:
@@ -239,7 +239,7 @@ class Ledger:
         register.check(self.path, people, table)
         register.remember(self.path, self._chain.people, table)
 
-    def _take_over(self, path: Path, called: Callable[[bytes], str | None]) -> None:
+    def _take_over(self, path: Place, called: Callable[[bytes], str | None]) -> None:
         """Note the looks of another ledger, under which nothing was paid, and end it."""
         other = Ledger(path)
         with register.ending(path), other._store.writing(path) as records:
@@ -373,7 +373,7 @@ class Ledger:
         return tuple(entry_of(stored[number], answers.get(number)) for number in numbers)
 
 
-def adopt(path: str | os.PathLike[str]) -> Ledger:
+def adopt(path: str | os.PathLike[str] | Address) -> Ledger:
     """Trust a ledger that was moved, copied or restored: check its chain, and make it the one that this machine has seen.
 
     If it is an older copy, what was spent since is forgotten, and the budget no longer bounds what was let out.
@@ -390,7 +390,7 @@ def adopt(path: str | os.PathLike[str]) -> Ledger:
     return ledger
 
 
-def forget(path: str | os.PathLike[str]) -> None:
+def forget(path: str | os.PathLike[str] | Address) -> None:
     """Let a new ledger be made where one was deleted, or for its people. What it answered stays answered, and is not counted."""
     place = resolve(path)  # its folder may be gone too
     if store_of(place).exists(place):

@@ -30,8 +30,8 @@ __all__ = ["Server", "a_database", "server"]
 OWNER = "owner"  # who may do everything there
 _SETTINGS = {
     "autovacuum": "off",
-    "fsync": "off",
-    "full_page_writes": "off",
+    "fsync": "on",  # a ledger refuses a server that could lose what was spent; the folder is in memory where there is room
+    "full_page_writes": "on",
     "listen_addresses": "127.0.0.1",
     "logging_collector": "off",
     "log_statement": "all",  # so that tests can look for what must not be there

@@ -18,6 +18,22 @@ def _about() -> None:
 
 
 @app.command()
+def create(path: _Place) -> None:
+    """Make an empty ledger, for others to pay from.
+
+    The first question makes one where it is needed. On a server not everybody may: its owner does this first, and then lets
+    others add to it and read it.
+
+    Example:
+
+      discreet ledger create "postgresql://owner@db.clinic/research?ledger=patients"
+    """
+    from discreet.ledger import create as make
+
+    typer.echo(f"Made an empty ledger at {make(path)}: the first question begins it.")
+
+
+@app.command()
 def adopt(path: _Place) -> None:
     """Trust a ledger that was moved, copied or restored.
 
@@ -70,6 +86,24 @@ def forget(path: _Place) -> None:
 
     let_go(path)
     typer.echo(f"Forgotten: the next question begins a new ledger at {_shown(path)}.")
+
+
+@app.command()
+def move(
+    path: _Place, to: Annotated[str, typer.Argument(help="Where it goes on: a new file, or an address.", show_default=False)]
+) -> None:
+    """Let a ledger go on at another place, such as a server.
+
+    All that it knows goes along; the old one ends and says where. If this is interrupted, run it again.
+
+    Example:
+
+      discreet ledger move hospital.ledger "postgresql://db.clinic/research?ledger=patients"
+    """
+    from discreet.ledger import move as bring
+
+    ledger = bring(path, to)
+    typer.echo(f"Moved to {_shown(to)}: {ledger.account.brief}.")
 
 
 def _shown(path: str) -> str:

@@ -17,12 +17,10 @@
 
 from __future__ import annotations
 
-import os
 import re
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from discreet.arrays import Number
@@ -36,7 +34,7 @@ from discreet.curator.rendering import History
 from discreet.curator.tables import Tables
 from discreet.errors import DiscreetError, ParameterError
 from discreet.ledger.people import check, check_name
-from discreet.ledger.place import Address, resolve
+from discreet.ledger.place import Named, Place, resolve
 from discreet.plan.aggregates import Askable
 from discreet.plan.cost import Accuracy, Terms
 from discreet.plan.expressions import Value
@@ -80,7 +78,7 @@ class Curator:
         unit: Unit,
         columns: Mapping[str, Column] | Mapping[str, Mapping[str, Column]],
         budget: Budget,
-        ledger: str | os.PathLike[str] | Address | None = None,
+        ledger: Named | None = None,
         people: str | None = None,
         public: Mapping[str, object] | None = None,
         table: str | Mapping[str, str] | None = None,
@@ -229,7 +227,7 @@ class Curator:
         return self._desk.budget.open() if ledger is None else ledger.account
 
     @property
-    def ledger(self) -> Path | Address:
+    def ledger(self) -> Place:
         """Where spending is written down: a path, or an address without its password."""
         return self._desk.place
 

@@ -197,9 +197,14 @@ def move(ledger: Place, id: str) -> None:
         except LedgerRefused:
             continue  # a damaged witness of another one, or out of reach
         if gone:
-            with _register() as database:
-                database.execute("UPDATE OR REPLACE tables SET ledger = ? WHERE ledger = ?", (_text(ledger), _text(old)))
+            rename(old, ledger)
             witness.remove(old)
+
+
+def rename(old: Place, new: Place) -> None:
+    """What is remembered of one place is that of another from now on."""
+    with _register() as database:
+        database.execute("UPDATE OR REPLACE tables SET ledger = ? WHERE ledger = ?", (_text(new), _text(old)))
 
 
 def _compare(kept: list[_Kept], ledger: Place, people: str, table: Table | None) -> None:

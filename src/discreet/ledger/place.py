@@ -118,9 +118,10 @@ class Address:
 
 
 Place = Path | Address
+Named = str | os.PathLike[str] | Address  # as users name one
 
 
-def resolve(place: str | os.PathLike[str] | Address) -> Place:
+def resolve(place: Named) -> Place:
     """A place that no longer depends on links or the working folder."""
     if isinstance(place, Address):
         return place

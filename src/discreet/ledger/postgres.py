@@ -376,8 +376,8 @@ def _sentence(place: Address, problem: psycopg.Error, making: bool) -> str:
         )
     if code[:2] == "53":
         return (
-            f"The server of the ledger {place} is short of room or connections ({_name(problem)}); nothing was answered, and what "
-            "was reserved before stays spent. Make room, then ask again."
+            f"The server of the ledger {place} is short of room or connections ({_name(problem)}); nothing was answered, and "
+            "what was reserved before stays spent. Make room, then ask again."
         )
     if not code or code[:2] in ("08", "57"):
         return _lost(place)

@@ -21,7 +21,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from discreet.errors import LedgerRefused
-from discreet.ledger.place import Address, Place, key_of, resolve, typed
+from discreet.ledger.chain import Chain
+from discreet.ledger.place import Address, Named, Place, key_of, resolve, typed
 from discreet.ledger.store import store_of
 
 
@@ -32,6 +33,15 @@ class Witness:
     ledger: str
     number: int
     hash: bytes
+
+    def check(self, chain: Chain, ledger: Place) -> None:
+        """Refuse a ledger, of which this is the verified part, that does not contain the record."""
+        if self.ledger != chain.id:
+            raise LedgerRefused(distrust(ledger, "is not the one that was here before"))
+        if self.number > chain.head:
+            raise LedgerRefused(distrust(ledger, f"ends at record {chain.head}, but record {self.number} was seen"))
+        if self.hash != chain.hashes[self.number]:
+            raise LedgerRefused(distrust(ledger, "has records that differ from those seen before"))
 
 
 def place(ledger: Place) -> Path:
@@ -59,6 +69,14 @@ def read(ledger: Place) -> Witness | None:
             f"The witness of the ledger {ledger.name} is damaged, so nobody knows how much was spent. "
             f"If you are sure that this ledger is the latest, run: discreet ledger adopt {typed(ledger)}."
         ) from None
+    return found
+
+
+def recall(ledger: Place) -> Witness:
+    """The witness of a ledger that was seen here before."""
+    found = read(ledger)
+    if found is None:
+        raise LedgerRefused(distrust(ledger, "has lost its witness"))
     return found
 
 
@@ -134,7 +152,7 @@ def reason(problem: OSError) -> str:
     return (problem.strerror or type(problem).__name__).lower()
 
 
-def resolve_real(path: str | os.PathLike[str] | Address) -> Place:
+def resolve_real(path: Named) -> Place:
     """The one place of a ledger, through all links."""
     found = resolve(path)
     if isinstance(found, Address):
@@ -149,7 +167,7 @@ def is_writable(path: Path) -> bool:
     return os.access(path.parent, os.W_OK) and (not os.path.exists(path) or os.access(path, os.W_OK))
 
 
-def resolve_writable(path: str | os.PathLike[str] | Address) -> Place:
+def resolve_writable(path: Named) -> Place:
     """The real place of a ledger that can be written; others can be looked at, and nothing is paid from them.
 
     Of an address the server says that, whenever something is written.

@@ -1,21 +1,58 @@
-"""The promises of a ledger's store, whichever it is: each takes the place of a ledger that does not exist yet."""
+"""The promises of a ledger's store, whichever it is: each takes the place of a ledger that does not exist yet.
+
+``MEMBERS`` are the stores. Crashes and races, which need processes of their own, run over all of them in ``tests/ledger``.
+"""
 
 from __future__ import annotations
 
 import re
 import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
+from support.postgres import server
 
 from discreet.errors import BudgetExceeded, DiscreetError, LedgerRefused
 from discreet.ledger import Ledger, adopt, forget, witness
 from discreet.ledger.chain import Record
-from discreet.ledger.place import Place, typed
+from discreet.ledger.place import Place, resolve, typed
 from discreet.ledger.store import store_of
 from discreet.privacy import pure
 from discreet.privacy.budget import Budget
 
-__all__ = ["PROMISES"]
+__all__ = ["MEMBERS", "PROMISES", "Member"]
+
+
+@dataclass(frozen=True)
+class Member:
+    """A store: where a new ledger of it may be, and a program that makes a process die between adding and committing."""
+
+    name: str
+    place: Callable[[Path, str], Place]  # of a folder that only one test has, and a name
+    dying: str
+
+
+def _table(folder: Path, name: str) -> Place:
+    words = re.sub("[^a-z0-9]+", "_", f"{folder.parent.name[-6:]} {folder.name[-24:]}".lower()), re.sub("[^a-z0-9]+", "_", name)
+    return resolve(server().url() + f"&ledger=t_{words[0][-28:]}.{words[1]}")
+
+
+MEMBERS = (
+    Member(
+        "sqlite",
+        lambda folder, name: folder / name,
+        """
+def add(connection, *records):
+    for record in records:
+        connection.execute("INSERT INTO records VALUES (?, ?, ?)", (record.number, record.text, record.hash))
+    die()
+store.add = add
+""",
+    ),
+    Member("postgresql", _table, "store.commit = lambda connection: die()"),
+)
 
 BUDGET = Budget(epsilon=1)
 

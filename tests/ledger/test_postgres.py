@@ -21,7 +21,7 @@ from support.refusals import refused
 from support.wire import Wire
 
 from discreet.errors import BudgetExceeded, LedgerRefused
-from discreet.ledger import Ledger, adopt, create, forget, postgres, witness
+from discreet.ledger import Ledger, adopt, connections, create, forget, postgres, witness
 from discreet.ledger.chain import Record
 from discreet.ledger.place import Address, resolve
 from discreet.privacy import pure
@@ -120,7 +120,7 @@ def test_a_server_that_stays_away_leaves_nothing_answered(wire: Wire, monkeypatc
 def test_a_killed_backend_writes_nothing(place: Address, monkeypatch: pytest.MonkeyPatch) -> None:
     ledger, commit = Ledger.open(place, BUDGET), postgres.commit
 
-    def killed(connection: postgres.Connection) -> bool:
+    def killed(connection: connections.Connection) -> bool:
         run(f"SELECT pg_terminate_backend({connection.info.backend_pid}, 60000)")
         return commit(connection)
 
@@ -129,7 +129,9 @@ def test_a_killed_backend_writes_nothing(place: Address, monkeypatch: pytest.Mon
         refused(lambda: pay(ledger), LedgerRefused, "was lost before this was written")
     assert ledger.account.spent.epsilon == 0
     ask(ledger)
-    connection = postgres._idle[postgres._key(place)]
+    connection = connections.resume(place)
+    assert connection is not None
+    connections.rest(place, connection)
     run(f"SELECT pg_terminate_backend({connection.info.backend_pid}, 60000)")  # at rest
     ask(ledger)
     assert ledger.account.spent.epsilon == 0.2
@@ -274,7 +276,7 @@ def test_a_table_only_grows_even_for_its_owner(place: Address, change: str, how:
 def test_commits_are_durable_whatever_the_role_says(setting: str, expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
     place, seen, commit = named(server().url() + f"&options=-csynchronous_commit={setting}"), list[str](), postgres.commit
 
-    def look(connection: postgres.Connection) -> bool:
+    def look(connection: connections.Connection) -> bool:
         seen.append(str(connection.execute("SHOW synchronous_commit").fetchone()[0]))  # type: ignore[index]
         return commit(connection)
 
@@ -315,6 +317,13 @@ def test_a_server_without_room_answers_nothing(place: Address) -> None:
     assert ledger.account.spent.epsilon == 0.1
 
 
+def test_a_table_that_keeps_nothing_is_noticed(place: Address) -> None:
+    ledger = Ledger.open(place, BUDGET)
+    run(f"CREATE FUNCTION {table(place)}_void() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$")
+    run(f"CREATE TRIGGER void BEFORE INSERT ON {table(place)} FOR EACH ROW EXECUTE FUNCTION {table(place)}_void()")
+    refused(lambda: pay(ledger), LedgerRefused, "does not keep what is added")
+
+
 def test_a_server_writes_no_record_into_its_log(place: Address) -> None:
     ledger = Ledger.open(place, BUDGET)
     ledger.commit(ledger.reserve(question="a question", plan="p", data="d", privacy=pure(0.1), asked=""), "an answer of ours")
@@ -341,7 +350,7 @@ def roles(place: Address) -> Iterator[dict[str, Address]]:
         assert isinstance(found, Address)
         made[role] = found
     yield made
-    postgres._close_idle()
+    connections.close_all()
     for one in made.values():
         run(f"DROP OWNED BY {one.user}", f"DROP ROLE {one.user}")
 
@@ -420,8 +429,8 @@ def test_a_server_that_does_not_let_us_in_is_a_sentence(kind: str) -> None:
 
 
 def test_an_old_server_is_refused(place: Address, monkeypatch: pytest.MonkeyPatch) -> None:
-    postgres._close_idle()
-    monkeypatch.setattr(postgres, "_OLDEST", 99)
+    connections.close_all()
+    monkeypatch.setattr(connections, "_OLDEST", 99)
     refused(lambda: Ledger.open(place, BUDGET), LedgerRefused, "needs 99 or later")
 
 

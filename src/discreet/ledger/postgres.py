@@ -14,39 +14,33 @@ to end, and looks: the record is there, and all goes on, or it never will be, an
 away, nothing is answered either, and what may have been reserved counts as spent.
 
 **Quiet.** Records go by COPY: no text of theirs, and not the ledger's salt, is in a statement that a server may log. Passwords
-are known to ``_dial`` alone, which raises nothing.
-
-A process keeps one connection at rest, and no child of a fork inherits it.
+are known to ``connections`` alone.
 """
 
 from __future__ import annotations
 
-import atexit
 import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from importlib import import_module
-from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from discreet.errors import LedgerRefused
 from discreet.ledger.chain import Record
+from discreet.ledger.connections import connect, dial, load_psycopg, rest, resume
 from discreet.ledger.place import Address, typed
-from discreet.ledger.turns import close_before_forks, turn
+from discreet.ledger.turns import turn
 
 if TYPE_CHECKING:
     import psycopg
 
-    Connection = psycopg.Connection[tuple[Any, ...]]
+    from discreet.ledger.connections import Connection
 
 _APPLICATION = 0x64706C67  # "dplg", in all our locks
 _MARK = "ledger of discreet"  # the comment of a table that is one
-_OLDEST = 13  # of servers
 _PATIENCE = 60.0  # seconds to wait for others
 _DOUBT = 15.0  # seconds to wait for a server that left us in doubt
-_idle: dict[str, Connection] = {}  # at rest, by all that they were made with
 
 _BEGIN = """
 BEGIN ISOLATION LEVEL {level};
@@ -106,26 +100,30 @@ class Transaction:
         self.table = f"{place.schema}.{place.name}"
         self.facts: Facts | None = None  # None: there is no such table
         self._begun = False
-        self._connection = _idle.pop(_key(place)) if _key(place) in _idle else _connect(place)
+        self._connection = resume(place) or connect(place)
 
     def begin(self) -> None:
         """Begin, look at the table, and take the lock where there is something to write."""
+        if not self._begin():  # what was at rest was dead
+            self._connection = connect(self.place)
+            if not self._begin():
+                raise LedgerRefused(_lost(self.place))
+
+    def _begin(self) -> bool:
+        """Whether the connection lives."""
+        level = "READ COMMITTED READ WRITE" if self._write else "REPEATABLE READ READ ONLY"
         try:
-            self._begin()
-        except _psycopg().OperationalError:
+            cursor = self._connection.execute(self._script(_BEGIN + _LOOK + (_LOCK if self._write else ""), level=level))
+        except load_psycopg().OperationalError:
             if not self._connection.broken:
                 raise
-            self._connection = _connect(self.place)  # what was at rest was dead
-            self._begin()
-
-    def _begin(self) -> None:
-        level = "READ COMMITTED READ WRITE" if self._write else "REPEATABLE READ READ ONLY"
-        cursor = self._connection.execute(self._script(_BEGIN + _LOOK + (_LOCK if self._write else ""), level=level))
+            return False
         results = [cursor.fetchall() if cursor.description else None]
         while cursor.nextset():
             results.append(cursor.fetchall() if cursor.description else None)
         _settings, found, *_ = (rows for rows in results if rows is not None)
         self.facts, self._begun = Facts(*found[0]) if found else None, True
+        return True
 
     def _script(self, template: str, **more: str) -> bytes:
         """Statements about this table; its name is of small letters, digits and _."""
@@ -200,30 +198,41 @@ class Transaction:
 
     def _settle(self, record: Record) -> None:
         """Find out whether a COMMIT without an answer was one; refuse where it was not, or where nobody can tell."""
-        self._connection.close()
         until = time.monotonic() + _DOUBT
-        while isinstance(found := _dial(self.place), str):
+        while isinstance(written := self._was_written(record), str):
             if time.monotonic() > until:
                 raise LedgerRefused(
-                    f"The connection to the ledger {self.place} was lost before it said that all was written ({found}); nothing "
-                    "was answered, and what may have been reserved counts as spent. Ask again when the server is back."
+                    f"The connection to the ledger {self.place} was lost before it said that all was written ({written}); "
+                    "nothing was answered, and what may have been reserved counts as spent. Ask again when the server is back."
                 )
             time.sleep(0.1)
-        self._connection = found
-        self._begin()  # which waits for the other transaction to end
-        if self._find(record.number) != (record.number, record.text, record.hash):
+        if not written:
             raise LedgerRefused(_lost(self.place))
-        self._connection.execute("ROLLBACK")
+
+    def _was_written(self, record: Record) -> bool | str:
+        """Whether a record is there once the transaction that added it has ended, or why nobody can tell."""
+        self._connection.close()
+        found = dial(self.place)
+        if isinstance(found, str):
+            return found
+        self._connection = found
+        try:
+            if not self._begin():
+                return "lost again"
+            there = self._find(record.number) == (record.number, record.text, record.hash)
+            self._connection.execute("ROLLBACK")
+        except load_psycopg().Error as problem:
+            return _name(problem)
+        return there
 
     def end(self) -> None:
         """Forget what was not added, and leave the connection at rest."""
-        psycopg = _psycopg()
+        psycopg = load_psycopg()
         with suppress(psycopg.Error):
             if self._connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
                 self._connection.execute("ROLLBACK")
-            if not self._connection.closed and _key(self.place) not in _idle:
-                _idle[_key(self.place)] = self._connection
-                return
+            rest(self.place, self._connection)
+            return
         self._connection.close()
 
 
@@ -267,16 +276,19 @@ def writing(place: Address) -> Iterator[Transaction]:
 
 def insert(connection: Connection, table: str, *records: Record) -> None:
     """Append records to a table, by a statement that shows nothing of them."""
-    with connection.cursor() as cursor, cursor.copy(f"COPY {table} (number, text, hash) FROM STDIN".encode()) as copy:
+    cursor = connection.cursor()
+    with cursor.copy(f"COPY {table} (number, text, hash) FROM STDIN".encode()) as copy:
         for record in records:
             copy.write_row((record.number, record.text, record.hash))
+    if cursor.rowcount != len(records):
+        raise LedgerRefused(f"The table {table} does not keep what is added, so nothing is answered; its owner knows why.")
 
 
 def commit(connection: Connection) -> bool:
     """Whether it was committed, durably; otherwise nobody knows, or the server says why."""
     try:
         return connection.execute("COMMIT").statusmessage == "COMMIT"
-    except _psycopg().OperationalError:
+    except load_psycopg().OperationalError:
         if not connection.broken:
             raise
         return False
@@ -285,7 +297,7 @@ def commit(connection: Connection) -> bool:
 @contextmanager
 def _transaction(place: Address, *, write: bool, making: bool = False) -> Iterator[Transaction]:
     """A transaction of ours; what was not committed is rolled back. The server's troubles become refusals."""
-    psycopg = _psycopg()
+    psycopg = load_psycopg()
     with turn():
         transaction = Transaction(place, write=write)
         try:
@@ -295,63 +307,6 @@ def _transaction(place: Address, *, write: bool, making: bool = False) -> Iterat
             raise LedgerRefused(_sentence(place, problem, making)) from None
         finally:
             transaction.end()
-
-
-def _connect(place: Address) -> Connection:
-    found = _dial(place)
-    if isinstance(found, str):
-        raise LedgerRefused(
-            f"The server of the ledger {place} does not let us in ({found}), so nothing is answered. Check the address; a "
-            "password belongs in ~/.pgpass or PGPASSWORD."
-        )
-    if found.info.server_version < _OLDEST * 10_000:
-        version = found.info.server_version // 10_000
-        found.close()
-        raise LedgerRefused(
-            f"The server of the ledger {place} is PostgreSQL {version}, and this needs {_OLDEST} or later; update it."
-        )
-    return found
-
-
-def _dial(place: Address) -> Connection | str:
-    """A connection, or why there is none: said and not raised, so that no traceback leads to a password."""
-    psycopg = _psycopg()
-    try:
-        connection: Connection = psycopg.connect(**_facts(place), autocommit=True, prepare_threshold=None)
-        return connection
-    except (psycopg.Error, ValueError, TypeError) as problem:
-        said = str(problem).strip().splitlines() or [""]
-    reason = said[0].rpartition("failed: ")[2].replace("FATAL:", "").strip().rstrip(".")
-    return "it does not say why" if any(secret in reason for secret in place.secrets.reveal().values()) else reason
-
-
-def _facts(place: Address) -> dict[str, str]:
-    """What a connection is made with; what is left out, the server's library finds in its environment and files."""
-    given = {"host": place.host, "port": place.port, "dbname": place.database, "service": place.service, "user": place.user}
-    usual = {"application_name": "discreet", "connect_timeout": "10", "keepalives_idle": "30", "tcp_user_timeout": "60000"}
-    return {**usual, **dict(place.options), **place.secrets.reveal(), **{name: fact for name, fact in given.items() if fact}}
-
-
-def _key(place: Address) -> str:
-    return str(sorted(_facts(place).items()))
-
-
-def _close_idle() -> None:
-    while _idle:
-        _idle.popitem()[1].close()
-
-
-close_before_forks(_close_idle)
-atexit.register(_close_idle)
-
-
-def _psycopg() -> ModuleType:
-    try:
-        return import_module("psycopg")
-    except ImportError:
-        raise LedgerRefused(
-            "A ledger on PostgreSQL needs psycopg, which is an extra: run pip install 'discreet[postgres]'."
-        ) from None
 
 
 def _lost(place: Address) -> str:

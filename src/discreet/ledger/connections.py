@@ -8,6 +8,7 @@ inherits a connection.
 from __future__ import annotations
 
 import atexit
+import hashlib
 from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 _OLDEST = 13  # of servers
 _USUAL = {"application_name": "discreet", "connect_timeout": "10", "keepalives_idle": "30", "tcp_user_timeout": "60000"}
-_resting: dict[str, Connection] = {}  # by all that they were made with
+_resting: dict[bytes, Connection] = {}  # by all that they were made with
 
 
 def load_psycopg() -> ModuleType:
@@ -69,13 +70,12 @@ def dial(place: Address) -> Connection | str:
 
 def resume(place: Address) -> Connection | None:
     """The connection at rest, which may have died meanwhile."""
-    key = str(_facts(place))
-    return _resting.pop(key) if key in _resting else None
+    return _resting.pop(_key(place)) if _key(place) in _resting else None
 
 
 def rest(place: Address, connection: Connection) -> None:
     """Keep a connection for the next transaction, unless there is one, or it is closed."""
-    if connection.closed or _resting.setdefault(str(_facts(place)), connection) is not connection:
+    if connection.closed or _resting.setdefault(_key(place), connection) is not connection:
         connection.close()
 
 
@@ -87,6 +87,10 @@ def close_all() -> None:
 
 close_before_forks(close_all)
 atexit.register(close_all)
+
+
+def _key(place: Address) -> bytes:
+    return hashlib.sha256(str(_facts(place)).encode(errors="surrogatepass")).digest()
 
 
 def _facts(place: Address) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -16,7 +17,7 @@ from typing import Any
 
 import psycopg
 import pytest
-from support.postgres import server
+from support.postgres import a_database, program, server
 from support.refusals import refused
 from support.wire import Wire
 
@@ -402,6 +403,42 @@ def test_a_stranger_learns_how_to_be_let_in(roles: dict[str, Address]) -> None:
     other = resolve(str(place).replace(f"ledger={place.name}", "ledger=nowhere.at_all"))
     with pytest.raises(LedgerRefused, match="may not make"):
         Ledger.open(other, BUDGET)
+
+
+def test_the_roles_of_the_documentation_are_enough() -> None:
+    (script,) = re.findall(r"```sql\n(.*?)```", (Path(__file__).parents[2] / "docs" / "curator.md").read_text(), re.DOTALL)
+    assert "ledger_owner" in script
+    with a_database() as database:
+        server().run(script, database=database)
+        ledgers = {user: server().url(database, user) + "&ledger=patients" for user in ("ledger_owner", "ann")}
+        with pytest.raises(LedgerRefused, match="may not make"):
+            Ledger.open(ledgers["ann"], BUDGET)
+        create(ledgers["ledger_owner"])
+        ask(Ledger.open(ledgers["ann"], BUDGET))
+        with psycopg.connect(server().url(database, "ann")) as connection, pytest.raises(psycopg.errors.InsufficientPrivilege):
+            connection.execute("DELETE FROM discreet.patients")
+        connections.close_all()
+    server().run("DROP ROLE ann, curators, ledger_owner")
+
+
+def test_a_backup_is_a_ledger_again(tmp_path: Path) -> None:
+    programs = Path(program("initdb")).parent
+    with a_database() as first, a_database() as second:
+        ledger = Ledger.open(server().url(first) + "&ledger=patients", BUDGET)
+        ask(ledger)
+        script = tmp_path / "backup.sql"
+        subprocess.run([programs / "pg_dump", "--file", str(script), server().url(first)], check=True)
+        subprocess.run(
+            [programs / "psql", "--quiet", "--no-psqlrc", "--set=ON_ERROR_STOP=1", "--file", str(script), server().url(second)],
+            check=True,
+        )
+        restored = server().url(second) + "&ledger=patients"
+        refused(lambda: Ledger.open(restored, BUDGET), LedgerRefused, "never saw it", "discreet ledger adopt")
+        again = adopt(restored)
+        assert again.history() == ledger.history()
+        ask(again)
+        with pytest.raises(psycopg.errors.CheckViolation):
+            server().run("DELETE FROM discreet.patients", database=second)
 
 
 # Servers that do not let us in.

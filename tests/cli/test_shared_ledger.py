@@ -31,6 +31,7 @@ def test_commands_take_an_address(discreet: Run, people: str, address: str, caps
     assert discreet("ledger", "create", address) == 2
     assert discreet("budget", people) == discreet("preview", people, COUNT, "--epsilon", "1") == 0
     assert discreet("query", people, COUNT, "--epsilon", "0.5") == 0
+    assert discreet("query", people, COUNT, "--epsilon", "0.5", "-o", "n.csv") == 0
     assert discreet("ledger", "people", address, "patients of the clinic") == 0
     assert discreet("ledger", "adopt", address) == 0
     assert discreet("ledger", "forget", address) == 2

@@ -120,8 +120,8 @@ def test_a_second_ledger_for_the_same_people_is_refused_wherever_it_is(visits: P
     for second in (here, other):
         with pytest.raises(LedgerRefused, match=r"would be a second budget .*the same file") as refusal:
             curator(visits, second)
-        assert f'write ledger="{Address.parse(there).key}"' in str(refusal.value)
-        assert f'discreet ledger people "{Address.parse(there).key}" "..."' in str(refusal.value)
+        assert f'write ledger="{resolve(there)}"' in str(refusal.value)
+        assert f'discreet ledger people "{resolve(there)}" "..."' in str(refusal.value)
         assert not here.exists()
     Ledger.open(there).name("patients")
     curator(visits, other, people="staff").sql(COUNT, epsilon=0.25)
@@ -174,6 +174,25 @@ def test_a_ledger_moves_to_a_server_and_back(visits: Path, tmp_path: Path) -> No
         move(tmp_path / "nowhere.ledger", url())
     one.sql("SELECT sum(age) AS s FROM data", epsilon=0.5)
     assert curator(visits, back).budget.spent.epsilon == 0.75
+
+
+def test_a_colleague_follows_a_ledger_that_moved(visits: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file, there = visits.with_suffix(".ledger"), url()
+    answer = curator(visits, file).sql(COUNT, epsilon=0.25)
+    for machine in ("second", "third"):
+        monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / machine))
+        if machine == "second":
+            adopt(file)
+            curator(visits, file).sql(COUNT, epsilon=0.25)
+            with monkeypatch.context() as first:
+                first.setenv("XDG_STATE_HOME", str(tmp_path / "first"))
+                adopt(file)
+                move(file, there)
+        with pytest.raises(LedgerRefused, match="was moved"):
+            curator(visits, file).sql("SELECT sum(age) AS s FROM data", epsilon=0.25)
+        adopt(there)
+        assert curator(visits, there).sql(COUNT, epsilon=0.25).value == answer.value
+        assert curator(visits, there).budget.spent.epsilon == 0.25
 
 
 @pytest.mark.parametrize("step", ["before the end", "after the end", "after the copy"])

@@ -53,6 +53,5 @@ def move(path: Named, target: Named) -> Ledger:
         kept = Ledger.leave(path, place, there)
         if not there:
             records.add(*kept)
-    ledger = adopt(place)
     register.rename(resolve(path), place)
-    return ledger
+    return adopt(place)

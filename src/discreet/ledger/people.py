@@ -32,7 +32,7 @@ from pathlib import Path
 from discreet.errors import LedgerRefused, ParameterError
 from discreet.ledger import sqlite, witness
 from discreet.ledger.chain import Chain, alike
-from discreet.ledger.place import Address, Place, key_of, recall, typed
+from discreet.ledger.place import Address, Place, recall, typed
 from discreet.ledger.store import store_of
 
 _SCHEMA = "CREATE TABLE IF NOT EXISTS tables (ledger TEXT, people TEXT, facts TEXT, PRIMARY KEY (ledger, facts))"
@@ -166,7 +166,7 @@ def remember(ledger: Place, people: str, table: Table | None = None) -> None:
         return
     with _register() as database:
         _compare(_rows(database), ledger, people, table)  # again, now that nobody else can begin or remember
-        database.execute("UPDATE tables SET people = ? WHERE ledger = ?", (people, _text(ledger)))
+        database.execute("UPDATE tables SET people = ? WHERE ledger = ?", (people, _text(database, ledger)))
         for one in new:
             _insert(database, ledger, people, one)
 
@@ -176,7 +176,7 @@ def forget(ledger: Place) -> bool:
     if not _place().exists():
         return False
     with _register() as database:
-        gone = database.execute("DELETE FROM tables WHERE ledger = ?", (_text(ledger),)).rowcount
+        gone = database.execute("DELETE FROM tables WHERE ledger = ?", (_text(database, ledger),)).rowcount
     return gone > 0
 
 
@@ -185,26 +185,31 @@ def ending(ledger: Place) -> Iterator[None]:
     """Forget a ledger that ends within this block, while nobody begins or ends another."""
     with _register() as database:
         yield
-        database.execute("DELETE FROM tables WHERE ledger = ?", (_text(ledger),))
+        database.execute("DELETE FROM tables WHERE ledger = ?", (_text(database, ledger),))
 
 
 def move(ledger: Place, id: str) -> None:
-    """A ledger that is trusted here, and is gone from where it was: what is remembered of the old place is that of the new."""
+    """A ledger that is trusted here, and is gone from where it was, or ended there: the old place gives way to the new."""
     for old in {kept.ledger for kept in _read_kept()} - {ledger}:
         try:
             seen = witness.read(old)
-            gone = seen is not None and seen.ledger == id and not store_of(old).exists(old)
+            if seen is None or seen.ledger != id:
+                continue
+            there = store_of(old).exists(old)
         except LedgerRefused:
             continue  # a damaged witness of another one, or out of reach
-        if gone:
-            rename(old, ledger)
+        chain = _read(old) if there else None
+        if there and not (chain is not None and chain.moved):
+            continue
+        rename(old, ledger)
+        if not there:
             witness.remove(old)
 
 
 def rename(old: Place, new: Place) -> None:
     """What is remembered of one place is that of another from now on."""
     with _register() as database:
-        database.execute("UPDATE OR REPLACE tables SET ledger = ? WHERE ledger = ?", (_text(new), _text(old)))
+        database.execute("UPDATE OR REPLACE tables SET ledger = ? WHERE ledger = ?", (_text(database, new), _text(database, old)))
 
 
 def _compare(kept: list[_Kept], ledger: Place, people: str, table: Table | None) -> None:
@@ -286,7 +291,7 @@ def _beside(kept: list[_Kept], ledger: Place, table: Table) -> Iterator[_Kept]:
         chain = None if file in known else _read(file)
         if chain is None or not chain.unit.lower().startswith(f"every person by {table.person} ("):
             continue
-        paying = recall(chain.joined) if chain.joined else file  # its persons pay there
+        paying = recall(chain.joined or chain.moved) if chain.joined or chain.moved else file  # its persons pay there
         if paying not in known:
             people = chain if paying == file else _read(paying)
             yield _Kept(paying, "" if people is None else people.people, Table(table.person, frozenset(), folder=table.folder))
@@ -343,9 +348,9 @@ def _rows(database: sqlite3.Connection) -> list[_Kept]:
 
 
 def _insert(database: sqlite3.Connection, ledger: Place, people: str, table: Table) -> None:
-    database.execute("INSERT OR REPLACE INTO tables VALUES (?, ?, ?)", (_text(ledger), people, table.to_json()))
+    database.execute("INSERT OR REPLACE INTO tables VALUES (?, ?, ?)", (_text(database, ledger), people, table.to_json()))
 
 
-def _text(place: Place) -> str:
-    """A place as a text that any database holds, whatever bytes it is made of."""
-    return json.dumps(key_of(place))
+def _text(database: sqlite3.Connection, place: Place) -> str:
+    """A place as a text that any database holds, whatever bytes it is made of; of an address, as it was first written."""
+    return json.dumps(str(next((one.ledger for one in _rows(database) if one.ledger == place), place)))

@@ -99,7 +99,7 @@ class Transaction:
         self.place, self._write = place, write
         self.table = f"{place.schema}.{place.name}"
         self.facts: Facts | None = None  # None: there is no such table
-        self._begun = False
+        self.begun = False
         self._connection = resume(place) or connect(place)
 
     def begin(self) -> None:
@@ -122,7 +122,7 @@ class Transaction:
         while cursor.nextset():
             results.append(cursor.fetchall() if cursor.description else None)
         _settings, found, *_ = (rows for rows in results if rows is not None)
-        self.facts, self._begun = Facts(*found[0]) if found else None, True
+        self.facts, self.begun = Facts(*found[0]) if found else None, True
         return True
 
     def _script(self, template: str, **more: str) -> bytes:
@@ -167,7 +167,7 @@ class Transaction:
         return self._connection.execute(self._script("SELECT FROM ONLY {table} LIMIT 1")).rowcount == 0
 
     def lock(self) -> None:
-        if not self._begun:
+        if not self.begun:
             self.begin()
             self.check()
 
@@ -175,7 +175,7 @@ class Transaction:
         insert(self._connection, self.table, *records)
         if not commit(self._connection):
             self._settle(records[-1])
-        self._begun = False
+        self.begun = False
 
     def read(self, first: int) -> list[Record]:
         query = self._script("SELECT number, text, hash FROM ONLY {table} WHERE number >= %s ORDER BY number")
@@ -304,7 +304,7 @@ def _transaction(place: Address, *, write: bool, making: bool = False) -> Iterat
             transaction.begin()
             yield transaction
         except psycopg.Error as problem:
-            raise LedgerRefused(_sentence(place, problem, making)) from None
+            raise LedgerRefused(_sentence(place, problem, transaction.begun, making)) from None
         finally:
             transaction.end()
 
@@ -316,11 +316,11 @@ def _lost(place: Address) -> str:
     )
 
 
-def _sentence(place: Address, problem: psycopg.Error, making: bool) -> str:
+def _sentence(place: Address, problem: psycopg.Error, begun: bool, making: bool) -> str:
     code = problem.sqlstate or ""
     if code == "55P03":
         return f"The ledger {place} was locked by somebody else for {_PATIENCE:g} seconds; nothing was answered. Ask again later."
-    if code in ("25006", "0A000"):
+    if code == "25006" or (code == "0A000" and not begun):
         return (
             f"The server of the ledger {place} is a replica, or only lets read, so nothing is answered; name the one that writes."
         )

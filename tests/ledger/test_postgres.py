@@ -515,7 +515,6 @@ def test_what_a_superuser_takes_away_is_missed(place: Address) -> None:
     with pytest.raises(LedgerRefused, match=r"is missing, but there was one.*discreet ledger forget"):
         Ledger.open(place, BUDGET)
     forget(place)
-    run(f"DROP FUNCTION {table(place)}_only_grows")
     assert Ledger.open(place, BUDGET).history() == ()
 
 

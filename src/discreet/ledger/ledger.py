@@ -287,7 +287,7 @@ class Ledger:
             name = called(self.salt)
             for number, (_, declared) in other._chain.looks.items():
                 if (name, declared) not in self._chain.looks.values():  # whoever died here may have noted it
-                    self._note(records.get(number).facts | ({} if name is None else {"table": name}))
+                    self._note(records.get(number)[0].facts | ({} if name is None else {"table": name}))
             if not other._chain.joined:
                 other._append(records, {"kind": "joined", "time": now(), "ledger": str(self.path)})
                 records.lock()
@@ -390,7 +390,7 @@ class Ledger:
     def _read(self, records: Records, numbers: list[int]) -> tuple[Entry, ...]:
         """Answered questions by the numbers of their reservations."""
         wanted = {*numbers, *(self._chain.answers[number] for number in numbers)}
-        return self._entries({number: records.get(number) for number in wanted}, numbers)
+        return self._entries({record.number: record for record in records.get(*wanted)}, numbers)
 
     def _entries(self, stored: dict[int, Record], numbers: list[int]) -> tuple[Entry, ...]:
         for record in stored.values():

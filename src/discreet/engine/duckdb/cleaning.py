@@ -303,18 +303,18 @@ def _words(raw: str, raw_type: str, one: object, zero: object) -> str:
 
 
 def _on_grid(raw: str, raw_type: str, column: Number, type: str = "BIGINT", missing: int | None = None) -> str:
-    """A number in units of its step: x rounded, where ``_is_within`` says that it is within bounds; else its fate."""
-    nothing, end = ("NULL", "END") if missing is None else (f"{missing}::{type}", f"ELSE {missing}::{type} END")
+    """A number x in units of its step, rounded where it is within bounds, else a bound; NaN, above infinity, is missing."""
+    end = "END" if missing is None else f"ELSE {missing}::{type} END"
     low, high = int(column.lower / column.step), int(column.upper / column.step)
     units = _in_units(_double(raw, raw_type, column.decimal), column.step)
     one, zero = (f"{_units(Fraction(number), column)}::{type}" for number in (1, 0))
     near = f"floor({units} + 0.5::DOUBLE)"
     if max(abs(low), abs(high)) > _HALVES:  # above, adding a half could carry a whole number over its bound
         near = f"CASE WHEN {units} BETWEEN -{_HALVES}::DOUBLE AND {_HALVES}::DOUBLE THEN {near} ELSE {units} END"
+    near = near if type == "DOUBLE" else f"TRY_CAST({near} AS {type})"
     return (
-        f"CASE WHEN {_is_within(units, low, high)} THEN TRY_CAST({near} AS {type}) "
-        f"WHEN isnan({units}) THEN {nothing} WHEN {units} < {low}::DOUBLE THEN {low}::{type} "
-        f"WHEN {units} > {high}::DOUBLE THEN {high}::{type}{_words(raw, raw_type, one, zero)} {end}"
+        f"CASE WHEN {_is_within(units, low, high)} THEN {near} WHEN {units} < {low}::DOUBLE THEN {low}::{type} "
+        f"WHEN {units} <= 'inf'::DOUBLE THEN {high}::{type}{_words(raw, raw_type, one, zero)} {end}"
     )
 
 

@@ -99,6 +99,10 @@ class Statement:
         self._cleaned[alias] = self._clean(name, listed=listed, doubles=doubles)
         return f"{self._cleaned_rows}.{alias}"
 
+    def _kind_of_cells(self, name: str) -> str | None:
+        """The type of a declared column's cells as they are; None where that is no column of the table."""
+        return self.raw.columns[name][1] if name in self.plan.schema.columns else None
+
     def _raw_alias(self, name: str) -> str:
         """The alias of a column's cells as they are."""
         alias = f"g{list(self.plan.schema.columns).index(name)}"
@@ -202,9 +206,9 @@ class Statement:
         A cell that takes up a few bytes is cleaned once for its group and not in every row: no two cells that are equal have
         different fates. Of a text so much is kept that all words of the list can be told apart.
         """
-        column = self.plan.schema.columns.get(expression.name) if isinstance(expression, Column) else None
-        if column is not None and isinstance(expression, Column):
-            kind = self.raw.columns[expression.name][1]
+        kind = self._kind_of_cells(expression.name) if isinstance(expression, Column) else None
+        if isinstance(expression, Column) and kind is not None:
+            column = self.plan.schema.columns[expression.name]
             if kind in self.dialect.brief_types and not isinstance(column, Number):
                 key = self.dialect.clean(column, name, kind)
                 return self._raw_alias(
@@ -277,8 +281,9 @@ class Statement:
     def _test(self, condition: Expression) -> str:
         """SQL of a condition that must hold for every line; on cells as they are, where that is the same."""
         name = compared_column(condition)
-        if name is not None and name in self.plan.schema.columns:
-            column, kind = self.plan.schema.columns[name], self.raw.columns[name][1]
+        kind = None if name is None else self._kind_of_cells(name)
+        if name is not None and kind is not None:
+            column = self.plan.schema.columns[name]
             match as_it_is(condition, column, kind, self.dialect):
                 case "word":
                     return write(condition, {name: self._alias(name, listed=False)}, self.bind, self.dialect)

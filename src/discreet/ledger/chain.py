@@ -113,6 +113,7 @@ class Chain:
     looks: dict[int, tuple[str | None, dict[str, str]]] = field(default_factory=dict)  # without noise -> table, what was declared
     joined: str = ""  # the ledger that its table pays from instead
     _account: str = ""  # the last one, as text
+    _read: tuple[str, Account] | None = None  # what such a text says, which never changes
 
     @property
     def head(self) -> int:
@@ -122,7 +123,9 @@ class Chain:
     @property
     def account(self) -> Account:
         """The account after the last verified record."""
-        return Account.from_json(self._account)
+        if self._read is None or self._read[0] != self._account:
+            self._read = (self._account, Account.from_json(self._account))
+        return self._read[1]
 
     def extend(self, records: Iterable[Record]) -> None:
         """Verify and remember records that follow."""

@@ -26,6 +26,7 @@ from support.toy_task import Grades
 import discreet as dp
 from discreet.cli import main
 from discreet.curator.curator import VERBS
+from discreet.ledger.place import Address, Place
 from discreet.ledger.store import STORES
 from discreet.local import task as local_tasks
 from discreet.local.protocols import PROTOCOLS
@@ -76,11 +77,10 @@ def test_the_command_line_knows_a_new_local_task(tmp_path: Path, monkeypatch: py
 
 
 @pytest.mark.parametrize("promise", PROMISES, ids=lambda promise: promise.__name__)
-def test_a_ledger_store(promise: Callable[[Path], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_ledger_store(promise: Callable[[Place], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One file, ``support/memory_store.py``, and one line."""
-    monkeypatch.setitem(STORES, ".memory", "support.memory_store")
-    promise(tmp_path / "clinic.memory")
-    assert not (tmp_path / "clinic.memory").exists()
+    monkeypatch.setitem(STORES, "memory", "support.memory_store")
+    promise(Address.parse(f"memory://here/{tmp_path.name}?ledger=patients"))
 
 
 @pytest.mark.parametrize("promise", losses.PROMISES, ids=lambda promise: promise.__name__)

@@ -12,10 +12,11 @@ from unittest.mock import patch
 import pyarrow as pa
 import pytest
 from contract import losses, test_mechanism_contract
-from contract.members import Member, additive, pure
+from contract.members import Member, outside, pure
 from contract.stores import PROMISES
 from curator.hospital import curator, table
 from local import protocols, tasks
+from reference import laws
 from support.share_true import ShareTrue
 from support.toy_loss import Abstaining
 from support.toy_mechanism import Twice
@@ -110,7 +111,12 @@ MECHANISM_PROMISES = [
 @pytest.mark.parametrize("promise", MECHANISM_PROMISES, ids=lambda promise: promise.__name__)
 def test_a_mechanism(promise: Callable[[Member], None]) -> None:
     """One class, ``support/toy_mechanism.py``, and one entry in the contract; audits and answers get their words from it."""
-    toy = Member(lambda s, e: Twice(sensitivity=s, epsilon=e), pure, lambda m: m.scale, additive, (0, 7, -3))
+
+    def beyond(mechanism: Twice, confidence: float, part: float) -> float:
+        half = Fraction(part * mechanism.error(confidence)) / 2
+        return 2 * outside(lambda x: laws.discrete_laplace_cdf(mechanism.scale, x), half)
+
+    toy = Member(lambda s, e: Twice(sensitivity=s, epsilon=e), pure, lambda m: m.scale, beyond, (0, 7, -3))
     promise(toy)
     mechanism = toy.make(2, 1)
     with recorded() as record:

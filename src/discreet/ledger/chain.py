@@ -115,6 +115,7 @@ class Chain:
     joined: str = ""  # the ledger that its table pays from instead
     moved: str = ""  # where it goes on
     _account: str = ""  # the last one, as text
+    _read: tuple[str, Account] | None = None  # what such a text says, which never changes
 
     @property
     def head(self) -> int:
@@ -124,7 +125,9 @@ class Chain:
     @property
     def account(self) -> Account:
         """The account after the last verified record."""
-        return Account.from_json(self._account)
+        if self._read is None or self._read[0] != self._account:
+            self._read = (self._account, Account.from_json(self._account))
+        return self._read[1]
 
     def extend(self, records: Iterable[Record]) -> None:
         """Verify and remember records that follow."""

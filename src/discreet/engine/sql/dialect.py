@@ -66,6 +66,7 @@ class Dialect:
     double: str  # the double that is written as {0}, digits and perhaps a point
     placeholder: str  # of the parameter {0}, which may appear several times in a statement
     quote: Callable[[str], str] = quoted  # a name
+    brief_types: frozenset[str] = frozenset()  # types, as sources name them, by whose cells rows can be grouped as they are
 
     def scaled(self, number: str, step: Fraction) -> str:
         """A double times a rational: two roundings at most, none where it is 1."""

@@ -129,6 +129,24 @@ def test_a_second_ledger_for_the_same_people_is_refused_wherever_it_is(visits: P
         curator(visits, here, people="Staff")
 
 
+def test_a_file_that_was_only_looked_into_gives_way_to_a_server(visits: Path) -> None:
+    """And not the other way round: from a server somebody elsewhere may be about to pay."""
+    looked, there = dp.Curator(visits, **FACTS), url()  # type: ignore[arg-type]
+    looked.check()
+    one = curator(visits, there)
+    one.sql(COUNT, epsilon=0.25)
+    assert [entry.state for entry in one.history()] == ["looked", "answered"]
+    with pytest.raises(LedgerRefused, match="Nothing was ever paid from") as refusal:
+        looked.sql(COUNT, epsilon=0.25)
+    assert f'write ledger="{resolve(there)}"' in str(refusal.value)
+    other, file = visits.with_name("other.csv"), visits.with_name("other.ledger")
+    other.write_text("member,age\nm1,3\n")
+    member = dp.person("member", rows=1, groups=1)
+    curator(other, url(), unit=member).check()
+    with pytest.raises(LedgerRefused, match="would be a second budget"):
+        curator(other, file, unit=member)
+
+
 def test_nobody_waits_for_the_servers_of_other_ledgers(visits: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     curator(visits, url()).sql(COUNT, epsilon=0.25)
     connections.close_all()

@@ -16,7 +16,21 @@ from discreet.plan.expressions.facts import Facts
 
 _TINY = 1e-290
 _EXACT = 2**53
-_WHOLE = ("floor", "ceil", "round", "trunc", "sign", "length", "strpos", "year", "quarter", "month", "day", "weekday", "dow")
+_WHOLE: tuple[str, ...] = (
+    "floor",
+    "ceil",
+    "round",
+    "trunc",
+    "sign",
+    "length",
+    "strpos",
+    "year",
+    "quarter",
+    "month",
+    "day",
+    "weekday",
+    "dow",
+)
 _WHOLE += ("dayofyear", "days", "week", "isoyear", "months", "//")
 _ONE_OF = ("least", "greatest", "coalesce", "nullif")
 

@@ -20,6 +20,7 @@ from discreet.engine.sql.reals import double, exponential, logarithm
 from discreet.plan.expressions.conversions import DAY_FORM, NUMBER_FORM, WHOLE_FORM
 from discreet.plan.expressions.dates import UNITS
 
+PUBLIC = "discreet public {0}"  # no identifier, so that no name of ours is the same
 _FINITE = f"abs(a) < {INFINITY} AND abs(b) < {INFINITY}"
 _MIDDLE = "abs(a) BETWEEN 1e-150 AND 1e150 AND abs(b) BETWEEN 1e-150 AND 1e150"
 _MOST = sys.float_info.max
@@ -221,6 +222,14 @@ def _bytes_of_hash() -> str:
     return let("d", "decode(md5(CAST({salt} AS TEXT) || '/' || CAST({person} AS TEXT)), 'hex')", rest)
 
 
+def _number_text() -> str:
+    """A finite double as DuckDB writes it: with a point, and with an exponent from 10^16 on, where PostgreSQL begins at 10^15."""
+    sign, digits = "CASE WHEN x < 0 THEN '-' ELSE '' END", "translate(left(t, -4), '-.', '')"
+    moved = f"{sign} || rpad(left({digits}, 16), 16, '0') || '.' || coalesce(nullif(substr({digits}, 17), ''), '0')"
+    other = f"CASE WHEN right(t, 4) = 'e+15' THEN {moved} WHEN floor(x) = x AND abs(x) < 1e15 THEN t || '.0' ELSE t END"
+    return f"(SELECT {other} FROM (SELECT {{0}} AS x, CAST({{0}} AS TEXT) AS t OFFSET 0) AS of_number)"
+
+
 def _wide() -> str:
     """A whole double below 2^127 in size as a numeric, to the last bit: its own conversion keeps fifteen digits."""
     high, middle = f"trunc(x / {double(2.0**64)})", f"trunc(y / {double(2.0**11)})"
@@ -264,6 +273,8 @@ DIALECT = Dialect(
     numbered="(SELECT k, n - 1 AS i FROM unnest({list}) WITH ORDINALITY AS u(k, n)) AS t{j}",
     double="CAST('{0}' AS DOUBLE PRECISION)",
     placeholder="${1}",
+    number_text=_number_text(),
+    public=PUBLIC,
     widened=_wide(),
     rescaled=scaled,
     rewritten=MappingProxyType(

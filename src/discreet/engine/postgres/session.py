@@ -16,6 +16,7 @@ from decimal import Decimal
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.engine.postgres.dialect import PUBLIC
 from discreet.engine.postgres.server import Connection, Server, run
 from discreet.engine.postgres.source import PostgresSource, open_source, place_of
 from discreet.engine.sources.public import PublicTable
@@ -86,14 +87,13 @@ class PostgresSession:
         given = [_bound(value) for value in parameters.values()]
         tables = []
         for name, columns in self._public.items():
-            if quoted(name) in sql:
+            called = quoted(PUBLIC.format(name))
+            if called in sql:
                 arrays = []
                 for kind, values in columns.values():
                     given.append(values)
                     arrays.append(f"CAST(${len(given)} AS {_TYPES[kind]}[])")
-                tables.append(
-                    f"{quoted(name)} AS (SELECT * FROM unnest({', '.join(arrays)}) AS t({', '.join(map(quoted, columns))}))"
-                )
+                tables.append(f"{called} AS (SELECT * FROM unnest({', '.join(arrays)}) AS t({', '.join(map(quoted, columns))}))")
         if tables:
             assert sql.startswith("WITH ")
             sql = f"WITH {', '.join(tables)}, {sql.removeprefix('WITH ')}"

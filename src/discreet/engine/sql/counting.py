@@ -201,7 +201,10 @@ class Counting:
     def _joined(self, keys: Sequence[str]) -> str:
         """Keys as one text that tells them apart."""
         kind = self.dialect.types["text"]
-        texts = [f"CAST({key} AS {kind})" for key in keys]
+        texts = []
+        for name, key in zip(keys, self.plan.keys.keys, strict=False):  # a single name may be of all keys, and is a text
+            number = len(keys) == len(self.plan.keys.keys) and infer(key.of, self.plan.facts).kind == "number"
+            texts.append((self.dialect.number_text if number else "CAST({0} AS {text})").format(name, text=kind))
         return "(" + " || '/' || ".join(f"CAST(length({text}) AS {kind}) || ':' || {text}" for text in texts) + ")"
 
     def _all_present(self, new: Statement) -> str:

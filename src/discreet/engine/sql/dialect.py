@@ -69,6 +69,8 @@ class Dialect:
     placeholder: str  # of the parameter named {0}, the {1}-th, which may appear several times in a statement
     quote: Callable[[str], str] = quoted  # a name
     widened: str = "CAST({0} AS {wide})"  # a double that is a whole number, in the type in which no sum overflows
+    number_text: str = "CAST({0} AS {text})"  # a double that is a key, as DuckDB writes it
+    public: str = "{0}"  # the name of a public table in statements
     rescaled: Callable[[str, Fraction], str] | None = None  # ``scaled`` where a double that is too large or too small is an error
     rewritten: Mapping[str, Callable[[str], str]] = field(default_factory=dict)  # second arguments, which are constants
     sends_cells: bool = False  # whether rows are better counted by cells in the engine than sent one by one

@@ -249,7 +249,7 @@ PASSWORD = "hush/hush?#%+@:é"
 WRITTEN = "hush%2Fhush%3F%23%25%2B%40%3A%C3%A9"
 
 
-def test_a_password_is_nowhere(visits: Path, state_folder: Path) -> None:
+def test_a_password_is_nowhere(visits: Path, state_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     role = f"ann_{os.getpid()}_{next(_numbers)}"
     with psycopg.connect(server().url(), autocommit=True) as connection:
         hashed = connection.pgconn.encrypt_password(PASSWORD.encode(), role.encode(), b"scram-sha-256").decode()
@@ -277,6 +277,18 @@ def test_a_password_is_nowhere(visits: Path, state_folder: Path) -> None:
     for text in texts:
         assert "hush" not in text
     assert witness.read(resolve(ledger)) is not None
+    bare = server().url(user=role, tcp=True) + f"?ledger=ours.{name}"
+    with pytest.raises(LedgerRefused, match="no password supplied"):
+        Ledger.open(bare)
+    with monkeypatch.context() as patched:
+        patched.setenv("PGPASSWORD", PASSWORD)
+        assert Ledger.open(bare).account.spent.epsilon == 0.25
+        connections.close_all()
+    with monkeypatch.context() as patched:
+        (tmp_path / "pgpass").write_text("*:*:*:*:" + PASSWORD.replace(":", r"\:"))
+        (tmp_path / "pgpass").chmod(0o600)
+        patched.setenv("PGPASSFILE", str(tmp_path / "pgpass"))
+        assert Ledger.open(bare).account.spent.epsilon == 0.25
     connections.close_all()
     server().run(f"DROP OWNED BY {role}", f"DROP ROLE {role}")
 

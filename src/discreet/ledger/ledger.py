@@ -93,8 +93,7 @@ class Ledger:
             if budget is not None:
                 self._terms = Terms(budget, unit, people)
                 self._agree(records)
-            if known is None or known.number < self._chain.head:
-                self._write_witness()
+            self._write_witness(known)
         if table is not None:
             for other in register.find_giving_way(self.path, table):
                 self._take_over(other, called)
@@ -127,7 +126,7 @@ class Ledger:
             if records.is_empty():
                 raise LedgerRefused(f"The ledger {self.path} is empty, and no copy; restore one, then adopt it.")
             self._follow(records)
-            self._write_witness()
+            self._write_witness(None)
         return self
 
     @classmethod
@@ -292,7 +291,7 @@ class Ledger:
                 other._append(records, {"kind": "joined", "time": now(), "ledger": str(self.path)})
                 records.lock()
                 other._follow(records)
-            other._write_witness()
+            other._write_witness(None)
 
     @property
     def looks(self) -> tuple[tuple[str | None, Mapping[str, str]], ...]:
@@ -382,10 +381,11 @@ class Ledger:
         """Write the witness under the ledger's write lock: whoever writes it last has seen the most."""
         records.lock()
         self._follow(records)
-        self._write_witness()
+        self._write_witness(witness.read(self.path))  # a server may have taken the lock from us, and others have gone on
 
-    def _write_witness(self) -> None:
-        witness.write(self.path, Witness(self._chain.id, self._chain.head, self._chain.hashes[-1]))
+    def _write_witness(self, known: Witness | None) -> None:
+        if known is None or known.number < self._chain.head:
+            witness.write(self.path, Witness(self._chain.id, self._chain.head, self._chain.hashes[-1]))
 
     def _read(self, records: Records, numbers: list[int]) -> tuple[Entry, ...]:
         """Answered questions by the numbers of their reservations."""

@@ -1,7 +1,7 @@
 """What every public mechanism promises, checked on all of them alike.
 
-Every statistical test here raises a false alarm with probability below 1e-6: chi-square as in ``reference.statistics`` (1e-7), and
-eight standard errors for variances.
+Every statistical test here raises a false alarm with probability below 1e-6: chi-square as in ``reference.statistics`` (1e-7),
+and eight standard errors for variances.
 """
 
 from __future__ import annotations

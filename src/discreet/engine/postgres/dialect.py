@@ -207,7 +207,8 @@ def _mapped(name: str) -> tuple[str, str]:
     """The letters beyond ASCII that another letter stands for in the other case, and those: as DuckDB has them."""
     import duckdb
 
-    codes = "SELECT chr(CAST(i AS INTEGER)) AS a FROM range(128, 1114112) AS t(i) WHERE i NOT BETWEEN 55296 AND 57343"
+    ranges = ("range(128, 55296)", "range(57344, 131072)")  # beyond, no letter has another case
+    codes = " UNION ALL ".join(f"SELECT chr(CAST(i AS INTEGER)) AS a FROM {one} AS t(i)" for one in ranges)
     with duckdb.connect() as database:
         found = database.execute(f"SELECT a, {name}(a) FROM ({codes}) WHERE {name}(a) <> a").fetchall()
     return "".join(a for a, _ in found), "".join(b for _, b in found)

@@ -36,9 +36,10 @@ def _signed(test: str) -> str:
 
 
 def _sum(sign: str) -> str:
-    """A sum: what would overflow is infinite. A quarter of it says whether it would: quarters are exact."""
-    far = f"abs(a * 0.25 {sign} b * 0.25) > {double(_MOST / 4)}"
-    return _two(f"CASE WHEN {_FINITE} AND {far} THEN {_signed('a > 0')} ELSE a {sign} b END")
+    """A sum: what would overflow is infinite. Then both are large, and a quarter of it says whether it would: quarters are
+    exact."""
+    far = f"CASE WHEN abs(a * 0.25 {sign} b * 0.25) > {double(_MOST / 4)} THEN {_signed('a > 0')} ELSE a {sign} b END"
+    return _two(f"CASE WHEN {_FINITE} AND abs(a) > 1e290 AND abs(b) > 1e290 THEN {far} ELSE a {sign} b END")
 
 
 def _product() -> str:

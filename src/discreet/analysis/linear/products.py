@@ -35,8 +35,9 @@ from discreet.analysis.base import Analysis, Noisy, Paid, Study, read_share
 from discreet.analysis.linear.gram import Matrix, Product, Scale, bare, describe, spell
 from discreet.analysis.linear.weighing import Weighing
 from discreet.curator.desk import Desk
-from discreet.curator.plans import Measured, Receipt, hash_facts
-from discreet.curator.plans import facts_of as facts_of_plan
+from discreet.curator.digest import facts_of as facts_of_plan
+from discreet.curator.digest import hash_facts
+from discreet.curator.plans import Measured, Receipt
 from discreet.curator.question import Question
 from discreet.errors import ParameterError
 from discreet.plan.cost import Cost

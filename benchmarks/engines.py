@@ -69,7 +69,7 @@ def columns_of(groups: int, persons: int, *, every: bool) -> str:
     """SQL of the columns: a key, a double and who it is; or, beside them, keys of ``every`` type, a whole number and an age."""
 
     def skewed(seed: int, most: int, power: float) -> str:
-        return f"CAST(floor({most} * power((hash(range + {seed}) % 1000003) / 1000003.0, {power})) AS INTEGER)"
+        return f"CAST(floor({most} * power((hash(range + {seed}) % {2**53}) / {2**53}.0, {power})) AS INTEGER)"
 
     key = skewed(0, groups, 1.5)
     few = f"{key} AS whole, (hash(range + 1) % 1000000) / 10000.0 AS v, CAST({skewed(4, persons, 2.0)} AS BIGINT) AS person"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from discreet.cli.files import read_text
+from discreet.engine import engine_of
 from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ def list_read(configuration: Path, questions: list[str], curator: Curator) -> li
 
     facts, ledger = read(configuration), str(curator.ledger)
     sources = facts["source"].values() if isinstance(facts["source"], dict) else [facts["source"]]
+    sources = [source for source in sources if engine_of(source) == "duckdb"]  # others are no files
     tables = [*sources, *(f"{source}.wal" for source in sources), *facts["public"].values()]  # a database has its log beside it
     ledgers = [ledger, f"{ledger}-wal", f"{ledger}-shm", f"{ledger}-journal"]
     return [str(configuration), *tables, *ledgers, *(text[1:] for text in questions if text.startswith("@"))]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import ClassVar, cast
 
@@ -15,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arrays import Reals
-from discreet.engine.base import Counted, Found, Groups, Session, Source
+from discreet.engine.base import Counted, Found, Groups, Session, Source, Unreachable
 from discreet.engine.sql.counting import Counting
 from discreet.engine.sql.dialect import NUMBERS_OR_TEXTS, WHOLE_IDS, Dialect
 from discreet.engine.sql.statement import Raw, Statement, as_constants
@@ -100,6 +101,8 @@ class SqlEngine:
                 if len(told) == 2:  # one column and the counts: what tells keys apart may be a hash
                     self._fetch(counting.spelled_keys([""]))
             self._count(counting, some)
+        except Unreachable:
+            raise
         except EngineError:
             raise ParameterError(
                 "The engine cannot do this question, whatever the data; ask a simpler one. Nothing was paid."
@@ -191,16 +194,24 @@ class SqlEngine:
     def _histogram(self, counting: Counting, cells: Histogram, groups: Groups) -> Table:
         """All cells of all groups where they are few enough to hold, else those that are not empty."""
         size = groups.size * cells.count
-        if size > MOST_WORK:
+        if size > MOST_WORK or self._dialect.sends_cells:
             batches = list(self._stream(counting.histogram(cells, groups, streamed=False)))
             places, cell, rows = (np.concatenate([*(batch[name] for batch in batches), _NONE]) for name in ("i", "x", "n"))
             capped = np.minimum(rows, _FULL).astype(np.int64)  # counts of any width, which nobody can make overflow
+            if size <= MOST_WORK:
+                counts = np.zeros(size, dtype=np.int64)
+                np.add.at(counts, places.astype(np.int64) * cells.count + cell.astype(np.int64), capped)
+                return counts.reshape(groups.size, cells.count)
             return Histograms(groups.size, cells.count, places.astype(np.int64), cell.astype(np.int64), capped)
         counts = np.zeros(size, dtype=np.int64)
         for batch in _gathered(self._stream(counting.histogram(cells, groups, streamed=True)), size):
             found = np.bincount(batch["place"].astype(np.int64), cast(Reals | None, batch.get("n")), size)
             counts += found.astype(np.int64)  # whole, and below 2^53 a batch
         return counts.reshape(groups.size, cells.count)
+
+    def reading(self) -> AbstractContextManager[None]:
+        """A block in which all is counted in one state of the tables."""
+        return self._session.reading()
 
     def progress(self) -> float | None:
         """How far the engine is with what it is counting."""

@@ -48,6 +48,7 @@ from discreet.curator.curator import Curator
 from discreet.engine import address_of, engine_of, open_source
 from discreet.errors import ParameterError
 from discreet.exact import shown
+from discreet.ledger.place import is_address
 from discreet.privacy.budget import Budget
 from discreet.schema import columns as kinds
 from discreet.schema.columns import Column
@@ -114,7 +115,7 @@ def read(path: str | os.PathLike[str]) -> Configuration:
         made = Configuration(
             source="" if "tables" in facts else _resolve(file, _text(facts, "source")),
             table=table,
-            ledger=None if ledger is None else _resolve(file, ledger),
+            ledger=ledger if ledger is None or is_address(ledger) else _resolve(file, ledger),
             people=people,
             version=data,
             unit=_unit(_section(facts, "unit")),

@@ -15,7 +15,9 @@ import pytest
 from curator.hospital import COLUMNS, curator, table
 
 import discreet as dp
-from discreet.analysis.linear.gram import Matrix, Product
+from discreet.analysis.linear.fit import fit
+from discreet.analysis.linear.formula import Column
+from discreet.analysis.linear.gram import Matrix, Product, Scale
 from discreet.analysis.linear.regression import Regression, RegressionAsked, conclude
 from discreet.auditor.curators import replay_curator
 from discreet.errors import BudgetExceeded, ParameterError
@@ -235,6 +237,18 @@ def test_what_noise_drowns_is_said_and_shrunk(hospital: Any) -> None:
     predicted = found.predict({"age": 50, "ward": "eye", "drug_use": "no"}).rows()[0]
     assert (predicted["expected_lower"], predicted["expected_upper"]) == (0, pytest.approx(10_000, abs=6))
     assert "?" in str(found)
+
+
+def test_what_noise_all_but_drowns_is_said() -> None:
+    """A matrix whose noise is 0.3 of it, and one of 0.2; and how it is said."""
+    for deviation, strained in ((30.0, True), (20.0, False)):
+        sums = {Product(): 1000.0, Product((), ("x",)): 0.0, Product((), ("y",)): 0.0, Product((), ("x", "x")): 100.0}
+        sums |= {Product((), ("x", "y")): 50.0, Product((), ("y", "y")): 100.0}
+        noisy = {one: (np.array(value), deviation) for one, value in sums.items()}
+        scale = Scale(0.0, 1.0, -1.0, 1.0)
+        found = fit(Matrix({"x": scale, "y": scale}, {}, noisy, 1.0), (Column("intercept"), Column("x", ("x",))), "y")
+        assert found.covariance is not None
+        assert found.strained is strained
 
 
 BAD = {

@@ -301,8 +301,12 @@ def test_no_table_makes_it_fail(rows: list[int], tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("unit", "formula", "releases"),
-    [(dp.rows(), "y ~ x", 6), (dp.person("id", rows=2, groups=1, neighbours="replace"), "y ~ g", 5)],
-    ids=["rows", "persons"],
+    [
+        (dp.rows(), "y ~ x", 6),
+        (dp.person("id", rows=2, groups=1, neighbours="replace"), "y ~ g", 5),
+        (dp.person("id", rows=2, groups=1), "y ~ x + I(1 - x) + I(x * 2)", 6),
+    ],
+    ids=["rows", "persons", "weighed"],
 )
 @pytest.mark.usefixtures("unrehearsed")
 def test_an_audit_replays_it(unit: Any, formula: str, releases: int) -> None:

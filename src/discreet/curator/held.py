@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from copy import copy
 from pathlib import Path
 
-from discreet.engine import open_source, place_of
+from discreet.engine import address_of, engine_of, open_source, place_of
 from discreet.engine.base import Source, hashed
 from discreet.errors import ParameterError
 from discreet.ledger.people import Table, find_beside, is_begun, is_pattern, pays
@@ -107,6 +107,21 @@ class Held:
                 'neighbours="replace" give the table as Parquet, or a frame.'
             )
         return found
+
+
+def is_file(source: str) -> bool:
+    """Whether a source is a path, and no address."""
+    return engine_of(source) == "duckdb"
+
+
+def written_from(source: str, folder: Path) -> str:
+    """A source as a file in this folder says it: a path from there, an address without its password."""
+    if (address := address_of(source)) is not None:
+        return address
+    try:
+        return os.path.relpath(source, folder)
+    except ValueError:  # another drive
+        return os.path.abspath(source)
 
 
 def _resolve(source: object) -> object:

@@ -189,7 +189,8 @@ def grow(name: str) -> list[dict[str, object]]:
                 if what == "persons" and case in ("plain", "rows"):
                     continue
                 job = json.dumps([name, case, groups, str(made), folder])
-                done = subprocess.run([sys.executable, "-m", "benchmarks.engines", "--case", job], capture_output=True, text=True)
+                command = [sys.executable, "-m", "benchmarks.engines", "--case", job]
+                done = subprocess.run(command, capture_output=True, text=True, cwd=HERE.parent, check=False)
                 if done.returncode:
                     print(f"{name}: {what} {rows:,} {groups:,} {persons:,} {case}: {done.stderr.splitlines()[-1:]}", flush=True)
                     continue
@@ -284,6 +285,7 @@ def size(bytes: int) -> str:
 
 
 def load(name: str) -> Bench:
+    sys.path.insert(0, str(HERE.parent))  # also where this file is run by its path
     module: Bench = importlib.import_module(ENGINES[name])  # type: ignore[assignment]
     return module
 

@@ -84,6 +84,24 @@ def test_answers_and_free_repeats(url: str, database: str, tmp_path: Path) -> No
         assert clinic.progress() is None
 
 
+def test_who_sees_other_rows_of_a_table_asks_about_other_data(url: str, database: str, tmp_path: Path) -> None:
+    server().run(
+        "CREATE TABLE clinic.mine (id TEXT, age INTEGER)",
+        "INSERT INTO clinic.mine SELECT 'p' || i, i % 100 FROM generate_series(1, 400) AS i",
+        "ALTER TABLE clinic.mine ENABLE ROW LEVEL SECURITY",
+        "CREATE POLICY young ON clinic.mine USING (age < 10)",
+        "GRANT SELECT ON clinic.mine TO reader",
+        database=database,
+    )
+    mine = {"columns": {"age": dp.integer(0, 120)}, "people": "patients"}
+    with curator(f"{server().url(database)}&table=clinic.mine", tmp_path, **mine) as all_of_them:
+        assert all_of_them.sql(COUNT, epsilon=9).value > 350
+    with curator(f"{url}?table=clinic.mine", tmp_path, **mine) as some:
+        answer = some.sql(COUNT, epsilon=9)
+        assert not answer.repeated
+        assert answer.value < 90
+
+
 def test_a_declared_version_says_which_data_it_is(url: str, database: str, tmp_path: Path) -> None:
     with curator(f"{url}?table=clinic.visits", tmp_path, version="1") as clinic:
         clinic.sql(COUNT, epsilon=1)

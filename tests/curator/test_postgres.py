@@ -25,7 +25,7 @@ from discreet.cli import app
 from discreet.curator import configuration
 from discreet.engine.base import NoFile
 from discreet.engine.postgres import server as connections
-from discreet.engine.postgres.source import read_address
+from discreet.engine.postgres.source import address_of, read_address
 from discreet.errors import DiscreetError, EngineError, ParameterError
 
 SECRET = "hunter2%40%2Fx"  # a password as an address writes it
@@ -138,6 +138,25 @@ def test_patterns_that_mean_something_else_there_are_refused_before_they_are_pai
         with pytest.raises(ParameterError, match="another match"):
             clinic.sql("SELECT count(*) AS n FROM data WHERE regexp_extract(drug, '(y|ye)s*', 1) = 'y'", epsilon=1)
         assert clinic.budget.spent.epsilon == 0
+
+
+def test_an_address_is_the_same_however_it_is_spelt_and_never_holds_a_password() -> None:
+    spelt = (
+        "postgresql://ann:x@Host/db?table=visits",
+        "postgres://host:5432/db?table=public.visits",
+        "POSTGRESQL://bob@host/d%62?table=visits&sslmode=require",
+        "postgresql://host/?dbname=db&table=visits",
+        "postgresql:///db?host=host&port=5432&table=visits",
+    )
+    assert {read_address(one).place for one in spelt} == {"postgresql://host/db/public.visits"}
+    others = ("host:5433/db", "host2/db", "host/db2", "host/db?hostaddr=10.0.0.1", "/db?host=/tmp", "/db?service=x")
+    places = [read_address(f"postgresql://{one}{'&' if '?' in one else '?'}table=visits").place for one in others]
+    assert len({*places, "postgresql://host/db/public.visits"}) == len(others) + 1
+    for broken in ("1/secret", "pa/secret", "1?secret", "1#secret", "[secret"):  # signs that a password has to spell out
+        for read in (read_address, address_of):
+            with pytest.raises(ParameterError) as caught:
+                read(f"postgresql://ann:{broken}@host/db?table=visits")
+            assert "secret" not in str(caught.value)
 
 
 BAD = {

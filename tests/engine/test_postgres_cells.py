@@ -343,6 +343,14 @@ def test_days_are_written_as_elsewhere(connection: psycopg.Connection[Any]) -> N
         assert found == write_day(day, format)
 
 
+@pytest.mark.parametrize("value", ["'x'", "TRUE", "2.5", "DATE '2020-01-01'"])
+def test_one_of_many_values_is_found_without_keeping_all(connection: psycopg.Connection[Any], value: str) -> None:
+    """No array is longer than a gigabyte, which all rows of a long key together may be."""
+    found = DIALECT.any_value.format("x")
+    asked = f"SELECT {found} = {value}, array_length({found.removesuffix('[1]')}, 1) FROM (SELECT {value} AS x) AS one, "
+    assert connection.execute(f"{asked} generate_series(1, 100)".encode()).fetchone() == (True, 1)
+
+
 def test_a_column_may_have_any_name(connection: psycopg.Connection[Any]) -> None:
     for name in ("m", "c", "{0}", 'say "so"', "raw x", "person", "k0"):
         connection.execute("DROP TABLE IF EXISTS public.named")

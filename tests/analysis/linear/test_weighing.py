@@ -99,14 +99,19 @@ def test_few_numbers_are_not_weighed(tmp_path: Path) -> None:
 
 
 def test_what_weighed_sums_serve(tmp_path: Path) -> None:
-    """Smaller models of the same response; not moments, nor models of what decides the weights. What was paid for without
-    weights serves all."""
+    """Other models of the same numbers; not moments, nor models of what decides the weights, nor, unless somebody says so, models
+    of fewer numbers. What was paid for without weights serves all."""
     curator = asked(tmp_path)
-    model = curator.regress("y ~ a + b + c + d", epsilon=10)
-    smaller = curator.regress("y ~ a + b", epsilon=5)
-    assert smaller.paid.repeated
-    assert "weigh less" in str(smaller)
-    assert model.regress("y ~ a + d").fit.coefficients.shape == (3,)
+    model = curator.regress("y ~ a*b + c + d", epsilon=10)
+    same = curator.regress("y ~ a + b + c + d", epsilon=5)
+    assert same.paid.repeated
+    assert "what is linear is found all the same" in str(same)
+    assert not curator.regress("y ~ a + b", epsilon=5).paid.repeated
+    smaller = model.regress("y ~ a + d")
+    assert smaller.fit.coefficients.shape == (3,)
+    assert "found all the same" not in str(smaller)
+    assert "b, c and others are far" in str(smaller)
+    assert "that of the weighed rows" in str(smaller)
     assert not curator.moments(["a", "b", "y"], epsilon=10).paid.repeated
     with pytest.raises(ParameterError, match="a decides here how much a row weighs"):
         model.regress("a ~ b")
@@ -115,6 +120,24 @@ def test_what_weighed_sums_serve(tmp_path: Path) -> None:
     served = curator.regress("y ~ a + b + c + d + e", epsilon=20)
     assert served.paid.repeated
     assert "weigh less" not in str(served)
+
+
+def test_what_is_asked_of_the_curator_is_about_all_rows_whatever_was_paid_before(tmp_path: Path) -> None:
+    """Five numbers that are far out together, one of which is the response: a row counts for less where they are, and
+    more so where another number, which has nothing to do with them, is far out too. In all rows its slope is 0."""
+    draw = np.random.default_rng(5)
+    size = 20_000
+    out = np.where(draw.random(size) < 0.5, 0.95, 0.15)
+    held = {"x": draw.random(size), "y": out, **dict.fromkeys("abcde", out)}
+    columns = {name: dp.number(-1, 1, step=0.001, missing=0) for name in held}
+    facts: dict[str, Any] = {"unit": dp.rows(), "columns": columns, "budget": dp.Budget(epsilon=10**9), "ledger": tmp_path / "l"}
+    curator = dp.Curator(pa.table(held), **facts)
+    model = curator.regress("y ~ x + a + b + c + d + e", epsilon=10**6)
+    truth = np.polyfit(held["x"], held["y"], 1)[0]
+    low, high = curator.regress("y ~ x", epsilon=10**5).interval("x")
+    assert low < truth < high  # at this noise it is there or far away: false alarms below 1e-6
+    low, high = model.regress("y ~ x").interval("x")
+    assert high < truth  # which is why it is said
 
 
 def test_less_noise_for_the_same_price(tmp_path: Path) -> None:

@@ -93,7 +93,14 @@ class Regression:
     def remarks(self) -> tuple[str, ...]:
         """What is to be said of this fit."""
         found = []
-        if self.matrix.least is not None:
+        others = [spell(name) for name in self.matrix.weighed if name not in map(str, self.formula.variables)]
+        if others:
+            found.append(
+                f"Rows weigh less where {', '.join(others)} and others are far from the middle of their bounds at once, and the "
+                "model has not all of them: it is that of the weighed rows, from which that of all rows may differ by more than "
+                "intervals say. Ask regress() of the curator for that one."
+            )
+        elif self.matrix.least is not None:
             found.append(
                 f"Rows in which many numbers are far from the middle of their bounds at once weigh less, at least "
                 f"{self.matrix.least:.2f}: noise is much smaller for it, and what is linear is found all the same."
@@ -259,8 +266,8 @@ class RegressionAsked(ProductsAsked[Regression | Regressions]):
     by: Expression | None = None
 
     def serves(self, weighed: Sequence[Expression]) -> bool:
-        """Models do, unless weights depend on their response."""
-        return self.formula.response not in weighed
+        """Models of all that decides over weights do: what is linear in other columns need not be so in rows that are weighed."""
+        return {*weighed} <= {*self.formula.variables}
 
     def conclude(self, matrix: Matrix, paid: Paid) -> Regression | Regressions:
         if self.by is None:

@@ -2,8 +2,9 @@
 
 Let a row have numbers z_1 .. z_d in [-1, 1], those of a model but its response, T the sum of their squares, and c a whole number
 (``reach``). The row weighs w = min(1, c / T), cut off to 64ths, in all sums of products of the model. Weights depend on the
-columns of the model and on nothing else, so that least squares with them is right for whatever is linear in these columns; and
-one row adds no more than c allows, where without weights it could stand in a corner, in which T is d.
+columns of the model and on nothing else, so that least squares with them is right for whatever is linear in these columns (in
+fewer of them it need not be: where rows weigh less, others are more frequent); and one row adds no more than c allows, where
+without weights it could stand in a corner, in which T is d.
 
 **Theorem.** With t_i = w z_i^2, no t_i is above 1 and their sum is at most c. So one row moves, all of them together,
 

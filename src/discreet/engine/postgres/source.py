@@ -86,7 +86,6 @@ class Address:
 def read_address(given: str, table: str | None = None) -> Address:
     """The parts of an address; every mistake is said without it."""
     parts, asked = _parts(given)
-    where = f"{(parts.hostname or '').lower()}{f':{parts.port}' if parts.port else ''}{quote(unquote(parts.path))}"
     named = [value for name, value in asked if name == "table"]
     if table is not None and named:
         raise ParameterError("The table is named twice, in the address and by table=; leave one of them out.")
@@ -97,17 +96,25 @@ def read_address(given: str, table: str | None = None) -> Address:
     first, second = (found[1] or found[2]).replace('""', '"'), (found[3] or found[4] or "").replace('""', '"')
     schema, name = (first, second) if second else ("public", first)
     rest = [(key, value) for key, value in asked if key != "table"]
-    shown = {key: value for key, value in rest if key in ("host", "hostaddr", "port", "dbname", "service")}
-    place = f"postgresql://{where}{''.join(f'/{key}={value}' for key, value in sorted(shown.items()))}/{schema}.{name}"
+    place = f"postgresql://{_where(parts, dict(rest))}/{schema}.{name}"
     conninfo = urlunsplit(("postgresql", parts.netloc, parts.path, urlencode(rest, quote_via=quote), ""))
     return Address(conninfo, place, schema, name)
+
+
+def _where(parts: SplitResult, told: dict[str, str]) -> str:
+    """A server and its database, in the same words however an address says them."""
+    given = {"host": parts.hostname or "", "port": str(parts.port or ""), "dbname": unquote(parts.path[1:])} | told
+    host, port = given["host"] if "/" in given["host"] else given["host"].lower(), given["port"]
+    more = "".join(f"/{name}={given[name]}" for name in ("hostaddr", "service") if name in given)
+    return f"{quote(host, safe=',')}{f':{port}' if port not in ('', '5432') else ''}/{quote(given['dbname'])}{more}"
 
 
 def _parts(given: str) -> tuple[SplitResult, list[tuple[str, str]]]:
     try:
         parts = urlsplit(given)
         asked = parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query))
-        if parts.port != 0 and not parts.fragment:
+        strange = any("@" in one for one in (parts.path, *(name for name, _ in asked)))  # in a password that was not spelt out
+        if parts.port != 0 and not parts.fragment and not strange:
             return parts, asked
     except ValueError:
         pass  # said outside of this block: its words are those of the address

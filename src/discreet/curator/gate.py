@@ -222,7 +222,8 @@ def describe_repeat(request: Request[Result], ledger: Ledger, tables: Tables) ->
 def _run(request: Request[Result], engine: Engine, reserved: Reservation) -> Result:
     """The result; whatever goes wrong between data and noise, nothing of it is said."""
     try:
-        return request.run(engine, reserved)
+        with engine.reading():
+            return request.run(engine, reserved)
     except DiscreetError as refusal:
         failure = refusal
     except Exception:

@@ -17,7 +17,7 @@ import tempfile
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -166,6 +166,10 @@ class DuckDBSession:
                 self._busy.remove(cursor)
                 if idle:  # whatever else ended the block, such as Ctrl-C, may have left it at work
                     self._idle.append(cursor)
+
+    def reading(self) -> AbstractContextManager[None]:
+        """Files have no states to choose from: whether they changed meanwhile is asked when everything is counted."""
+        return nullcontext()
 
     def progress(self) -> float | None:
         """How far the slowest question under way is, from 0 to 1; None when that is not known."""

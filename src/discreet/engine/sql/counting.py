@@ -21,7 +21,7 @@ the group is chosen: the same numbers without looking for them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
@@ -92,7 +92,7 @@ class Counting:
         """i and s0: the distinct persons of every group, each in as many groups as the unit allows."""
         new = self._statement()
         text = f"{self._with(new, {}, groups)},\n{self._cells(groups, self._number(new, groups, 'count(*) AS c'))}"
-        kept, choice = self._kept(groups)
+        kept, choice = self._kept(new, groups)
         new.text = f"{text}{choice}\nSELECT i, count(*) AS s0 FROM {kept} GROUP BY i"
         return new
 
@@ -109,7 +109,7 @@ class Counting:
         rows = self.plan.schema.unit.rows
         counts = self._number(new, groups, "count(*) AS c")
         text += f",\ncells AS (SELECT person, i, {counts} FROM placed GROUP BY person, i)"
-        kept, choice = self._kept(groups)
+        kept, choice = self._kept(new, groups)
         less = self.dialect.quotient.format(rows << CELL_BITS, "c")
         weight = f"CASE WHEN c <= {rows} THEN {1 << CELL_BITS} ELSE {less} END"
         both = f"FROM placed JOIN {kept} ON placed.person = {kept}.person AND placed.i = {kept}.i"
@@ -150,14 +150,13 @@ class Counting:
         id = self.plan.schema.unit.id
         types = {self.raw.columns[f"{one}.{id}" if one else id][1] for one in self.raw.tables or ("",)}
         whole = types <= self.dialect.whole_types  # else ids of several tables are texts
-        number = number_of_person(new.bind(self.salt), self.dialect, whole=whole)
-        return f"{columns}, {self.dialect.any_value.format(number)} AS p"
+        return f"{columns}, {number_of_person(new.bind(self.salt), self.dialect, whole=whole)} AS p"
 
-    def _kept(self, groups: Groups) -> tuple[str, str]:
+    def _kept(self, new: Statement, groups: Groups) -> tuple[str, str]:
         """The table of cells that count, and the choice of them where not all can."""
         if not self._factor(groups):
             return "cells", ""
-        return "chosen", f",\n{chosen(self._most(groups), mark(self.salt), self.dialect)}"
+        return "chosen", f",\n{chosen(self._most(groups), mark(self.salt, new.bind), self.dialect)}"
 
     def open_keys(self) -> Statement:
         """g0, g1 ... and n: how many rows, or chosen persons, have a key. Engines keep all keys at once, so a long one, which an
@@ -201,8 +200,9 @@ class Counting:
 
     def _joined(self, keys: Sequence[str]) -> str:
         """Keys as one text that tells them apart."""
-        texts = [f"CAST({key} AS {self.dialect.types['text']})" for key in keys]
-        return "(" + " || '/' || ".join(f"length({text}) || ':' || {text}" for text in texts) + ")"
+        kind = self.dialect.types["text"]
+        texts = [f"CAST({key} AS {kind})" for key in keys]
+        return "(" + " || '/' || ".join(f"CAST(length({text}) AS {kind}) || ':' || {text}" for text in texts) + ")"
 
     def _all_present(self, new: Statement) -> str:
         """That no key is missing; of keys that are open together with others, still only those that were listed."""
@@ -330,10 +330,10 @@ def contribution(total: str, rows: int, bits: int, *, factor: bool, wide: bool, 
     weight = f"(CASE WHEN c > {rows} THEN {double(rows)} / c ELSE {double(1)} END)"
     weight += f" * coalesce(f, {double(1)})" if factor else ""
     scale, scaled = (f" * {2**bits}", f" * {double(2**bits)}") if bits else ("", "")
-    less = f"CAST({total} AS {dialect.types['number']}){scaled} * ({weight} * {double(_LOWERED)})"
-    return dialect.total.format(
-        f"CASE WHEN {light} THEN CAST({total} AS {whole}){scale} ELSE CAST({dialect.truncated.format(less)} AS {whole}) END"
-    )
+    value = f"CAST(c AS {dialect.types['number']})" if total == "c" else dialect.nearest.format(total)
+    less = dialect.truncated.format(f"{value}{scaled} * ({weight} * {double(_LOWERED)})")
+    cut = dialect.widened.format(less, wide=whole) if wide else f"CAST({less} AS {whole})"
+    return dialect.total.format(f"CASE WHEN {light} THEN CAST({total} AS {whole}){scale} ELSE {cut} END")
 
 
 def number_of_person(salt: str, dialect: Dialect, *, whole: bool) -> str:
@@ -348,13 +348,14 @@ def number_of_person(salt: str, dialect: Dialect, *, whole: bool) -> str:
     return f"CASE WHEN {digits} THEN ({number} % {_P} + {_P}) % {_P} ELSE {hashed} END"
 
 
-def mark(salt: str) -> str:
+def mark(salt: str, bind: Callable[[object], str]) -> str:
     """A mark for the cell of person number p and group i: a keyed permutation of the numbers below the prime P, then i.
 
     t = A p + B i + C mod P, with A, B and C from the salt, then t^5 mod P, which is one to one because 5 does not divide P - 1.
-    All products stay below 2^62: the same numbers on every engine.
+    All products stay below 2^62: the same numbers on every engine. A, B and C are as secret as the salt, so they are bound.
     """
-    a, b, c = (1 + int.from_bytes(sha256(f"{name} {salt}".encode()).digest()) % (_P - 1) for name in "ABC")
+    keys = (1 + int.from_bytes(sha256(f"{name} {salt}".encode()).digest()) % (_P - 1) for name in "ABC")
+    a, b, c = (f"CAST({bind(key)} AS BIGINT)" for key in keys)
     t = f"(((p * {a}) % {_P} + (CAST(i AS BIGINT) * {b}) % {_P} + {c}) % {_P})"
     fourth = f"(({t} * {t} % {_P}) * ({t} * {t} % {_P}) % {_P})"
     return f"({fourth} * {t} % {_P}) * {2**24} + i"
@@ -362,9 +363,12 @@ def mark(salt: str) -> str:
 
 def chosen(most: int, mark: str, dialect: Dialect) -> str:
     """Cells of at most ``most`` groups a person: those with the smallest marks."""
+    marked = f"marked AS (SELECT *, {mark} AS h FROM cells),\n"
+    if dialect.nth_smallest is None:
+        ranked = "SELECT *, row_number() OVER (PARTITION BY person ORDER BY h) AS r FROM marked"
+        return f"{marked}chosen AS (SELECT * FROM ({ranked}) AS ranked WHERE r <= {most})"
     return (
-        f"marked AS (SELECT *, {mark} AS h FROM cells),\n"
-        f"many AS (SELECT person, {dialect.nth_smallest.format(value='h', n=most)} AS last FROM marked "
+        f"{marked}many AS (SELECT person, {dialect.nth_smallest.format(value='h', n=most)} AS last FROM marked "
         f"GROUP BY person HAVING count(*) > {most}),\n"
         f"chosen AS (SELECT marked.* FROM marked LEFT JOIN many ON marked.person = many.person WHERE last IS NULL OR h <= last)"
     )

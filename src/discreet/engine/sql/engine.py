@@ -7,6 +7,7 @@ last bit.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import ClassVar, cast
 
@@ -189,16 +190,24 @@ class SqlEngine:
     def _histogram(self, counting: Counting, cells: Histogram, groups: Groups) -> Table:
         """All cells of all groups where they are few enough to hold, else those that are not empty."""
         size = groups.size * cells.count
-        if size > MOST_WORK:
+        if size > MOST_WORK or self._dialect.sends_cells:
             batches = list(self._stream(counting.histogram(cells, groups, streamed=False)))
             places, cell, rows = (np.concatenate([*(batch[name] for batch in batches), _NONE]) for name in ("i", "x", "n"))
             capped = np.minimum(rows, _FULL).astype(np.int64)  # counts of any width, which nobody can make overflow
+            if size <= MOST_WORK:
+                counts = np.zeros(size, dtype=np.int64)
+                np.add.at(counts, places.astype(np.int64) * cells.count + cell.astype(np.int64), capped)
+                return counts.reshape(groups.size, cells.count)
             return Histograms(groups.size, cells.count, places.astype(np.int64), cell.astype(np.int64), capped)
         counts = np.zeros(size, dtype=np.int64)
         for batch in _gathered(self._stream(counting.histogram(cells, groups, streamed=True)), size):
             found = np.bincount(batch["place"].astype(np.int64), cast(Reals | None, batch.get("n")), size)
             counts += found.astype(np.int64)  # whole, and below 2^53 a batch
         return counts.reshape(groups.size, cells.count)
+
+    def reading(self) -> AbstractContextManager[None]:
+        """A block in which all is counted in one state of the tables."""
+        return self._session.reading()
 
     def progress(self) -> float | None:
         """How far the engine is with what it is counting."""

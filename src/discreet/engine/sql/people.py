@@ -80,7 +80,9 @@ class PersonStatement(Statement):
         if trait.what == "avg":
             scale, double = trait.scale(measure), self._type("number")
             total = self.dialect.total.format(value)
-            mean = f"CAST({total} AS {double}) / CAST(count({value}) AS {double}) * {self.dialect.double.format(scale)}"
+            mean = (
+                f"{self.dialect.nearest.format(total)} / CAST(count({value}) AS {double}) * {self.dialect.double.format(scale)}"
+            )
             present = f"CASE WHEN count({value}) > 0 THEN {mean} END"
             return self.dialect.rounded(f"({present})", measure.low * scale, measure.high * scale)
         if trait.what == "median":

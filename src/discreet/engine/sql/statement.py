@@ -65,14 +65,14 @@ class Statement:
         """A placeholder for a constant."""
         name = f"p{len(self.parameters)}"
         self.parameters[name] = value
-        return self.dialect.placeholder.format(name)
+        return self.dialect.placeholder.format(name, len(self.parameters))
 
     def value(self, expression: Expression) -> str:
         """SQL of an expression over a row."""
         for name in dict.fromkeys(columns_of(expression)):
             if name not in self._values:
                 self._values[name] = self._column(name)
-        return write(expression, self._values, self.bind, self.dialect)
+        return write(expression, self._values, self.bind, self.dialect, self.plan.facts)
 
     def once(self, expression: Expression) -> str:
         """A name for the value of an expression that is needed several times over: engines look at every copy of a text anew."""
@@ -90,7 +90,7 @@ class Statement:
         if column.kind != "number":
             return value
         step = column.step if isinstance(column, Number) and name in self.plan.schema.columns else Fraction(1)
-        return self.dialect.scaled(f"CAST({value} AS {self._type('number')})", step)
+        return self.dialect.scaled(f"CAST({value} AS {self._type('number')})", step, bounded=True)
 
     def _alias(self, name: str, *, listed: bool = True, doubles: bool = False) -> str:
         """The alias of a cleaned column; ``listed``: a category outside its list is missing; ``doubles``: units as doubles."""
@@ -247,7 +247,7 @@ class Statement:
         first = {alias: sql for alias, sql in wanted.items() if alias not in later}
         inner = selected(first | {alias: sql for sql, alias in self._once.items()})
         outer = selected({alias: later.get(alias, alias) for alias in wanted})
-        return f"{text} AS (SELECT {outer} FROM (SELECT {inner} FROM {cleaned}{joins}{where}))"
+        return f"{text} AS (SELECT {outer} FROM (SELECT {inner} FROM {cleaned}{joins}{where}) AS inside)"
 
     def _join(self, i: int) -> str:
         join = self.plan.query.joins[i]

@@ -20,8 +20,15 @@ if TYPE_CHECKING:
 
 __all__ = ["check_ids", "open_engine", "open_public", "open_source"]
 
+
+def is_in_spark(given: object) -> bool:
+    """Whether it is a DataFrame of Spark, or a text such as "spark:sales.orders"."""
+    return (isinstance(given, str) and given.startswith("spark:")) or type(given).__module__.startswith("pyspark.sql.")
+
+
 # Which engine reads what is given as a table: the first that says so.
 _ENGINES: Mapping[str, Callable[[object], bool]] = {
+    "spark": lambda given: is_in_spark(given),
     "duckdb": lambda _: True,
 }
 

@@ -1,6 +1,6 @@
 """Spark's SQL, in ANSI mode.
 
-``floor`` of a double is a whole number there, and one that is too large raises; ``/``, ``%`` and the elements of arrays raise too,
+``floor`` of a double is a whole number there, and one that is too large raises; ``/``, ``%`` and the elements of arrays raise,
 so none of these is used bare. Products and quotients add zero, because minus zero would be another key. Letters change case one
 by one and as in DuckDB, whose table of them is asked: Spark's own ``upper`` makes two letters of one, and its ``lower`` looks at
 the letters around. A list is a table of values ``k`` and numbers ``i``; what is secret is in a table of one row. Plans, the
@@ -12,9 +12,9 @@ from __future__ import annotations
 from types import MappingProxyType
 
 from discreet.engine.spark.cleaning import WHOLE, clean, clean_id, clean_key, id_kind
-from discreet.engine.spark.days import written_in
 from discreet.engine.spark.literals import is_shape, quoted, text_literal
-from discreet.engine.spark.patterns import java_pattern, java_replacement
+from discreet.engine.spark.patterns import java_pattern
+from discreet.engine.spark.texts import let, write_day
 from discreet.engine.sql.dialect import Dialect
 from discreet.engine.sql.reals import exponential, logarithm
 from discreet.plan.expressions.conversions import DAY_FORM, NUMBER_FORM, WHOLE_FORM
@@ -28,12 +28,9 @@ _REMAINDER = (
     "CASE WHEN abs({1}) >= 1e-150 THEN CASE WHEN ({0} % {1}) <> 0 AND (({0} % {1}) < 0) <> ({1} < 0) "
     "THEN ({0} % {1}) + {1} ELSE ({0} % {1}) + 0e0 END END"
 )
+# Its own conversion of doubles to decimals goes through a text of 17 digits: both parts here are 64-bit integers, exactly.
+_WIDENED = f"(CAST(CAST({{0}} / {2**62}e0 AS BIGINT) AS {{wide}}) * {2**62} + CAST({{0}} % {2**62}e0 AS BIGINT))"
 _LARGEST = "1.7976931348623157e308"
-
-
-def _let(name: str, value: str, within: str) -> str:
-    """A name for a value: the parameter of a function of one element. Arguments never stand within such a function."""
-    return f"get(transform(array({value}), {name} -> {within}), 0)"
 
 
 def _written_as(form: str, text: str) -> str:
@@ -47,7 +44,7 @@ def _hashed() -> str:
     for word in (3, 2, 1, 0):
         digits = ", ".join(f"substring(h, {8 * word + 2 * byte + 1}, 2)" for byte in (3, 2, 1, 0))
         rest = f"(({rest} * 4294967296 + CAST(conv(concat({digits}), 16, 10) AS BIGINT)) % {{most}})"
-    return _let("h", "md5({salt} || '/' || CAST({person} AS STRING))", rest)
+    return let("h", "md5({salt} || '/' || CAST({person} AS STRING))", rest)
 
 
 def _letters(change: str) -> str:
@@ -55,8 +52,9 @@ def _letters(change: str) -> str:
     import duckdb
 
     with duckdb.connect() as database:
-        some = "c NOT BETWEEN 55296 AND 57343"  # which are halves of characters
-        letters = f"SELECT chr(CAST(c AS INTEGER)) AS a FROM range(65, 1114112) AS t(c) WHERE {some}"
+        # 55296 to 57343 are halves of characters
+        numbers = "SELECT unnest(range(65, 55296)) AS c UNION ALL SELECT unnest(range(57344, 1114112)) AS c"
+        letters = f"SELECT chr(CAST(c AS INTEGER)) AS a FROM ({numbers})"
         found = database.execute(f"SELECT a, {change}(a) AS b FROM ({letters}) WHERE a <> b ORDER BY a").fetchall()
     old, new = (text_literal("".join(column)) for column in zip(*found, strict=True))
     return f"translate({{0}}, {old}, {new})"
@@ -79,8 +77,8 @@ _TEMPLATES = {
     "trunc": _TRUNC,
     "sign": "sign({0}) + 0e0",
     "sqrt": "sqrt(CASE WHEN {0} BETWEEN 0e0 AND 1e300 THEN {0} END) + 0e0",
-    "ln": logarithm(_let),
-    "exp": exponential(_let),
+    "ln": logarithm(let),
+    "exp": exponential(let),
     "least": "CASE WHEN {present} THEN least({all}) END",
     "greatest": "CASE WHEN {present} THEN greatest({all}) END",
     "=": "{0} = {1}",
@@ -116,7 +114,7 @@ _TEMPLATES = {
     "rpad": "rpad({0}, CAST({1} AS INT), {2})",
     "regexp_matches": "{0} RLIKE {1}",
     "regexp_extract": "CASE WHEN {0} RLIKE {1} THEN regexp_extract({0}, {1}, 1) END",
-    "regexp_replace": "regexp_replace({0}, {1}, {2})",
+    "regexp_replace": "regexp_replace({0}, {1}, replace({2}, '$', chr(92) || '$'))",  # which would be a group
     "try_number": f"TRY_CAST({_written_as(NUMBER_FORM, _TRIMMED)} AS DOUBLE) + 0e0",
     "try_whole": f"CAST(TRY_CAST({_written_as(WHOLE_FORM, _TRIMMED)} AS BIGINT) AS DOUBLE)",
     "try_date": f"TRY_CAST({_written_as(DAY_FORM, _WITH_YEAR)} AS DATE)",
@@ -149,13 +147,14 @@ DIALECT = Dialect(
     wide="DECIMAL(38,0)",
     total="sum(CAST({0} AS DECIMAL(38,0)))",  # whole numbers are summed in their own type
     truncated=_TRUNC,
+    nearest="CAST({0} AS DOUBLE)",
     quotient="{0} div {1}",
     is_nan="isnan({0})",
     is_finite=f"({{0}} BETWEEN -{_LARGEST} AND {_LARGEST})",
     keyed_hash="md5({salt} || '/' || CAST({person} AS STRING) || '/' || CAST({group} AS STRING)) || CAST({group} AS STRING)",
     hashed=_hashed(),
     brief="CASE WHEN octet_length({0}) > 64 THEN '#' || sha2({0}, 256) ELSE {0} END",
-    nth_smallest="get(sort_array(collect_list({value})), {n} - 1)",
+    nth_smallest=None,
     any_value="min({0})",  # Spark calls its any_value not deterministic
     least="min({0})",
     greatest="max({0})",
@@ -171,9 +170,8 @@ DIALECT = Dialect(
     quote=quoted,
     floor=_FLOOR,
     hidden="(SELECT {0} FROM IDENTIFIER(:secrets))",
-    pattern=java_pattern,
-    replacement=java_replacement,
-    strftime=written_in,
-    streams=False,
-    windows=True,
+    widened=_WIDENED,
+    rewritten=MappingProxyType(dict.fromkeys(("regexp_matches", "regexp_extract", "regexp_replace"), java_pattern)),
+    by_constant=MappingProxyType({"strftime": write_day}),
+    sends_cells=True,
 )

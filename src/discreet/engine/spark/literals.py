@@ -24,8 +24,9 @@ def text_literal(text: str) -> str:
 
 
 def name_of(name: str) -> str:
-    """A name that needs no care, for any name: different for different ones, also where letters of either case are the same."""
-    if _NAME.fullmatch(name) and not name.startswith("discreet x"):
+    """A name that needs no care, for any name: different for different ones, also where letters of either case are the same. A
+    single letter may be the name of a value within an expression, so no column has one."""
+    if _NAME.fullmatch(name) and not name.lower().startswith("discreet x") and len(name) > 1:
         return name
     return f"discreet x{name.encode(errors='surrogatepass').hex()}"
 

@@ -4,19 +4,26 @@ Java's engine goes back where it took the wrong turn. It tries alternatives in t
 pattern in which one text can be read in two ways within a loop, such as ``(a|aa)+``, makes it try all readings: their number
 doubles with every character. **Theorem** (Weideman et al. 2016, Allauzen et al. 2008). A backtracking matcher takes exponential
 time on some texts only if the automaton of the pattern has a state from which two different paths lead back to it by the same
-text. Patterns of which that is true are refused; for all others the work is at most a polynomial in the length of the text, which
-is declared. Places of the automaton are those of Glushkov: one for every character class, repeats written out.
+text. Such patterns are refused; for all others the work is at most a polynomial in the length of the text, which
+is declared. Places of the automaton are those of Glushkov, one for every character class; every repeat is taken for an endless one.
+
+An endless repeat of more than one class also costs Java a piece of its stack for every turn, and a long text would end the whole
+engine. It costs none where the repeat never goes back (``++``). **Lemma.** Let no place of the automaton, nor its beginning, lead
+by one character to two places. Then going back into such a repeat finds nothing: after fewer turns the next character begins
+another turn, so it begins nothing that may follow, and the end of the text is not there either. Where that is not so, or the
+edge of a word stands in the pattern, the repeat is refused.
 
 What Java means otherwise is written out: ``$`` would also stand before a last line feed, and ``\\b`` look at Unicode's letters.
 
 >>> java_pattern("^(?:a|b)+[0-9]$")
-'^(?:a|b)+[0-9]\\\\z'
+'^(?:a|b)++[0-9]\\\\z'
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import combinations
 
 from discreet.errors import ParameterError
 from discreet.plan.expressions.patterns import Node, Ranges, read_pattern
@@ -26,7 +33,6 @@ _EDGE = f"(?:(?<={_WORD})(?!{_WORD})|(?<!{_WORD})(?={_WORD}))"
 _INNER = f"(?:(?<={_WORD})(?={_WORD})|(?<!{_WORD})(?!{_WORD}))"
 _SIGNS = {"start": "^", "end": "\\z", "edge": _EDGE, "inner": _INNER}
 _LAST = 0x10FFFF
-_MOST_PLACES = 400
 
 
 @lru_cache(maxsize=64)
@@ -37,13 +43,13 @@ def java_pattern(pattern: str) -> str:
     return _written(tree)
 
 
-def java_replacement(text: str) -> str:
-    """A text that replaces matches, in which Java sees no group.
+def _is_loop(node: Node) -> bool:
+    """Whether it is an endless repeat of more than one class."""
+    return node.kind == "repeat" and node.most is None and node.parts[0].kind != "set"
 
-    >>> java_replacement("$1")
-    '\\\\$1'
-    """
-    return text.replace("\\", "\\\\").replace("$", "\\$")
+
+def _any(node: Node, holds: Callable[[Node], bool]) -> bool:
+    return holds(node) or any(_any(part, holds) for part in node.parts)
 
 
 def _written(node: Node) -> str:
@@ -60,7 +66,7 @@ def _written(node: Node) -> str:
     counts = {(0, None): "*", (1, None): "+", (0, 1): "?"}.get((node.least, node.most))
     if counts is None:
         counts = f"{{{node.least},{'' if node.most is None else node.most}}}"
-    return _held(node.parts[0], ("choice", "chain", "repeat")) + counts
+    return _held(node.parts[0], ("choice", "chain", "repeat")) + counts + ("+" if _is_loop(node) else "")
 
 
 def _held(node: Node, kinds: Sequence[str]) -> str:
@@ -81,6 +87,7 @@ def _sign(code: int) -> str:
 
 
 Place = int
+Pair = tuple[Place, Place]
 
 
 class _Places:
@@ -90,15 +97,13 @@ class _Places:
     def __init__(self, tree: Node) -> None:
         self.ranges: list[Ranges] = []
         self.next: list[set[Place]] = []
-        self.walk(tree)
+        _, self.first, _ = self.walk(tree)
 
     def walk(self, node: Node) -> tuple[bool, set[Place], set[Place]]:
         """Whether it may be empty, and its first and last places."""
         if node.kind == "set":
             self.ranges.append(node.ranges)
             self.next.append(set())
-            if len(self.ranges) > _MOST_PLACES:
-                raise _refused("has too many repeats")
             place = len(self.ranges) - 1
             return False, {place}, {place}
         if node.kind in _SIGNS:
@@ -110,21 +115,10 @@ class _Places:
             return any(one[0] for one in found), set().union(*(one[1] for one in found)), set().union(*(one[2] for one in found))
         if node.kind == "chain":
             return self.chained(self.walk(part) for part in node.parts)
-        return self.chained(self.repeated(node))
-
-    def repeated(self, node: Node) -> Iterator[tuple[bool, set[Place], set[Place]]]:
-        """The copies of what is repeated; the last of an endless repeat loops."""
-        part = node.parts[0]
-        for _ in range(node.least if node.most is not None else max(node.least, 1) - 1):
-            yield self.walk(part)
-        if node.most is None:
-            empty, first, last = self.walk(part)
+        empty, first, last = self.walk(node.parts[0])
+        if node.most is None or node.most > 1:
             self.link(last, first)
-            yield empty or node.least == 0, first, last
-        else:
-            for _ in range(node.most - node.least):
-                _, first, last = self.walk(part)
-                yield True, first, last
+        return empty or node.least == 0, first, last
 
     def chained(self, parts: Iterable[tuple[bool, set[Place], set[Place]]]) -> tuple[bool, set[Place], set[Place]]:
         empty, first, last = True, set[Place](), set[Place]()
@@ -143,7 +137,7 @@ class _Places:
 def _check(tree: Node) -> None:
     """Refuse a pattern that reads one text in two ways within a loop."""
     found = _Places(tree)
-    meets: dict[tuple[Place, Place], bool] = {}
+    meets: dict[Pair, bool] = {}
 
     def meet(a: Place, b: Place) -> bool:
         """Whether one character is in both classes."""
@@ -152,7 +146,7 @@ def _check(tree: Node) -> None:
             meets[pair] = any(low <= end and start <= high for low, high in found.ranges[a] for start, end in found.ranges[b])
         return meets[pair]
 
-    def pairs(a: Place, b: Place) -> Iterator[tuple[Place, Place]]:
+    def pairs(a: Place, b: Place) -> Iterator[Pair]:
         return ((min(c, d), max(c, d)) for c in found.next[a] for d in found.next[b] if meet(c, d))
 
     # From a place with itself, through two that differ, back to it: all within one component of the graph of pairs.
@@ -161,33 +155,39 @@ def _check(tree: Node) -> None:
     looping = {component[pair] for pair in diagonal}
     if any(a != b and number in looping for (a, b), number in component.items()):
         raise _refused("repeats something that one text can be in two ways, as in (a|ab|b)+")
+    if _any(tree, _is_loop):
+        branches = (found.first, *found.next)
+        if _any(tree, lambda node: node.kind in ("edge", "inner")) or any(
+            meet(a, b) for places in branches for a, b in combinations(places, 2)
+        ):
+            raise _refused("repeats a group without end, where one character could belong to it or to what follows")
 
 
 def _refused(why: str) -> ParameterError:
     return ParameterError(
-        f"This pattern {why}, and Spark would try them all; write it so that each text can be read in one way, as [ab]+."
+        f"This pattern {why}, which could cost Spark any amount of work; write it so that each text is read in one way, as [ab]+."
     )
 
 
-def _components(begin: Sequence[tuple[Place, Place]], onward: object) -> dict[tuple[Place, Place], int]:
+def _components(begin: Sequence[Pair], onward: Callable[[Place, Place], Iterator[Pair]]) -> dict[Pair, int]:
     """Strongly connected components of all that can be reached, by number (Tarjan, without recursion)."""
-    number: dict[tuple[Place, Place], int] = {}
-    low: dict[tuple[Place, Place], int] = {}
-    component: dict[tuple[Place, Place], int] = {}
-    held: list[tuple[Place, Place]] = []
+    number: dict[Pair, int] = {}
+    low: dict[Pair, int] = {}
+    component: dict[Pair, int] = {}
+    held: list[Pair] = []
     for root in begin:
         if root in number:
             continue
         number[root] = low[root] = len(number)
         held.append(root)
-        work = [(root, onward(*root))]  # type: ignore[operator]
+        work = [(root, onward(*root))]
         while work:
             pair, others = work[-1]
             for other in others:
                 if other not in number:
                     number[other] = low[other] = len(number)
                     held.append(other)
-                    work.append((other, onward(*other)))  # type: ignore[operator]
+                    work.append((other, onward(*other)))
                     break
                 if other not in component:
                     low[pair] = min(low[pair], number[other])

@@ -150,13 +150,14 @@ class Counting:
         id = self.plan.schema.unit.id
         types = {self.raw.columns[f"{one}.{id}" if one else id][1] for one in self.raw.tables or ("",)}
         whole = types <= self.dialect.whole_types  # else ids of several tables are texts
-        return f"{columns}, {number_of_person(new.bind(self.salt), self.dialect, whole=whole)} AS p"
+        return f"{columns}, {number_of_person(new.hide(self.salt), self.dialect, whole=whole)} AS p"
 
     def _kept(self, new: Statement, groups: Groups) -> tuple[str, str]:
         """The table of cells that count, and the choice of them where not all can."""
         if not self._factor(groups):
             return "cells", ""
-        return "chosen", f",\n{chosen(self._most(groups), mark(self.salt, new.bind), self.dialect)}"
+        mixed, mark = marks(self.salt, new.hide)
+        return "chosen", f",\n{chosen(self._most(groups), mark, self.dialect, mixed)}"
 
     def open_keys(self) -> Statement:
         """g0, g1 ... and n: how many rows, or chosen persons, have a key. Engines keep all keys at once, so a long one, which an
@@ -168,7 +169,7 @@ class Counting:
         each, by = ", ".join(f"{sql} AS {name}" for sql, name in zip(told, names, strict=True)), ", ".join(names)
         if isinstance(self.plan.schema.unit, Person):
             text += f",\ncells AS (SELECT DISTINCT person, {each} FROM lines WHERE {some})"
-            marks = self.dialect.keyed_hash.format(salt=new.bind(self.salt), person="person", group=self._joined(names))
+            marks = self.dialect.keyed_hash.format(salt=new.hide(self.salt), person="person", group=self._joined(names))
             text += f",\n{chosen(self.plan.schema.unit.groups, marks, self.dialect)}"
             new.text = f"{text}\nSELECT {by}, count(*) AS n FROM chosen GROUP BY {by}"
         else:
@@ -348,22 +349,23 @@ def number_of_person(salt: str, dialect: Dialect, *, whole: bool) -> str:
     return f"CASE WHEN {digits} THEN ({number} % {_P} + {_P}) % {_P} ELSE {hashed} END"
 
 
-def mark(salt: str, bind: Callable[[object], str]) -> str:
-    """A mark for the cell of person number p and group i: a keyed permutation of the numbers below the prime P, then i.
+def marks(salt: str, hide: Callable[[object], str]) -> tuple[str, str]:
+    """A mark for the cell of person number p and group i: a keyed permutation of the numbers below the prime P, then i. The table
+    to read, and the mark.
 
     t = A p + B i + C mod P, with A, B and C from the salt, then t^5 mod P, which is one to one because 5 does not divide P - 1.
     All products stay below 2^62: the same numbers on every engine. A, B and C are as secret as the salt, so they are bound.
     """
     keys = (1 + int.from_bytes(sha256(f"{name} {salt}".encode()).digest()) % (_P - 1) for name in "ABC")
-    a, b, c = (f"CAST({bind(key)} AS BIGINT)" for key in keys)
-    t = f"(((p * {a}) % {_P} + (CAST(i AS BIGINT) * {b}) % {_P} + {c}) % {_P})"
-    fourth = f"(({t} * {t} % {_P}) * ({t} * {t} % {_P}) % {_P})"
-    return f"({fourth} * {t} % {_P}) * {2**24} + i"
+    a, b, c = (f"CAST({hide(key)} AS BIGINT)" for key in keys)
+    t = f"((p * {a}) % {_P} + (CAST(i AS BIGINT) * {b}) % {_P} + {c}) % {_P}"
+    fourth = f"((t * t % {_P}) * (t * t % {_P}) % {_P})"
+    return f"(SELECT *, {t} AS t FROM cells) AS mixed", f"({fourth} * t % {_P}) * {2**24} + i"
 
 
-def chosen(most: int, mark: str, dialect: Dialect) -> str:
+def chosen(most: int, mark: str, dialect: Dialect, cells: str = "cells") -> str:
     """Cells of at most ``most`` groups a person: those with the smallest marks."""
-    marked = f"marked AS (SELECT *, {mark} AS h FROM cells),\n"
+    marked = f"marked AS (SELECT *, {mark} AS h FROM {cells}),\n"
     if dialect.nth_smallest is None:
         ranked = "SELECT *, row_number() OVER (PARTITION BY person ORDER BY h) AS r FROM marked"
         return f"{marked}chosen AS (SELECT * FROM ({ranked}) AS ranked WHERE r <= {most})"

@@ -72,6 +72,9 @@ class Dialect:
     times: str = "{0} * {1}"  # a double of any size and a constant of at least 1
     over: str = "{0} / {1}"
     rewritten: Mapping[str, Callable[[str], str]] = field(default_factory=dict)  # second arguments, which are constants
+    by_constant: Mapping[str, Callable[[str, str], str]] = field(default_factory=dict)  # (SQL, constant) -> SQL, of an operation
+    floor: str = "floor({0})"  # of a double, as a double
+    hidden: str = ""  # of the secret parameter {0}, where its placeholder would show it
     sends_cells: bool = False  # whether rows are better counted by cells in the engine than sent one by one
 
     def scaled(self, number: str, step: Fraction, *, bounded: bool = False) -> str:

@@ -40,11 +40,11 @@ def _written_as(form: str, text: str) -> str:
 
 def _hashed() -> str:
     """md5 as 128 bits, the first byte of which weighs least, modulo a prime below 2^31: 32 bits at a time, all below 2^63."""
-    rest = "0L"
-    for word in (3, 2, 1, 0):
-        digits = ", ".join(f"substring(h, {8 * word + 2 * byte + 1}, 2)" for byte in (3, 2, 1, 0))
-        rest = f"(({rest} * 4294967296 + CAST(conv(concat({digits}), 16, 10) AS BIGINT)) % {{most}})"
-    return let("h", "md5({salt} || '/' || CAST({person} AS STRING))", rest)
+    md5, turned, rest = "md5({salt} || '/' || CAST({person} AS STRING))", text_literal("$2$1"), "0L"
+    for word in range(4):
+        digits = f"substring(regexp_replace(reverse({md5}), '(.)(.)', {turned}), {8 * word + 1}, 8)"
+        rest = f"(({rest} * 4294967296 + CAST(conv({digits}, 16, 10) AS BIGINT)) % {{most}})"
+    return rest
 
 
 def _letters(change: str) -> str:
@@ -173,5 +173,7 @@ DIALECT = Dialect(
     widened=_WIDENED,
     rewritten=MappingProxyType(dict.fromkeys(("regexp_matches", "regexp_extract", "regexp_replace"), java_pattern)),
     by_constant=MappingProxyType({"strftime": write_day}),
+    quick_total="sum({0})",
+    windows=True,
     sends_cells=True,
 )

@@ -68,14 +68,14 @@ class Counting:
                 unit.rows,
                 bits,
                 factor=factor,
-                wide=unit.rows * m.bound << bits >= 2**62,
+                bound=unit.rows * m.bound << bits,
                 dialect=self.dialect,
             )
             + f" AS s{j}"
             for j, (m, bits) in enumerate(measures)
         )
-        join = " LEFT JOIN heavy ON cells.person = heavy.person" if factor else ""
-        new.text = f"{text}\nSELECT i, {each} FROM cells{join} GROUP BY i"
+        cells = "cells LEFT JOIN heavy ON cells.person = heavy.person" if factor else "cells"
+        new.text = f"{text}\nSELECT i, {each} FROM {'heavy' if factor and self.dialect.windows else cells} GROUP BY i"
         return new
 
     def quick_sums(self, measures: Sequence[Measure], groups: Groups) -> Statement:
@@ -106,6 +106,9 @@ class Counting:
             end = f"SELECT {place} FROM placed" if streamed else "SELECT i, x, count(*) AS n FROM placed GROUP BY i, x"
             new.text = f"{text}\n{end}"
             return new
+        if self.dialect.windows and not streamed:
+            new.text = f"{text}{self._weighed(new, groups)}"
+            return new
         rows = self.plan.schema.unit.rows
         counts = self._number(new, groups, "count(*) AS c")
         text += f",\ncells AS (SELECT person, i, {counts} FROM placed GROUP BY person, i)"
@@ -116,6 +119,19 @@ class Counting:
         grouped = f"SELECT placed.i AS i, x, {self.dialect.total.format(weight)} AS n {both} GROUP BY placed.i, x"
         new.text = f"{text}{choice}\n{f'SELECT {place}, {weight} AS n {both}' if streamed else grouped}"
         return new
+
+    def _weighed(self, new: Statement, groups: Groups) -> str:
+        """The same histogram of persons, which reads what is placed once: a person's rows are counted by cell, then by group."""
+        assert isinstance(self.plan.schema.unit, Person)
+        rows = self.plan.schema.unit.rows
+        counts = self._number(new, groups, "count(*) AS q")
+        text = f",\npieces AS (SELECT person, i, x, {counts} FROM placed GROUP BY person, i, x),\n"
+        text += "cells AS (SELECT *, sum(q) OVER (PARTITION BY person, i) AS c FROM pieces)"
+        kept, choice = self._kept(new, groups, rank="dense_rank")
+        less = self.dialect.quotient.format(rows << CELL_BITS, "c")
+        weight = f"CASE WHEN c <= {rows} THEN q * {1 << CELL_BITS} ELSE q * ({less}) END"
+        total = self.dialect.summed(weight, rows << CELL_BITS)
+        return f"{text}{choice}\nSELECT i, x, {total} AS n FROM {kept} GROUP BY i, x"
 
     def _placed(self, new: Statement, axes: Sequence[Axis], groups: Groups) -> str:
         """``placed``: for every row its group i and its cell x, that of the last axis turning fastest."""
@@ -152,12 +168,12 @@ class Counting:
         whole = types <= self.dialect.whole_types  # else ids of several tables are texts
         return f"{columns}, {number_of_person(new.hide(self.salt), self.dialect, whole=whole)} AS p"
 
-    def _kept(self, new: Statement, groups: Groups) -> tuple[str, str]:
-        """The table of cells that count, and the choice of them where not all can."""
+    def _kept(self, new: Statement, groups: Groups, rank: str = "row_number") -> tuple[str, str]:
+        """The table of cells that count, and the choice of them where not all can; ``dense_rank`` where a cell has several."""
         if not self._factor(groups):
             return "cells", ""
         mixed, mark = marks(self.salt, new.hide)
-        return "chosen", f",\n{chosen(self._most(groups), mark, self.dialect, mixed)}"
+        return "chosen", f",\n{chosen(self._most(groups), mark, self.dialect, mixed, rank)}"
 
     def open_keys(self) -> Statement:
         """g0, g1 ... and n: how many rows, or chosen persons, have a key. Engines keep all keys at once, so a long one, which an
@@ -223,7 +239,7 @@ class Counting:
         """The aggregate that adds up what rows add."""
         if measure == ROWS:
             return "count(*)"
-        return f"count({term})" if measure.what == "present" and measure.high == 1 else self.dialect.total.format(term)
+        return f"count({term})" if measure.what == "present" and measure.high == 1 else self.dialect.summed(term, measure.bound)
 
     def _statement(self) -> Statement:
         kind = PersonStatement if self._single else Statement
@@ -312,19 +328,25 @@ def summed(sums: Sequence[str], keys: int, *, wide: bool) -> str:
 
 
 def heavy(rows: int, groups: int, norm: int, dialect: Dialect) -> str:
-    """Persons whose counts, cut off at ``rows`` a group, exceed the norm; and the factor that brings them back."""
+    """Persons whose counts, cut off at ``rows`` a group, exceed the norm; and the factor that brings them back. With windows, all
+    cells, and the factor of those persons'."""
     if norm == 2:
         size, most = f"CASE WHEN c > {rows} THEN {rows**2} ELSE c * c END", rows**2 * groups
     else:
         size, most = f"CASE WHEN c > {rows} THEN {rows} ELSE c END", rows * groups
-    total = dialect.total.format(size)
+    total = dialect.summed(size, rows**norm)
+    if dialect.windows:
+        ratio = f"{dialect.double.format(most)} / size"
+        factor = f"CASE WHEN size > {most} THEN {f'sqrt({ratio})' if norm == 2 else ratio} END"
+        return f"heavy AS (SELECT *, {factor} AS f FROM (SELECT *, {total} OVER (PARTITION BY person) AS size FROM cells) AS sized)"
     ratio = f"{dialect.double.format(most)} / {total}"
     factor = f"sqrt({ratio})" if norm == 2 else ratio
     return f"heavy AS (SELECT person, {factor} AS f FROM cells GROUP BY person HAVING {total} > {most})"
 
 
-def contribution(total: str, rows: int, bits: int, *, factor: bool, wide: bool, dialect: Dialect) -> str:
-    """What a cell adds to a measure, in 2^-bits units."""
+def contribution(total: str, rows: int, bits: int, *, factor: bool, bound: int, dialect: Dialect) -> str:
+    """What a cell adds to a measure, in 2^-bits units; at most the bound."""
+    wide = bound >= 2**62
     whole = dialect.wide if wide else "BIGINT"
     light = f"c <= {rows} AND f IS NULL" if factor else f"c <= {rows}"
     double = dialect.double.format
@@ -334,7 +356,7 @@ def contribution(total: str, rows: int, bits: int, *, factor: bool, wide: bool, 
     value = f"CAST(c AS {dialect.types['number']})" if total == "c" else dialect.nearest.format(total)
     less = dialect.truncated.format(f"{value}{scaled} * ({weight} * {double(_LOWERED)})")
     cut = dialect.widened.format(less, wide=whole) if wide else f"CAST({less} AS {whole})"
-    return dialect.total.format(f"CASE WHEN {light} THEN CAST({total} AS {whole}){scale} ELSE {cut} END")
+    return dialect.summed(f"CASE WHEN {light} THEN CAST({total} AS {whole}){scale} ELSE {cut} END", bound)
 
 
 def number_of_person(salt: str, dialect: Dialect, *, whole: bool) -> str:
@@ -363,11 +385,11 @@ def marks(salt: str, hide: Callable[[object], str]) -> tuple[str, str]:
     return f"(SELECT *, {t} AS t FROM cells) AS mixed", f"({fourth} * t % {_P}) * {2**24} + i"
 
 
-def chosen(most: int, mark: str, dialect: Dialect, cells: str = "cells") -> str:
+def chosen(most: int, mark: str, dialect: Dialect, cells: str = "cells", rank: str = "row_number") -> str:
     """Cells of at most ``most`` groups a person: those with the smallest marks."""
     marked = f"marked AS (SELECT *, {mark} AS h FROM {cells}),\n"
     if dialect.nth_smallest is None:
-        ranked = "SELECT *, row_number() OVER (PARTITION BY person ORDER BY h) AS r FROM marked"
+        ranked = f"SELECT *, {rank}() OVER (PARTITION BY person ORDER BY h) AS r FROM marked"
         return f"{marked}chosen AS (SELECT * FROM ({ranked}) AS ranked WHERE r <= {most})"
     return (
         f"{marked}many AS (SELECT person, {dialect.nth_smallest.format(value='h', n=most)} AS last FROM marked "

@@ -14,7 +14,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import ParameterError
+from discreet.errors import EngineError, ParameterError
 from discreet.mechanisms.secret import Secret
 from discreet.mechanisms.values import Table
 from discreet.plan.expressions import Value
@@ -27,6 +27,10 @@ Found = Mapping[Counted, Secret[NDArray[np.generic]] | Secret[Table]]
 
 class NoFile(ParameterError):
     """There is no such file, or none that this user may read: questions wait for it, previews need not."""
+
+
+class Unreachable(EngineError):
+    """The engine cannot be asked at all, now: that says nothing about the question."""
 
 
 class Known(Protocol):

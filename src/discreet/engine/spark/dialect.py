@@ -14,7 +14,7 @@ from types import MappingProxyType
 from discreet.engine.spark.cleaning import WHOLE, clean, clean_id, clean_key, id_kind
 from discreet.engine.spark.literals import is_shape, quoted, text_literal
 from discreet.engine.spark.patterns import java_pattern
-from discreet.engine.spark.texts import let, write_day
+from discreet.engine.spark.texts import let, number_text, write_day
 from discreet.engine.sql.dialect import Dialect
 from discreet.engine.sql.reals import exponential, logarithm
 from discreet.plan.expressions.conversions import DAY_FORM, NUMBER_FORM, WHOLE_FORM
@@ -171,6 +171,7 @@ DIALECT = Dialect(
     floor=_FLOOR,
     hidden="(SELECT {0} FROM IDENTIFIER(:secrets))",
     widened=_WIDENED,
+    number_text=number_text("{0}"),
     rewritten=MappingProxyType(dict.fromkeys(("regexp_matches", "regexp_extract", "regexp_replace"), java_pattern)),
     by_constant=MappingProxyType({"strftime": write_day}),
     quick_total="sum({0})",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from discreet.engine.base import Unreachable
 from discreet.errors import DiscreetError, EngineError, ParameterError
 
 _GONE: tuple[str, ...] = (
@@ -39,7 +40,7 @@ def said(error: Exception) -> DiscreetError:
     if any(word in condition or f"[{word}" in words for word in _GONE):
         return EngineError("Spark cannot read the table: it is gone, has other columns or types, or may not be read.")
     if any(word in words for word in _LOST) or isinstance(error, ConnectionError | EOFError):
-        return EngineError(UNREACHABLE)
+        return Unreachable(UNREACHABLE)
     if kind in _OURS:
         return EngineError(f"Spark did not understand its own question ({kind}); this is a defect of discreet.")
     return EngineError("Spark could not finish the question; nothing more can be said without speaking of the data.")

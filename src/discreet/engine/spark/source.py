@@ -85,6 +85,11 @@ class SparkSource:
         return every.selectExpr(*(f"{_read(f'c{self.names.index(name)}', kinds[name])} AS {quoted(name)}" for name in self.raw))
 
 
+def place_of(given: object, table: str | None = None) -> str | None:  # noqa: ARG001
+    """Where a table is, as it was given; a DataFrame is nowhere."""
+    return given if isinstance(given, str) else None
+
+
 def open_source(given: object, *, table: str | None = None, columns: Iterable[str] | None = None) -> SparkSource:
     """Look at a table without reading its rows; ``columns`` are those that will be asked for (all, unless said)."""
     if table is not None:

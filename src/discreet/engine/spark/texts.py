@@ -151,8 +151,13 @@ def as_text(raw: str, raw_type: str) -> str:
     return f"CAST({raw} AS STRING)"
 
 
-def _shortest(cell: str) -> str:
-    """A double that is no whole number as others write it: the fewest digits, and an exponent below 1e-4 and from 1e16 on.
+def number_text(cell: str) -> str:
+    """A finite double as DuckDB writes it, with a point."""
+    return f"CASE WHEN {cell} = 0 THEN '0.0' WHEN {cell} IS NOT NULL THEN {_shortest(cell, end='.0')} END"
+
+
+def _shortest(cell: str, end: str = "") -> str:
+    """A double that is not zero as others write it: the fewest digits, and an exponent below 1e-4 and from 1e16 on.
 
     Java before 19 sometimes writes a digit more than it takes (4.9E-324): where one less, rounded either way, is the same double,
     that is written.
@@ -166,7 +171,7 @@ def _shortest(cell: str) -> str:
     same = f"TRY_CAST('0.' || {less} || 'E' || CAST(p AS STRING) AS DOUBLE) = abs({cell}) AND length({less}) < length(d)"
     fewer = f"WHEN length(d) > 1 AND {same} THEN trim(TRAILING '0' FROM {less})"
     small = "'0.' || repeat('0', 0 - p) || d"
-    middle = "left(d, p) || CASE WHEN length(d) > p THEN '.' || substring(d, p + 1) ELSE '' END"
+    middle = f"CASE WHEN length(d) > p THEN left(d, p) || '.' || substring(d, p + 1) ELSE rpad(d, p, '0') || '{end}' END"
     size = "CAST(abs(p - 1) AS STRING)"
     sign = f"CASE WHEN p > 0 THEN '+' ELSE '-' END || lpad({size}, greatest(2, length({size})), '0')"
     far = f"left(d, 1) || CASE WHEN length(d) > 1 THEN '.' || substring(d, 2) ELSE '' END || 'e' || {sign}"

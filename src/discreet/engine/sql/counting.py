@@ -218,7 +218,10 @@ class Counting:
     def _joined(self, keys: Sequence[str]) -> str:
         """Keys as one text that tells them apart."""
         kind = self.dialect.types["text"]
-        texts = [f"CAST({key} AS {kind})" for key in keys]
+        texts = []
+        for name, key in zip(keys, self.plan.keys.keys, strict=False):  # a single name may be of all keys, and is a text
+            number = len(keys) == len(self.plan.keys.keys) and infer(key.of, self.plan.facts).kind == "number"
+            texts.append((self.dialect.number_text if number else "CAST({0} AS {text})").format(name, text=kind))
         return "(" + " || '/' || ".join(f"CAST(length({text}) AS {kind}) || ':' || {text}" for text in texts) + ")"
 
     def _all_present(self, new: Statement) -> str:
@@ -338,7 +341,9 @@ def heavy(rows: int, groups: int, norm: int, dialect: Dialect) -> str:
     if dialect.windows:
         ratio = f"{dialect.double.format(most)} / size"
         factor = f"CASE WHEN size > {most} THEN {f'sqrt({ratio})' if norm == 2 else ratio} END"
-        return f"heavy AS (SELECT *, {factor} AS f FROM (SELECT *, {total} OVER (PARTITION BY person) AS size FROM cells) AS sized)"
+        return (
+            f"heavy AS (SELECT *, {factor} AS f FROM (SELECT *, {total} OVER (PARTITION BY person) AS size FROM cells) AS sized)"
+        )
     ratio = f"{dialect.double.format(most)} / {total}"
     factor = f"sqrt({ratio})" if norm == 2 else ratio
     return f"heavy AS (SELECT person, {factor} AS f FROM cells GROUP BY person HAVING {total} > {most})"

@@ -69,8 +69,9 @@ class Dialect:
     placeholder: str  # of the parameter named {0}, the {1}-th, which may appear several times in a statement
     quote: Callable[[str], str] = quoted  # a name
     widened: str = "CAST({0} AS {wide})"  # a double that is a whole number, in the type in which no sum overflows
-    times: str = "{0} * {1}"  # a double of any size and a constant of at least 1
-    over: str = "{0} / {1}"
+    number_text: str = "CAST({0} AS {text})"  # a double that is a key, as DuckDB writes it
+    public: str = "{0}"  # the name of a public table in statements
+    rescaled: Callable[[str, Fraction], str] | None = None  # ``scaled`` where a double that is too large or too small is an error
     rewritten: Mapping[str, Callable[[str], str]] = field(default_factory=dict)  # second arguments, which are constants
     by_constant: Mapping[str, Callable[[str, str], str]] = field(default_factory=dict)  # (SQL, constant) -> SQL, of an operation
     floor: str = "floor({0})"  # of a double, as a double
@@ -81,10 +82,11 @@ class Dialect:
 
     def scaled(self, number: str, step: Fraction, *, bounded: bool = False) -> str:
         """A double times a rational: two roundings at most, none where it is 1. ``bounded``: nothing near the ends of doubles."""
-        times, over = ("{0} * {1}", "{0} / {1}") if bounded else (self.times, self.over)
-        found = times.format(number, self.double.format(step.numerator)) if step.numerator != 1 else number
-        found = over.format(found, self.double.format(step.denominator)) if step.denominator != 1 else found
-        return found if found == number else f"({found})"
+        if self.rescaled is not None and not bounded:
+            return self.rescaled(number, step)
+        times = f" * {self.double.format(step.numerator)}" if step.numerator != 1 else ""
+        over = f" / {self.double.format(step.denominator)}" if step.denominator != 1 else ""
+        return f"({number}{times}{over})" if times or over else number
 
     def summed(self, number: str, bound: int) -> str:
         """The aggregate that adds up whole numbers up to a bound: 2^41 of them, if they are small, stay below 2^63."""

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arrays import Reals
-from discreet.engine.base import Counted, Found, Groups, Session, Source
+from discreet.engine.base import Counted, Found, Groups, Session, Source, Unreachable
 from discreet.engine.sql.counting import Counting
 from discreet.engine.sql.dialect import NUMBERS_OR_TEXTS, WHOLE_IDS, Dialect
 from discreet.engine.sql.statement import Raw, Statement
@@ -100,6 +100,8 @@ class SqlEngine:
                 if len(told) == 2:  # one column and the counts: what tells keys apart may be a hash
                     self._fetch(counting.spelled_keys([""]))
             self._count(counting, some)
+        except Unreachable:
+            raise
         except EngineError:
             raise ParameterError(
                 "The engine cannot do this question, whatever the data; ask a simpler one. Nothing was paid."

@@ -258,9 +258,9 @@ class Statement:
 
     def _join(self, i: int) -> str:
         join = self.plan.query.joins[i]
-        name = self.dialect.quote(join.table)
-        if join.alias:
-            name = f"{name} AS {self.dialect.quote(join.alias)}"
+        name, alias = self.dialect.quote(self.dialect.public.format(join.table)), self.dialect.quote(join.alias or join.table)
+        if name != alias:
+            name = f"{name} AS {alias}"
         on = " AND ".join(f"{self.value(mine)} = {self.value(Column(f'{join.name}.{theirs}'))}" for mine, theirs in join.on)
         return f" {'LEFT ' if join.keep else ''}JOIN {name} ON {on}"
 

@@ -23,9 +23,7 @@ __all__ = ["check_ids", "engine_of", "open_engine", "open_public", "open_source"
 
 # Which engine reads what is given as a table: the first that says so.
 _ENGINES: Mapping[str, Callable[[object], bool]] = {
-    "spark": lambda given: (
-        given.startswith("spark:") if isinstance(given, str) else type(given).__module__.startswith("pyspark.")
-    ),
+    "spark": lambda given: given[:6] == "spark:" if isinstance(given, str) else type(given).__module__[:8] == "pyspark.",
     "postgres": lambda given: isinstance(given, str) and given.lower().startswith(("postgresql:", "postgres:")),
     "duckdb": lambda _: True,
 }

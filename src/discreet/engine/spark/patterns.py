@@ -4,8 +4,8 @@ Java's engine goes back where it took the wrong turn. It tries alternatives in t
 pattern in which one text can be read in two ways within a loop, such as ``(a|aa)+``, makes it try all readings: their number
 doubles with every character. **Theorem** (Weideman et al. 2016, Allauzen et al. 2008). A backtracking matcher takes exponential
 time on some texts only if the automaton of the pattern has a state from which two different paths lead back to it by the same
-text. Such patterns are refused; for all others the work is at most a polynomial in the length of the text, which
-is declared. Places of the automaton are those of Glushkov, one for every character class; every repeat is taken for an endless one.
+text. Such patterns are refused; for all others the work is at most a polynomial in the length of the text, which is declared.
+Places of the automaton are those of Glushkov, one for every character class; every repeat is taken for an endless one.
 
 An endless repeat of more than one class also costs Java a piece of its stack for every turn, and a long text would end the whole
 engine. It costs none where the repeat never goes back (``++``). **Lemma.** Let no place of the automaton, nor its beginning, lead

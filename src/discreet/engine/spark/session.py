@@ -6,8 +6,8 @@ question.
 Tables are temporary views under names of their own, which go when the session is closed.
 
 Long lists are tables, made from Arrow. So is what is secret: a table of one row, of which plans, the history of the server, its
-event log and logs show the columns and never the cells, while a parameter would be written out in all of them. Whatever Spark says when
-it fails may quote a cell: its words are dropped.
+event log and logs show the columns and never the cells, while a parameter would be written out in all of them. Whatever Spark
+says when it fails may quote a cell: its words are dropped.
 """
 
 from __future__ import annotations

@@ -341,9 +341,8 @@ def heavy(rows: int, groups: int, norm: int, dialect: Dialect) -> str:
     if dialect.windows:
         ratio = f"{dialect.double.format(most)} / size"
         factor = f"CASE WHEN size > {most} THEN {f'sqrt({ratio})' if norm == 2 else ratio} END"
-        return (
-            f"heavy AS (SELECT *, {factor} AS f FROM (SELECT *, {total} OVER (PARTITION BY person) AS size FROM cells) AS sized)"
-        )
+        sized = f"SELECT *, {total} OVER (PARTITION BY person) AS size FROM cells"
+        return f"heavy AS (SELECT *, {factor} AS f FROM ({sized}) AS sized)"
     ratio = f"{dialect.double.format(most)} / {total}"
     factor = f"sqrt({ratio})" if norm == 2 else ratio
     return f"heavy AS (SELECT person, {factor} AS f FROM cells GROUP BY person HAVING {total} > {most})"

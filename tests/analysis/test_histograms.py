@@ -117,6 +117,7 @@ def test_bad_bins_cost_nothing(hospital: Any) -> None:
     assert hospital.budget.spent.epsilon == 0
 
 
+@pytest.mark.usefixtures("unrehearsed")
 def test_an_audit_replays_it() -> None:
     facts = Schema({"age": COLUMNS["age"]}, dp.rows(neighbours="replace", size=8))
 

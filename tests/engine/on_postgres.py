@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 from collections.abc import Mapping
 from functools import cache
 from typing import Any
@@ -77,7 +78,9 @@ def engine_on_postgres(
 
 @cache
 def _connection() -> psycopg.Connection[Any]:
-    return psycopg.connect(server().url(), autocommit=True)
+    connection = psycopg.connect(server().url(), autocommit=True)
+    atexit.register(connection.close)
+    return connection
 
 
 def _load(name: str, table: pa.Table, kinds: Mapping[str, str], *, known: bool) -> None:

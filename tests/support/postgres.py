@@ -25,13 +25,13 @@ from pathlib import Path
 
 import psycopg
 
-__all__ = ["Server", "a_database", "server"]
+__all__ = ["Server", "a_database", "program", "server", "unprivileged_user"]
 
 OWNER = "owner"  # who may do everything there
 _SETTINGS = {
     "autovacuum": "off",
-    "fsync": "off",
-    "full_page_writes": "off",
+    "fsync": "on",  # a ledger refuses a server that could lose what was spent; the folder is in memory where there is room
+    "full_page_writes": "on",
     "listen_addresses": "127.0.0.1",
     "logging_collector": "off",
     "log_statement": "all",  # so that tests can look for what must not be there
@@ -76,10 +76,10 @@ class Server:
 def server() -> Server:
     """The server of this process."""
     folder = Path(tempfile.mkdtemp(prefix="discreet-server-"))
-    who = _user()
+    who = unprivileged_user()
     if who is not None:
         os.chown(folder, who, -1)
-    initdb = [_program("initdb"), "-D", f"{folder}/data", "-U", OWNER, "--encoding=UTF8", "--locale=C.UTF-8", "--no-sync"]
+    initdb = [program("initdb"), "-D", f"{folder}/data", "-U", OWNER, "--encoding=UTF8", "--locale=C.UTF-8", "--no-sync"]
     access = ["--auth-local=trust", "--auth-host=scram-sha-256", "--no-instructions"]
     subprocess.run([*initdb, *access], check=True, capture_output=True, user=who, cwd=folder)
     port = _free_port()
@@ -87,7 +87,7 @@ def server() -> Server:
     with open(folder / "data" / "postgresql.conf", "a") as file:
         file.writelines(f"{name} = '{value}'\n" for name, value in settings.items())
     keeper = subprocess.Popen(
-        ["/bin/sh", "-c", _KEEP, "sh", _program("postgres"), str(folder)],
+        ["/bin/sh", "-c", _KEEP, "sh", program("postgres"), str(folder)],
         stdin=subprocess.PIPE,
         user=who,
         cwd=folder,
@@ -121,7 +121,7 @@ def _end(keeper: subprocess.Popen[bytes], process: int) -> None:
         keeper.wait()
 
 
-def _program(name: str) -> str:
+def program(name: str) -> str:
     """A program of the server; distributions keep those in folders of their own."""
     found = shutil.which(name) or next(iter(sorted(glob.glob(f"/usr/lib/postgresql/*/bin/{name}"), reverse=True)), None)
     if found is None:
@@ -129,7 +129,7 @@ def _program(name: str) -> str:
     return os.path.realpath(found)
 
 
-def _user() -> int | None:
+def unprivileged_user() -> int | None:
     """Whom the server runs as, where the tests run as root."""
     if os.geteuid() != 0:
         return None

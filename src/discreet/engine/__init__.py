@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from discreet.schema.table import Schema
     from discreet.schema.units import Person
 
-__all__ = ["check_ids", "engine_of", "open_engine", "open_public", "open_source", "place_of"]
+__all__ = ["address_of", "check_ids", "engine_of", "open_engine", "open_public", "open_source", "place_of"]
 
 # Which engine reads what is given as a table: the first that says so.
 _ENGINES: Mapping[str, Callable[[object], bool]] = {
@@ -45,6 +45,12 @@ def place_of(given: object, table: str | None = None) -> str | None:
     engine = engine_of(given)
     place: str | None = None if engine == "duckdb" else _session_of(engine).place_of(given, table)
     return place
+
+
+def address_of(given: object) -> str | None:
+    """The address of such a table as it may be written down: without a password."""
+    engine = engine_of(given)
+    return None if engine == "duckdb" else str(_session_of(engine).address_of(given))
 
 
 def _session_of(engine: str) -> ModuleType:

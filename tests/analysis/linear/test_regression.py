@@ -290,6 +290,7 @@ def test_no_table_makes_it_fail(rows: list[int], tmp_path: Path) -> None:
     [(dp.rows(), "y ~ x", 6), (dp.person("id", rows=2, groups=1, neighbours="replace"), "y ~ g", 5)],
     ids=["rows", "persons"],
 )
+@pytest.mark.usefixtures("unrehearsed")
 def test_an_audit_replays_it(unit: Any, formula: str, releases: int) -> None:
     facts = Schema({"x": dp.integer(0, 1), "y": dp.integer(-1, 1), "g": dp.category("a", "b")}, unit)
 

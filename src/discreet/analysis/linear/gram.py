@@ -48,6 +48,8 @@ class Matrix:
     levels: Mapping[str, tuple[Value, ...]]
     sums: Mapping[Product, tuple[Reals, float]]  # of every cell, the axes in the order of ``by``
     stretch: float  # by how much wider than Gaussian noise of the same deviation an interval is
+    weighed: tuple[str, ...] = ()  # numbers by which rows are weighed, and the least that one can weigh
+    least: float | None = None
 
     def gram(self, columns: Sequence[Cell]) -> Gram:
         """The sums of the products of every two columns."""

@@ -26,6 +26,7 @@ from discreet.analysis.linear.formula import Column as Designed
 from discreet.analysis.linear.formula import Formula, parse_formula
 from discreet.analysis.linear.gram import Cell, Matrix, Product, bare, describe
 from discreet.analysis.linear.products import ProductsAsked
+from discreet.analysis.linear.weighing import reach
 from discreet.arrays import Number, Reals
 from discreet.calls import called_as
 from discreet.canvas import BLUE, GREY, finish, new_axes
@@ -91,6 +92,11 @@ class Regression:
     def remarks(self) -> tuple[str, ...]:
         """What is to be said of this fit."""
         found = []
+        if self.matrix.least is not None:
+            found.append(
+                f"Rows in which many numbers are far from the middle of their bounds at once weigh less, at least "
+                f"{self.matrix.least:.2f}: noise is much smaller for it, and what is linear is found all the same."
+            )
         if not self.supported:
             found.append(
                 "There is too much noise for this many coefficients: nothing is known of single ones, and predictions are shrunk "
@@ -201,7 +207,8 @@ class Regression:
         return ["term", "coefficient", "std error", "lower", "upper"], rows
 
     def _heads(self) -> list[str]:
-        n = f"about {figure(round(self.n))} rows" if self.fit.rows_error else f"{figure(round(self.n))} rows"
+        about = "about " if self.fit.rows_error or self.matrix.weighed else ""
+        n = f"{about}{figure(round(self.n))} rows{', weighed' if self.matrix.weighed else ''}"
         sure = f" ± {1.96 * self.fit.explained_error:.2f}" if self.fit.explained_error < 0.5 else ""
         return [
             str(self.formula),
@@ -249,6 +256,10 @@ class RegressionAsked(ProductsAsked[Regression | Regressions]):
     formula: Formula
     by: Expression | None = None
 
+    def serves(self, weighed: Sequence[Expression]) -> bool:
+        """Models do, unless weights depend on their response."""
+        return self.formula.response not in weighed
+
     def conclude(self, matrix: Matrix, paid: Paid) -> Regression | Regressions:
         if self.by is None:
             return conclude(self.rows, self.formula, matrix, paid)
@@ -272,6 +283,8 @@ def conclude(
     strange = [bare(str(one)) for one in (formula.response, *formula.variables) if str(one) not in matrix.names]
     if strange:
         raise ParameterError(f"{strange[0]} is not in what was paid for ({', '.join(map(bare, matrix.names))}); ask the curator.")
+    if str(formula.response) in matrix.weighed:
+        raise ParameterError(f"{bare(str(formula.response))} decides here how much a row weighs; ask regress() of the curator.")
     columns = formula.columns(matrix.levels)
     lacking = [one for one in _weights(columns, str(formula.response), at) if one not in matrix.sums]
     if lacking:
@@ -301,6 +314,9 @@ def regress(
         raise ParameterError(f"{bare(str(group))} cannot both divide the rows and be in the model; leave it out of one of them.")
     everything = (*categories, *([] if group is None else [group]))
     blank = RegressionAsked(rows, tuple(chosen), everything, (), model, group).checked()
+    simple = all(len([one for one in term if one not in model.categories]) < 3 for term in model.terms)
+    if group is None and simple and reach(len(chosen) - 1) < len(chosen) - 1:  # of longer products engines' numbers overflow
+        blank = replace(blank, weighed=tuple(chosen[1:]))
     at = () if group is None else ((str(group), 0),)
     weights = _weights(model.columns(blank.levels), str(model.response), at)
     return replace(blank, weights=tuple(weights.items())).settle(epsilon, rho, accuracy, at_least)
@@ -323,8 +339,8 @@ def _weights(columns: Sequence[Designed], response: str, at: tuple[tuple[str, in
         product = a.product.times(b.product)
         found[product] = max(found.get(product, Fraction(0)), Fraction(weight))
 
-    need(one, one, 1 + Fraction(count, 4))
-    need(one, last, count + 2)
+    need(one, one, 1 + Fraction(count, 5))
+    need(one, last, 2 + Fraction(count, 2))
     need(last, last, Fraction(1, 3))
     for cell in cells[1:]:
         need(one, cell, 1)

@@ -141,4 +141,5 @@ DIALECT = Dialect(
     numbered="(SELECT unnest({list}) AS k, CAST(unnest(range({n})) AS INTEGER) AS i) AS t{j}",
     double="{0}e0",
     placeholder="${0}",
+    brief_types=WHOLE | {"BOOLEAN", "DATE", "DOUBLE", "FLOAT"},
 )

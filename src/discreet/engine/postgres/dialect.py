@@ -36,9 +36,10 @@ def _signed(test: str) -> str:
 
 
 def _sum(sign: str) -> str:
-    """A sum: what would overflow is infinite. A quarter of it says whether it would: quarters are exact."""
-    far = f"abs(a * 0.25 {sign} b * 0.25) > {double(_MOST / 4)}"
-    return _two(f"CASE WHEN {_FINITE} AND {far} THEN {_signed('a > 0')} ELSE a {sign} b END")
+    """A sum: what would overflow is infinite. Then both are large, and a quarter of it says whether it would: quarters are
+    exact."""
+    far = f"CASE WHEN abs(a * 0.25 {sign} b * 0.25) > {double(_MOST / 4)} THEN {_signed('a > 0')} ELSE a {sign} b END"
+    return _two(f"CASE WHEN {_FINITE} AND abs(a) > 1e290 AND abs(b) > 1e290 THEN {far} ELSE a {sign} b END")
 
 
 def _product() -> str:
@@ -207,7 +208,8 @@ def _mapped(name: str) -> tuple[str, str]:
     """The letters beyond ASCII that another letter stands for in the other case, and those: as DuckDB has them."""
     import duckdb
 
-    codes = "SELECT chr(CAST(i AS INTEGER)) AS a FROM range(128, 1114112) AS t(i) WHERE i NOT BETWEEN 55296 AND 57343"
+    ranges = ("range(128, 55296)", "range(57344, 131072)")  # beyond, no letter has another case
+    codes = " UNION ALL ".join(f"SELECT chr(CAST(i AS INTEGER)) AS a FROM {one} AS t(i)" for one in ranges)
     with duckdb.connect() as database:
         found = database.execute(f"SELECT a, {name}(a) FROM ({codes}) WHERE {name}(a) <> a").fetchall()
     return "".join(a for a, _ in found), "".join(b for _, b in found)

@@ -9,6 +9,7 @@ dropped.
 
 from __future__ import annotations
 
+import atexit
 import os
 import threading
 from collections.abc import Iterator, Sequence
@@ -43,7 +44,9 @@ Connection = psycopg.Connection[tuple[object, ...]]
 @cache
 def server_of(conninfo: str) -> Server:
     """The server of an address, and the connections to it, for all tables there."""
-    return Server(conninfo)
+    found = Server(conninfo)
+    atexit.register(found.close)
+    return found
 
 
 class Server:

@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 
 from discreet.engine.postgres.dialect import PUBLIC
 from discreet.engine.postgres.server import Connection, Server, run
-from discreet.engine.postgres.source import PostgresSource, open_source, place_of
+from discreet.engine.postgres.source import PostgresSource, address_of, open_source, place_of
 from discreet.engine.sources.public import PublicTable
 from discreet.engine.sql.dialect import quoted
 from discreet.errors import EngineError, ParameterError
 
-__all__ = ["PostgresSession", "open_session", "open_source", "place_of"]
+__all__ = ["PostgresSession", "address_of", "open_session", "open_source", "place_of"]
 
 _UNITS = {"k": 1, "m": 2**10, "g": 2**20, "t": 2**30}
 _TYPES = {"number": "DOUBLE PRECISION", "text": "TEXT", "boolean": "BOOLEAN", "date": "DATE"}

@@ -14,7 +14,7 @@ import difflib
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
+from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlencode, urlsplit, urlunsplit
 
 from discreet.engine.base import Known, hashed
 from discreet.engine.postgres.server import Server, server_of
@@ -78,12 +78,8 @@ class Address:
 
 def read_address(given: str, table: str | None = None) -> Address:
     """The parts of an address; every mistake is said without it."""
-    try:
-        parts = urlsplit(given)
-        asked = parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query))
-        where = f"{(parts.hostname or '').lower()}{f':{parts.port}' if parts.port else ''}{quote(parts.path)}"
-    except ValueError:
-        raise ParameterError(f"This is no address of a PostgreSQL server; {_WRITE}.") from None
+    parts, asked = _parts(given)
+    where = f"{(parts.hostname or '').lower()}{f':{parts.port}' if parts.port else ''}{quote(unquote(parts.path))}"
     named = [value for name, value in asked if name == "table"]
     if table is not None and named:
         raise ParameterError("The table is named twice, in the address and by table=; leave one of them out.")
@@ -98,6 +94,25 @@ def read_address(given: str, table: str | None = None) -> Address:
     place = f"postgresql://{where}{''.join(f'/{key}={value}' for key, value in sorted(shown.items()))}/{schema}.{name}"
     conninfo = urlunsplit(("postgresql", parts.netloc, parts.path, urlencode(rest, quote_via=quote), ""))
     return Address(conninfo, place, schema, name)
+
+
+def _parts(given: str) -> tuple[SplitResult, list[tuple[str, str]]]:
+    try:
+        parts = urlsplit(given)
+        asked = parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query))
+        if parts.port != 0 and not parts.fragment:
+            return parts, asked
+    except ValueError:
+        pass  # said outside of this block: its words are those of the address
+    raise ParameterError(f"This is no address of a PostgreSQL server; {_WRITE}, with special signs of a password as %40.")
+
+
+def address_of(given: object) -> str:
+    """An address without its password, to be written down."""
+    parts, asked = _parts(str(given))
+    user = f"{parts.username}@" if parts.username else ""
+    kept = urlencode([pair for pair in asked if "pass" not in pair[0]], quote_via=quote, safe='/."')
+    return urlunsplit((parts.scheme, user + parts.netloc.rpartition("@")[2], parts.path, kept, ""))
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ the group is chosen: the same numbers without looking for them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
@@ -33,6 +33,7 @@ from discreet.plan.expressions import Value
 from discreet.plan.expressions.evaluate import infer
 from discreet.plan.measures import ROWS, Measure
 from discreet.plan.plan import Plan
+from discreet.plan.query import Key
 from discreet.plan.statistics import CELL_BITS, Axis, Histogram
 from discreet.schema.units import Person
 
@@ -51,10 +52,9 @@ class Counting:
         new = self._statement()
         added, terms = written(new, [measure for measure, _ in measures], doubles=False)
         totals = [self._total(measure, term) for (measure, _), term in zip(measures, terms, strict=True)]
-        with_keys = self._with(new, added, groups)
         if not isinstance(self.plan.schema.unit, Person):
-            new.text = f"{with_keys}\n{summed(totals, len(groups.listed), wide=self._wide)}"
-            return new
+            return self._summed(new, added, groups, totals, [self.dialect.total] * len(totals))
+        with_keys = self._with(new, added, groups)
         unit, factor = self.plan.schema.unit, self._factor(groups)
         if self._single:
             totals = ["count(*)" if sql == "count(*)" else term for sql, term in zip(totals, terms, strict=True)]
@@ -85,7 +85,28 @@ class Counting:
         added, terms = written(new, measures, doubles=True)
         each = zip(measures, terms, strict=True)
         totals = [*(f"sum({term})" if m.what in _DOUBLES else self._total(m, term) for m, term in each), "count(*)"]
-        new.text = f"{self._with(new, added, groups)}\n{summed(totals, len(groups.listed), wide=self._wide)}"
+        again = ["sum({0})" if m.what in _DOUBLES else self.dialect.total for m in measures]
+        return self._summed(new, added, groups, totals, [*again, self.dialect.total])
+
+    def _summed(
+        self, new: Statement, added: dict[str, str], groups: Groups, totals: Sequence[str], again: Sequence[str]
+    ) -> Statement:
+        """Rows: sums by group; ``again`` are the aggregates that add up sums of the same key. Long keys are looked up first, so
+        that only those that are asked about are kept; others are grouped by what they are made of, made, and looked up."""
+        inside = ", ".join(f"{sql} AS s{j}" for j, sql in enumerate(totals))
+        keys = range(len(groups.listed))
+        if not keys or self._wide:
+            by = f"keys.i AS i, {inside} FROM lines JOIN keys ON {keyed(len(keys))} GROUP BY keys.i" if keys else ""
+            new.text = f"{self._with(new, added, groups)}\nSELECT {by or f'0 AS i, {inside} FROM lines'}"
+            return new
+        pairs = [new.grouped_key(key.of, listed, f"k{j}") for j, (key, listed) in enumerate(self._listed_keys())]
+        text = f"{new.lines({f'k{j}': first for j, (first, _) in enumerate(pairs)} | added)},\n{self._keys(new, groups)}"
+        by, names = ", ".join(f"k{j}" for j in keys), [f"s{j}" for j in range(len(totals))]
+        made = ", ".join(f"{key} AS k{j}" for j, (_, key) in enumerate(pairs))
+        text += f",\ngrouped AS (SELECT {by}, {inside} FROM lines GROUP BY {by})"
+        text += f",\nmade AS (SELECT {made}, {', '.join(names)} FROM grouped)"
+        each = ", ".join(f"{total.format(name)} AS {name}" for total, name in zip(again, names, strict=True))
+        new.text = f"{text}\nSELECT keys.i AS i, {each} FROM made AS lines JOIN keys ON {keyed(len(keys))} GROUP BY keys.i"
         return new
 
     def persons(self, groups: Groups) -> Statement:
@@ -254,17 +275,20 @@ class Counting:
         return self.plan.query.people is not None
 
     def _lines(self, new: Statement, columns: dict[str, str]) -> str:
+        return new.lines({f"k{j}": new.key(key.of, listed) for j, (key, listed) in enumerate(self._listed_keys())} | columns)
+
+    def _listed_keys(self) -> Iterator[tuple[Key, Sequence[Value] | None]]:
+        """Keys, and what is listed of them: None where one is open."""
         keys = self.plan.keys
-        listings = [None] * len(keys.keys) if keys.listings is None else keys.listings
-        pairs = zip(keys.keys, listings, strict=True)
-        return new.lines({f"k{j}": new.key(key.of, listed) for j, (key, listed) in enumerate(pairs)} | columns)
+        return zip(keys.keys, [None] * len(keys.keys) if keys.listings is None else keys.listings, strict=True)
 
     def _with(self, new: Statement, columns: dict[str, str], groups: Groups) -> str:
         text = self._lines(new, columns)
-        if not groups.listed:
-            return text
+        return f"{text},\n{self._keys(new, groups)}" if groups.listed else text
+
+    def _keys(self, new: Statement, groups: Groups) -> str:
         kinds = [infer(key.of, self.plan.facts).kind for key in self.plan.keys.keys]
-        return f"{text},\n{new.keys(kinds, groups.listed, product=groups.product)}"
+        return new.keys(kinds, groups.listed, product=groups.product)
 
     def _cells(self, groups: Groups, columns: str) -> str:
         if self._single:
@@ -314,20 +338,6 @@ def written(new: Statement, measures: Sequence[Measure], *, doubles: bool) -> tu
 def keyed(keys: int) -> str:
     """``ON`` of the join with the table of keys."""
     return " AND ".join(f"lines.k{j} = keys.key{j}" for j in range(keys))
-
-
-def summed(sums: Sequence[str], keys: int, *, wide: bool) -> str:
-    """Rows: sums by group. Long keys are looked up first, so that only those that are asked about are kept."""
-    inside = ", ".join(f"{sql} AS s{j}" for j, sql in enumerate(sums))
-    if not keys:
-        return f"SELECT 0 AS i, {inside} FROM lines"
-    if wide:
-        return f"SELECT keys.i AS i, {inside} FROM lines JOIN keys ON {keyed(keys)} GROUP BY keys.i"
-    by = ", ".join(f"k{j}" for j in range(keys))
-    outside = ", ".join(f"s{j}" for j in range(len(sums)))
-    return (
-        f"SELECT keys.i AS i, {outside} FROM (SELECT {by}, {inside} FROM lines GROUP BY {by}) AS lines JOIN keys ON {keyed(keys)}"
-    )
 
 
 def heavy(rows: int, groups: int, norm: int, dialect: Dialect) -> str:

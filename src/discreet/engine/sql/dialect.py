@@ -68,6 +68,7 @@ class Dialect:
     double: str  # the double that is written as {0}, digits and perhaps a point
     placeholder: str  # of the parameter named {0}, the {1}-th, which may appear several times in a statement
     quote: Callable[[str], str] = quoted  # a name
+    brief_types: frozenset[str] = frozenset()  # types, as sources name them, by whose cells rows can be grouped as they are
     widened: str = "CAST({0} AS {wide})"  # a double that is a whole number, in the type in which no sum overflows
     number_text: str = "CAST({0} AS {text})"  # a double that is a key, as DuckDB writes it
     public: str = "{0}"  # the name of a public table in statements

@@ -51,6 +51,9 @@ class PersonStatement(Statement):
         made = self._made(self._traits[name])
         return f"CAST({made} AS {self._type('number')})" if doubles else made
 
+    def _kind_of_cells(self, name: str) -> str | None:  # noqa: ARG002
+        return None  # a trait is made of many
+
     def _clean_rows(self) -> str:
         rows = self.dialect.quote(_ROWS)
         before = self._rows.lines({alias: sql for sql, alias in self._values_of.items()}, rows)

@@ -17,10 +17,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
+from discreet.engine.sql.conditions import as_it_is, compared_column
 from discreet.engine.sql.dialect import Dialect
 from discreet.engine.sql.expressions import write
 from discreet.engine.sql.joining import joined_rows, table_name
-from discreet.plan.expressions import Column, Expression, Value, columns_of
+from discreet.plan.expressions import Column, Expression, Value, columns_of, conjuncts
 from discreet.plan.expressions.evaluate import infer
 from discreet.plan.measures import Measure
 from discreet.plan.people import person_table
@@ -101,6 +102,16 @@ class Statement:
         """The alias of a cleaned column; ``listed``: a category outside its list is missing; ``doubles``: units as doubles."""
         alias = f"{'d' if doubles else 'c' if listed else 'r'}{list(self.plan.schema.columns).index(name)}"
         self._cleaned[alias] = self._clean(name, listed=listed, doubles=doubles)
+        return f"{self._cleaned_rows}.{alias}"
+
+    def _kind_of_cells(self, name: str) -> str | None:
+        """The type of a declared column's cells as they are; None where that is no column of the table."""
+        return self.raw.columns[name][1] if name in self.plan.schema.columns else None
+
+    def _raw_alias(self, name: str) -> str:
+        """The alias of a column's cells as they are."""
+        alias = f"g{list(self.plan.schema.columns).index(name)}"
+        self._cleaned[alias] = self.dialect.quote(self.raw.columns[name][0])
         return f"{self._cleaned_rows}.{alias}"
 
     def _clean(self, name: str, *, listed: bool, doubles: bool) -> str:
@@ -196,6 +207,24 @@ class Statement:
             )
         return f"CASE WHEN {self.dialect.is_finite.format(value)} THEN {value} END"
 
+    def grouped_key(self, expression: Expression, listed: Sequence[Value] | None, name: str) -> tuple[str, str]:
+        """SQL of what rows are grouped by, and of the key that such a group has, of a column ``name`` that holds the first.
+
+        A cell that takes up a few bytes is cleaned once for its group and not in every row: no two cells that are equal have
+        different fates. Of a text so much is kept that all words of the list can be told apart.
+        """
+        kind = self._kind_of_cells(expression.name) if isinstance(expression, Column) else None
+        if isinstance(expression, Column) and kind is not None:
+            column = self.plan.schema.columns[expression.name]
+            if kind in self.dialect.brief_types and not isinstance(column, Number):
+                key = self.dialect.clean(column, name, kind)
+                return self._raw_alias(
+                    expression.name
+                ), f"CAST({key} AS {self._type('number')})" if column.kind == "number" else key
+            if isinstance(column, Category) and column.kind == "text" and column.missing is not None:
+                return self._alias(expression.name, listed=False), self.dialect.clean(column, name, self._type("text"))
+        return self.key(expression, listed), name
+
     def added_in_doubles(self, measure: Measure) -> str:
         """The same whole number as ``added``, as a double; for values."""
         of = measure.of
@@ -238,7 +267,7 @@ class Statement:
 
     def lines(self, columns: Mapping[str, str], name: str = "lines") -> str:
         """``WITH cleaned ..., lines ...``: the rows that a question is about, with these columns; no person, no row."""
-        tests = [] if self.plan.query.where is None else [f"({self.value(self.plan.query.where)})"]
+        tests = [f"({self._test(one)})" for one in conjuncts(self.plan.query.where)]
         joins = "".join(self._join(i) for i in range(len(self.plan.query.joins)))
         wanted = dict(columns)
         if isinstance(self.plan.schema.unit, Person):
@@ -255,6 +284,21 @@ class Statement:
         inner = selected(first | {alias: sql for sql, alias in self._once.items()})
         outer = selected({alias: later.get(alias, alias) for alias in wanted})
         return f"{text} AS (SELECT {outer} FROM (SELECT {inner} FROM {cleaned}{joins}{where}) AS inside)"
+
+    def _test(self, condition: Expression) -> str:
+        """SQL of a condition that must hold for every line; on cells as they are, where that is the same."""
+        name = compared_column(condition)
+        kind = None if name is None else self._kind_of_cells(name)
+        if name is not None and kind is not None:
+            column = self.plan.schema.columns[name]
+            match as_it_is(condition, column, kind, self.dialect):
+                case "word":
+                    return write(condition, {name: self._alias(name, listed=False)}, self.bind, self.dialect)
+                case "cell":
+                    cell = self._raw_alias(name)
+                    cell = f"CAST({cell} AS {self._type('number')})" if column.kind == "number" else cell
+                    return write(condition, {name: cell}, self.bind, self.dialect)
+        return self.value(condition)
 
     def _join(self, i: int) -> str:
         join = self.plan.query.joins[i]

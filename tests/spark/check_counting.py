@@ -122,7 +122,11 @@ ABOUT_MANY = [
     (KEYS[1], person("id", rows=3, groups=2), "count(*) AS n, sum(amount) AS s, avg(age) AS a, count(DISTINCT id) AS d"),
     (KEYS[2], person("id", rows=2, groups=1), "median(amount) AS m, mode(city) AS c"),
     (KEYS[3], person("id", rows=4, groups=2), "sum(ln(abs(amount) + 1)) AS l, sum(exp(age / 40)) AS e"),
-    (KEYS[4], person("id", rows=1, groups=3), "count_if(regexp_matches(note, '^[0-9]+([.][0-9])?$')) AS r, sum(length(note)) AS t"),
+    (
+        KEYS[4],
+        person("id", rows=1, groups=3),
+        "count_if(regexp_matches(note, '^[0-9]+([.]5)?$')) AS r, sum(length(note)) AS t",
+    ),
 ]
 
 

@@ -1,4 +1,4 @@
-"""One Spark for all checks: a driver with two cores in this process, which is a Connect server as well, and writes an event log."""
+"""One Spark for all checks: a driver with two cores, which is a Connect server as well and writes an event log."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 PANDAS = "ignore:PySpark does not yet fully support pandas:FutureWarning"  # which it imports, and nothing here uses
+
+JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # statements are short here, so that compiling costs more than running
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -37,7 +39,7 @@ def spark(logs: Path, port: int, tmp_path_factory: pytest.TempPathFactory) -> It
     (logs / "events").mkdir()
     settings = logs / "log4j2.properties"
     settings.write_text(
-        "rootLogger.level = info\nrootLogger.appenderRef.file.ref = file\n"
+        "rootLogger.level = warn\nrootLogger.appenderRef.file.ref = file\n"
         f"appender.file.type = File\nappender.file.name = file\nappender.file.fileName = {logs / 'spark.log'}\n"
         "appender.file.layout.type = PatternLayout\nappender.file.layout.pattern = %p %c %m%n%ex\n"
     )
@@ -48,7 +50,9 @@ def spark(logs: Path, port: int, tmp_path_factory: pytest.TempPathFactory) -> It
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.driver.memory", "1g")
-        .config("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={settings} -XX:TieredStopAtLevel=1 -Xss1m")
+        .config(
+            "spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={settings} -XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+        )
         .config("spark.sql.warehouse.dir", str(tmp_path_factory.mktemp("warehouse")))
         .config("spark.eventLog.enabled", "true")
         .config("spark.eventLog.dir", (logs / "events").as_uri())

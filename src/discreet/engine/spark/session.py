@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from discreet.engine.sources.public import PublicTable
 from discreet.engine.spark.failures import said_kindly
 from discreet.engine.spark.literals import name_of, quoted
-from discreet.engine.spark.source import SparkSource, open_source, place_of
+from discreet.engine.spark.source import SparkSource, address_of, open_source, place_of
 from discreet.engine.sql.interrupting import interruptible
 from discreet.errors import EngineError, ParameterError
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     import pyarrow
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["SparkEngineSession", "open_session", "open_source", "place_of"]
+__all__ = ["SparkEngineSession", "address_of", "open_session", "open_source", "place_of"]
 
 _FIRST_VERSION = 4
 _BATCH = 2**20

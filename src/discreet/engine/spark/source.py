@@ -90,6 +90,11 @@ def place_of(given: object, table: str | None = None) -> str | None:  # noqa: AR
     return given if isinstance(given, str) else None
 
 
+def address_of(given: object) -> str:
+    """The same, as a file may say it."""
+    return str(given)
+
+
 def open_source(given: object, *, table: str | None = None, columns: Iterable[str] | None = None) -> SparkSource:
     """Look at a table without reading its rows; ``columns`` are those that will be asked for (all, unless said)."""
     if table is not None:

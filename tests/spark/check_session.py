@@ -13,7 +13,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from engine import reference_counting as reference
 from engine.driving import PURE, RHO, planned, table
 from engine.hostile import COLUMNS, TYPES, UNITS, hostile
 from engine.test_counting import QUESTIONS
@@ -21,11 +20,14 @@ from spark.comparing import counted, counted_keys, engine_over
 
 import discreet as dp
 from discreet.engine import open_source
+from discreet.engine.base import groups_of
 from discreet.engine.spark.session import SparkEngineSession
 from discreet.engine.sql.counting import _P
 from discreet.errors import EngineError, ParameterError
+from discreet.mechanisms.secret import open_secret
 
 CELL = "Zorblax-4711"
+SALT = "5a17" * 16
 OPEN = "SELECT city, count(*) AS n FROM data GROUP BY city"
 
 
@@ -43,55 +45,38 @@ def frame(spark: Any) -> Any:
     return spark.createDataFrame(rows)
 
 
-def test_no_plan_log_or_event_shows_what_is_secret(spark: Any, connected: Any, logs: Path) -> None:
-    salt = "5a17" * 16
-    seen = []
+@pytest.mark.parametrize("how", ["spark", "connected"])
+def test_no_plan_log_or_event_shows_what_is_secret(how: str, request: pytest.FixtureRequest, logs: Path) -> None:
+    spark, session = request.getfixturevalue("spark"), request.getfixturevalue(how)
+    question = "SELECT drug, count(DISTINCT id) AS d FROM data GROUP BY drug" if how == "spark" else OPEN
+    plan = planned(question, COLUMNS, UNITS["one"], RHO)
+    engine = engine_over(plan, table(plan, hostile(20, seed=1), TYPES), session)
+    held, seen = engine._session, list[str]()  # type: ignore[attr-defined]
+    run = held._asked
+
+    def asked(sql: str, bound: Any, tag: str) -> Any:
+        said = session.sql(sql, args=bound)
+        for mode in ("extended", "codegen"):
+            seen.append(said._explain_string(mode=mode))
+        seen.append(f"{sql} {bound}")
+        return run(sql, bound, tag)
+
+    held._asked = asked
     spark.sparkContext.setLogLevel("DEBUG")
     try:
-        for session in (spark, connected):
-            for question, unit in ((QUESTIONS["ranks"], "one"), (OPEN, "person")):
-                plan = planned(question, COLUMNS, UNITS[unit], RHO)
-                engine = engine_over(plan, table(plan, hostile(50, seed=1), TYPES), session)
-                asked: list[tuple[str, Any]] = []
-                run = engine._session._asked  # type: ignore[attr-defined]
-                engine._session._asked = lambda sql, bound, tag, run=run, asked=asked: (
-                    asked.append((sql, bound))
-                    or run(  # type: ignore[attr-defined]
-                        sql, bound, tag
-                    )
-                )
-                known, reference.SALT = reference.SALT, salt
-                try:
-                    chosen = sorted(counted_keys(engine, plan)) if question == OPEN else None
-                    counted(engine, plan, chosen)
-                finally:
-                    reference.SALT = known
-                assert any("IDENTIFIER(:secrets)" in sql for sql, _ in asked)
-                seen += [str(one) for one in asked]
-                for sql, bound in asked:
-                    if "secrets" in bound:
-                        seen.append(_explained(session, sql, bound))
-                engine.close()
+        if question == OPEN:
+            open_secret(engine.keys(plan, SALT))
+        else:
+            engine.count(plan, groups_of(plan), SALT)
     finally:
         spark.sparkContext.setLogLevel("WARN")
-    written = [path.read_text(errors="replace") for path in logs.rglob("*") if path.is_file() and not path.name.endswith(".crc")]
+        engine.close()
+    assert any("IDENTIFIER(:secrets)" in text for text in seen)
+    written = [path.read_text(errors="replace") for path in logs.rglob("*") if path.is_file() and path.suffix != ".crc"]
     assert any("SparkListenerSQLExecutionStart" in text for text in written)
-    assert any("DEBUG" in text for text in written)
+    assert any("DEBUG org.apache.spark" in text for text in written)
     for text in (*seen, *written):
-        assert not [secret for secret in secrets_of(salt) if secret in text]
-
-
-def _explained(session: Any, sql: str, bound: Any) -> str:
-    """All plans of a statement, and the code that is made of them."""
-    with pytest.MonkeyPatch.context() as patched:
-        said: list[str] = []
-        patched.setattr("builtins.print", lambda *words: said.append(" ".join(map(str, words))))
-        bound = {name: value for name, value in bound.items() if not str(value).startswith("`") or name == "secrets"}
-        frame = session.sql("SELECT CAST((SELECT * FROM (SELECT 1 FROM IDENTIFIER(:secrets))) AS INT) AS x", args=bound)
-        for mode in ("extended", "codegen", "cost"):
-            frame.explain(mode)
-    assert said
-    return "\n".join(said) + sql
+        assert not [secret for secret in secrets_of(SALT) if secret in text]
 
 
 @pytest.mark.parametrize("how", ["spark", "connected"])
@@ -101,7 +86,7 @@ def test_settings_under_which_numbers_could_be_others_are_refused(how: str, requ
     engine = engine_over(plan, table(plan, hostile(5, seed=1), TYPES), session)
     session.conf.set("spark.sql.ansi.enabled", "false")
     try:
-        for ask in (lambda: engine_over(plan, table(plan, [], TYPES), session), lambda: counted(engine, plan)):
+        for ask in (lambda: engine_over(plan, table(plan, hostile(5, seed=2), TYPES), session), lambda: counted(engine, plan)):
             with pytest.raises(ParameterError, match=r"spark.sql.ansi.enabled is not true"):
                 ask()
     finally:
@@ -118,7 +103,7 @@ def test_statements_mean_the_same_under_other_settings(spark: Any) -> None:
         "spark.sql.ansi.doubleQuotedIdentifiers": "true",
         "spark.sql.ansi.enforceReservedKeywords": "true",
     }
-    odd = "a'b${spark.sql.session.timeZone}"
+    odd = "a'b${x}`"
     columns = {"when": dp.date("2019-12-01", "2020-12-31"), odd: dp.category("it's", "a\\n", "${x}")}
     moments = [datetime.datetime(2020, 1, 1, 2, tzinfo=datetime.UTC), datetime.datetime(2020, 6, 30, 23, tzinfo=datetime.UTC)]
     held = pa.table({"when": pa.array(moments * 3, pa.timestamp("us", "UTC")), odd: ["it's", "a\\n", "${x}"] * 2})
@@ -188,10 +173,11 @@ def test_views_go_when_the_session_does(spark: Any, frame: Any) -> None:
     plan = planned(OPEN, COLUMNS, UNITS["person"], RHO)
     engine = engine_over(plan, table(plan, hostile(20, seed=1), TYPES), spark)
     counted_keys(engine, plan)
-    assert any(one.name.startswith("discreet_") for one in spark.catalog.listTables())
+    mark = engine._session._mark  # type: ignore[attr-defined]
+    assert any(one.name.startswith(mark) for one in spark.catalog.listTables())
     engine.close()
     engine.close()
-    assert not [one.name for one in spark.catalog.listTables() if one.name.startswith("discreet_")]
+    assert not [one.name for one in spark.catalog.listTables() if one.name.startswith(mark)]
     assert frame.count() == 1000
 
 

@@ -55,6 +55,7 @@ def spark(logs: Path, port: int, tmp_path_factory: pytest.TempPathFactory) -> It
         )
         .config("spark.sql.warehouse.dir", str(tmp_path_factory.mktemp("warehouse")))
         .config("spark.eventLog.enabled", "true")
+        .config("spark.eventLog.compress", "false")
         .config("spark.eventLog.dir", (logs / "events").as_uri())
         .config("spark.plugins", "org.apache.spark.sql.connect.SparkConnectPlugin")
         .config("spark.connect.grpc.binding.port", str(port))

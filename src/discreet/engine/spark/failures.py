@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from typing import TypeVar
 
 from discreet.engine.base import Unreachable
 from discreet.errors import DiscreetError, EngineError, ParameterError
+
+_T = TypeVar("_T")
 
 _GONE: tuple[str, ...] = (
     "TABLE_OR_VIEW_NOT_FOUND",
@@ -46,19 +48,15 @@ def said(error: Exception) -> DiscreetError:
     return EngineError("Spark could not finish the question; nothing more can be said without speaking of the data.")
 
 
-@contextmanager
-def said_kindly() -> Iterator[None]:
-    """A block whose failures are said in our words; those of Spark do not travel along."""
-    failure = None
+def kindly(work: Callable[[], _T]) -> _T:
+    """What ``work`` gives; its failures are said in our words, and those of Spark do not travel along."""
     try:
-        yield
+        return work()
     except DiscreetError:
         raise
     except Exception as error:
         failure = said(error)
-        __import__("sys").stderr.write(str(error)[:1500] + chr(10))
-    if failure is not None:
-        raise failure
+    raise failure
 
 
 def missing_package() -> ParameterError:

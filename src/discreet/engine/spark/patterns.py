@@ -97,6 +97,7 @@ class _Places:
     def __init__(self, tree: Node) -> None:
         self.ranges: list[Ranges] = []
         self.next: list[set[Place]] = []
+        self.twice: set[Pair] = set()  # steps that can be made in two ways, as in (a+)+
         _, self.first, _ = self.walk(tree)
 
     def walk(self, node: Node) -> tuple[bool, set[Place], set[Place]]:
@@ -131,6 +132,7 @@ class _Places:
 
     def link(self, last: set[Place], first: set[Place]) -> None:
         for place in last:
+            self.twice |= {(place, other) for other in self.next[place] & first}
             self.next[place] |= first
 
 
@@ -153,7 +155,8 @@ def _check(tree: Node) -> None:
     diagonal = [(place, place) for place in range(len(found.ranges))]
     component = _components(diagonal, pairs)
     looping = {component[pair] for pair in diagonal}
-    if any(a != b and number in looping for (a, b), number in component.items()):
+    repeated = any(component[a, a] == component[b, b] for a, b in found.twice)
+    if repeated or any(a != b and number in looping for (a, b), number in component.items()):
         raise _refused("repeats something that one text can be in two ways, as in (a|ab|b)+")
     if _any(tree, _is_loop):
         branches = (found.first, *found.next)

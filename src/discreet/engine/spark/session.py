@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.engine.sources.public import PublicTable
-from discreet.engine.spark.failures import said_kindly
+from discreet.engine.spark.failures import kindly
 from discreet.engine.spark.literals import name_of, quoted
 from discreet.engine.spark.source import SparkSource, address_of, open_source, place_of
 from discreet.engine.sql.interrupting import interruptible
@@ -65,15 +65,18 @@ class SparkEngineSession:
         self._tables: dict[str, str] = {}  # public ones, by name
         self._busy: list[str] = []
         self._share: float | None = None  # how far a Connect server is
-        with said_kindly():
-            check_session(self._spark)
-            pairs = {name: self._open(name, one) for name, one in sources.items()}
-            for name, table in public.items():
-                self._public(name, table)
-            if is_connected(self._spark):
-                self._spark.registerProgressHandler(self._note)  # type: ignore[arg-type]
-        self.relation, self.nothing = next(iter(pairs.values()))
-        self.several = {name: pair for name, pair in pairs.items() if name}
+        self.relation, self.nothing, self.several = kindly(lambda: self._opened(sources, public))
+
+    def _opened(
+        self, sources: Mapping[str, SparkSource], public: Mapping[str, PublicTable]
+    ) -> tuple[str, str, Mapping[str, tuple[str, str]]]:
+        check_session(self._spark)
+        pairs = {name: self._open(name, one) for name, one in sources.items()}
+        for name, table in public.items():
+            self._public(name, table)
+        if is_connected(self._spark):
+            self._spark.registerProgressHandler(self._note)  # type: ignore[arg-type]
+        return *next(iter(pairs.values())), {name: pair for name, pair in pairs.items() if name}
 
     def _open(self, name: str, source: SparkSource) -> tuple[str, str]:
         """A private table in SQL, and the same columns without rows."""
@@ -88,7 +91,7 @@ class SparkEngineSession:
         """A public table; statements call it by its own name, of which the session may have a table, too."""
         held = table.compared()
         plain = held.rename_columns([name_of(column) for column in held.column_names])
-        self._tables[quoted(name)] = self._view(f"public_{name.encode().hex()}", self._spark.createDataFrame(plain))
+        self._tables[quoted(name)] = self._view(f"public_{name.encode().hex()}", self._frame(plain))
 
     def _view(self, name: str, frame: DataFrame) -> str:
         view = f"{self._mark}_{name}"
@@ -110,11 +113,14 @@ class SparkEngineSession:
     def _run(self, sql: str, parameters: Mapping[str, object]) -> pyarrow.Table:
         if os.getpid() != self._process:
             raise EngineError(_FORKED)
-        with said_kindly():
-            check_session(self._spark)
-            with self._bound(sql, parameters) as bound, self._watched() as tag:
-                found = interruptible(lambda: self._stop(tag), lambda: self._asked(self._with_public(sql), bound, tag))
-            check_session(self._spark)
+        return kindly(lambda: self._checked(sql, parameters))
+
+    def _checked(self, sql: str, parameters: Mapping[str, object]) -> pyarrow.Table:
+        """What a statement gives, between two looks at the settings."""
+        check_session(self._spark)
+        with self._bound(sql, parameters) as bound, self._watched() as tag:
+            found = interruptible(lambda: self._stop(tag), lambda: self._asked(self._with_public(sql), bound, tag))
+        check_session(self._spark)
         return found
 
     def _asked(self, sql: str, bound: dict[str, Any], tag: str) -> pyarrow.Table:
@@ -161,7 +167,15 @@ class SparkEngineSession:
         some = next((value for value in values if value is not None), None)
         kind = pyarrow.string() if some is None else None
         numbers = pyarrow.array(np.arange(len(values), dtype=np.int32))
-        return self._spark.createDataFrame(pyarrow.table({"k": pyarrow.array(values, kind), "i": numbers}))
+        return self._frame(pyarrow.table({"k": pyarrow.array(values, kind), "i": numbers}))
+
+    def _frame(self, table: pyarrow.Table) -> DataFrame:
+        """A table of ours in Spark; of one without rows Connect would not know the types."""
+        if table.num_rows:
+            return self._spark.createDataFrame(table)
+        types = {"double": "DOUBLE", "bool": "BOOLEAN", "date32[day]": "DATE", "int32": "INT"}
+        columns = (f"CAST(NULL AS {types.get(str(column.type), 'STRING')}) AS `{column.name}`" for column in table.schema)
+        return self._spark.sql(f"SELECT {', '.join(columns)} WHERE FALSE")
 
     def _hidden(self, values: Mapping[str, str]) -> str:
         """The table of one row that holds these, made once."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, cast
 
 from discreet.engine.base import Known, hashed
 from discreet.engine.sources.names import check_names, choose, find
-from discreet.engine.spark.failures import missing_package, said_kindly
+from discreet.engine.spark.failures import kindly, missing_package
 from discreet.engine.spark.literals import quoted
 from discreet.errors import ParameterError
 
@@ -72,11 +72,12 @@ class SparkSource:
         """A keyed hash of which files there are, how long each is and when it was written."""
         if not self.identified:
             raise ParameterError(_UNKNOWN)
-        with said_kindly():
-            files = sorted(self.frame.inputFiles())
-            listed = self.session.read.format("binaryFile").load(files) if files else None
-            states = [] if listed is None else listed.selectExpr(_STATE).toArrow()["state"].to_pylist()
-        return hashed(salt, (str(part).encode() for part in ("files", *sorted(states))))
+        return hashed(salt, (str(part).encode() for part in ("files", *sorted(kindly(self._states)))))
+
+    def _states(self) -> list[str]:
+        files = self.frame.inputFiles()
+        listed = self.session.read.format("binaryFile").load(files) if files else None
+        return [] if listed is None else listed.selectExpr(_STATE).toArrow()["state"].to_pylist()
 
     def relation(self) -> DataFrame:
         """The columns that were asked for, as plain types under plain names."""
@@ -103,15 +104,7 @@ def open_source(given: object, *, table: str | None = None, columns: Iterable[st
         from pyspark.sql import SparkSession
     except ImportError:
         raise missing_package() from None
-    with said_kindly():
-        if isinstance(given, str):
-            session = SparkSession.getActiveSession() or SparkSession.builder.getOrCreate()
-            frame, identified = _named(session, given.removeprefix(PREFIX))
-        else:
-            frame, identified = cast("DataFrame", given), False
-        if bool(getattr(frame, "isStreaming", False)):
-            raise ParameterError("A stream has no end, so nothing can be counted in it; give a table.")
-        kinds = _kinds(frame)
+    frame, identified, kinds = kindly(lambda: _looked_at(given, SparkSession))
     names = tuple(name for name, _ in kinds)
     check_names(names)
     if len({name.lower() for name in names}) < len(names):
@@ -120,6 +113,18 @@ def open_source(given: object, *, table: str | None = None, columns: Iterable[st
     no_ids = frozenset(name for name in chosen if not _tells_apart(kind[name]))
     text = given if isinstance(given, str) else None
     return SparkSource(names, {name: _raw(kind[name]) for name in chosen}, frame, no_ids, text, identified)
+
+
+def _looked_at(given: object, sessions: type[SparkSession]) -> tuple[DataFrame, bool, list[tuple[str, str]]]:
+    """The table, whether its files say what it holds, and its columns."""
+    if isinstance(given, str):
+        session = sessions.getActiveSession() or sessions.builder.getOrCreate()
+        frame, identified = _named(session, given.removeprefix(PREFIX))
+    else:
+        frame, identified = cast("DataFrame", given), False
+    if frame.isStreaming:
+        raise ParameterError("A stream has no end, so nothing can be counted in it; give a table.")
+    return frame, identified, _kinds(frame)
 
 
 def _named(session: SparkSession, name: str) -> tuple[DataFrame, bool]:

@@ -2,7 +2,7 @@
 the same bounding, with its integers against DuckDB's.
 
 One driver with two cores, in this process. Time is what its processors worked, with this process. The hand-written query clamps,
-rounds and bounds as ours does, in one pass and with plain sums of doubles and 64-bit integers; what it does not do is guard a cell
+rounds and bounds as ours does, in one pass and with plain sums of doubles and of integers; what it does not do is guard a cell
 that would raise an error, keep a salt from its plan, or count exactly. Ours and the plain one take turns, of several turns the
 least counts, and the target is checked: exit code 1 if it is missed.
 

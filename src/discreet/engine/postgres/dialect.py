@@ -249,6 +249,7 @@ DIALECT = Dialect(
     clean_id=clean_id,
     id_kind=id_kind,
     whole_types=WHOLE,
+    brief_types=WHOLE | {"boolean", "date", "double precision", "real"},
     wide="NUMERIC",
     total="sum({0})",  # of whole numbers a numeric, exact
     truncated="trunc({0})",

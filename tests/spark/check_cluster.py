@@ -1,4 +1,4 @@
-"""A cluster of two workers, one of which dies while it counts: the numbers are the same."""
+"""A cluster of two workers, one of which dies while it counts: the numbers are the same. Stopped, it can be asked no more."""
 
 from __future__ import annotations
 
@@ -32,3 +32,4 @@ def test_a_worker_that_dies_changes_no_number(tmp_path: Path) -> None:
     told = json.loads((tmp_path / "found.json").read_text())
     assert told["killed"]
     assert told["found"] == expected
+    assert "Spark cannot be reached" in told["stopped"]

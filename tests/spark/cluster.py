@@ -17,6 +17,7 @@ from pyspark.sql import SparkSession
 from spark.comparing import counted
 from spark.conftest import JAVA
 
+from discreet.errors import EngineError
 from discreet.schema.columns import category, integer
 from discreet.schema.units import person
 
@@ -74,9 +75,13 @@ def main() -> None:
 
     watcher = threading.Thread(target=kill, daemon=True)
     watcher.start()
-    found = shown(counted(engine, plan))
-    Path(sys.argv[1]).write_text(json.dumps({"killed": killed, "found": found}))
+    found: Any = shown(counted(engine, plan))
     spark.stop()
+    try:
+        said: Any = shown(counted(engine, plan))
+    except EngineError as failure:
+        said = str(failure)
+    Path(sys.argv[1]).write_text(json.dumps({"killed": killed, "found": found, "stopped": said}))
 
 
 if __name__ == "__main__":

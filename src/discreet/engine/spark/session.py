@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.engine.base import Unreachable
 from discreet.engine.sources.public import PublicTable
 from discreet.engine.spark.failures import kindly
 from discreet.engine.spark.literals import name_of, quoted
@@ -117,11 +118,21 @@ class SparkEngineSession:
 
     def _checked(self, sql: str, parameters: Mapping[str, object]) -> pyarrow.Table:
         """What a statement gives, between two looks at the settings."""
-        check_session(self._spark)
+        self._check()
         with self._bound(sql, parameters) as bound, self._watched() as tag:
             found = interruptible(lambda: self._stop(tag), lambda: self._asked(self._with_public(sql), bound, tag))
-        check_session(self._spark)
+        self._check()
         return found
+
+    def _check(self) -> None:
+        """Settings are as they were when the table was opened: else no question can be asked, and none that was is answered."""
+        try:
+            check_session(self._spark)
+        except ParameterError as refusal:
+            changed = Unreachable(str(refusal))
+        else:
+            return
+        raise changed
 
     def _asked(self, sql: str, bound: dict[str, Any], tag: str) -> pyarrow.Table:
         self._spark.addTag(tag)  # of this thread

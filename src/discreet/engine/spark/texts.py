@@ -159,8 +159,8 @@ def number_text(cell: str) -> str:
 def _shortest(cell: str, end: str = "") -> str:
     """A double that is not zero as others write it: the fewest digits, and an exponent below 1e-4 and from 1e16 on.
 
-    Java before 19 sometimes writes a digit more than it takes (4.9E-324): where one less, rounded either way, is the same double,
-    that is written.
+    Java before 19 sometimes writes a digit or two more than it takes (4.9E-324): where fewer are the same double, those are
+    written.
     """
     whole, part = "split_part(split_part(j, 'E', 1), '.', 1)", "split_part(split_part(j, 'E', 1), '.', 2)"
     power = "coalesce(TRY_CAST(split_part(j, 'E', 2) AS INT), 0)"
@@ -176,7 +176,8 @@ def _shortest(cell: str, end: str = "") -> str:
     sign = f"CASE WHEN p > 0 THEN '+' ELSE '-' END || lpad({size}, greatest(2, length({size})), '0')"
     far = f"left(d, 1) || CASE WHEN length(d) > 1 THEN '.' || substring(d, 2) ELSE '' END || 'e' || {sign}"
     shown = f"CASE WHEN p BETWEEN -3 AND 0 THEN {small} WHEN p BETWEEN 1 AND 16 THEN {middle} ELSE {far} END"
-    shown = let("d", f"CASE {fewer} ELSE d END", shown)
+    for _ in range(2):
+        shown = let("d", f"CASE {fewer} ELSE d END", shown)
     minus = f"CASE WHEN {cell} < 0 THEN '-' ELSE '' END"
     return f"{minus} || " + let("j", f"CAST(abs({cell}) AS STRING)", let("p", point, let("d", digits, shown)))
 

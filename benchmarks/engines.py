@@ -2,7 +2,8 @@
 
     python -m benchmarks.engines [ENGINE ...]            ratios, a line a case: every type of keys, with and without WHERE
     python -m benchmarks.engines --growth [ENGINE ...]   time and memory against rows, groups and persons
-    python -m benchmarks.engines --draw                  docs/pictures/growth.svg, from what --growth measured last
+    python -m benchmarks.engines --draw                  docs/pictures/growth-ENGINE.svg, from what --growth measured last
+    python -m benchmarks.engines --forecast              what a cluster would send, hold and work, computed from the plan
 
 An engine is a module with the names of ``Bench`` and a line in ``ENGINES``: it makes a table, runs plain SQL on it, says what the
 curator opens, and how much work and memory that took wherever it was done. Tables are made of formulas, are the same on all of
@@ -69,7 +70,7 @@ def columns_of(groups: int, persons: int, *, every: bool) -> str:
     """SQL of the columns: a key, a double and who it is; or, beside them, keys of ``every`` type, a whole number and an age."""
 
     def skewed(seed: int, most: int, power: float) -> str:
-        return f"CAST(floor({most} * power((hash(range + {seed}) % 1000003) / 1000003.0, {power})) AS INTEGER)"
+        return f"CAST(floor({most} * power((hash(range + {seed}) % {2**53}) / {2**53}.0, {power})) AS INTEGER)"
 
     key = skewed(0, groups, 1.5)
     few = f"{key} AS whole, (hash(range + 1) % 1000000) / 10000.0 AS v, CAST({skewed(4, persons, 2.0)} AS BIGINT) AS person"
@@ -249,6 +250,39 @@ def draw() -> None:
         pyplot.close(figure)
 
 
+# Bytes of what the plan sends: a key or id, a number of rows, a sum of 128 bits; a person's group is a number of 32.
+READ = 12  # of a row in Parquet: its key, value and person, compressed
+LINE, CELL, NORM = 8 + 8 + 16, 8 + 4 + 8 + 16, 8 + 8
+SPLIT = 128 * 2**20  # bytes that a task reads, or gets
+
+
+def forecast(cells: float = 0.75) -> None:
+    """Rows, and persons with ten rows each, on a cluster; ``cells`` is how many pairs of person and group there are to a row.
+
+    Rows: each task sends a line for every key that it saw. Persons: a line for every pair of a person and a group is sent to be
+    added up, again to add up persons' norms, and again with its weight where a person has too many.
+    """
+    points = [one for one in json.loads(MEASURED.read_text()) if one["engine"] == "duckdb" and one["grows"] == "rows"]
+    work = {one["case"]: one["cpu"] / one["rows"] for one in points}  # of the largest table
+    print("| rows | unit | read | tasks | sent | a task gets | tasks that add up | processor hours |")
+    print("|---|---|---|---|---|---|---|---|")
+    for exponent in range(9, 13):
+        rows = 10**exponent
+        tasks = -(-rows * READ // SPLIT)
+        for unit, sent in (("rows", tasks * GROUPS * LINE), ("persons", int(rows * cells) * (2 * CELL + NORM))):
+            parts = max(1, -(-sent // SPLIT))
+            print(
+                f"| 1e{exponent} | {unit} | {size(rows * READ)} | {tasks:,} | {size(sent)} | {size(sent // parts)} | {parts:,} "
+                f"| {rows * work[unit] / 3600:,.2g} |"
+            )
+
+
+def size(bytes: int) -> str:
+    """Bytes as people say them."""
+    power = max(p for p in range(5) if bytes >= 1000**p or not p)
+    return f"{bytes / 1000**power:.3g} {('B', 'kB', 'MB', 'GB', 'TB')[power]}"
+
+
 def load(name: str) -> Bench:
     module: Bench = importlib.import_module(ENGINES[name])  # type: ignore[assignment]
     return module
@@ -278,6 +312,8 @@ def main() -> None:
         MEASURED.write_text("[\n" + ",\n".join(json.dumps(point) for point in kept) + "\n]\n")
     elif flags == ["--draw"]:
         draw()
+    elif flags == ["--forecast"]:
+        forecast()
     elif not flags:
         sys.exit(sum(not ratios(name) for name in names or ["duckdb", "arrow"]))
     else:

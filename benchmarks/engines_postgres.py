@@ -1,5 +1,5 @@
-"""PostgreSQL: what ``benchmarks.engines`` needs to know of it; and by itself, the statements of a curator against hand-written SQL
-of the same bounding, with its integers against DuckDB's.
+"""PostgreSQL: what ``benchmarks.engines`` needs to know of it; and by itself, the statements of a curator against hand-written
+SQL of the same bounding, with its integers against DuckDB's.
 
 A server is started in a folder of its own, with no other work on it. Time is what its processes worked, without parallel workers.
 The hand-written query clamps, rounds and bounds as ours does, with doubles where ours has integers; what it does not do is guard

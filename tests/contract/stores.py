@@ -81,7 +81,8 @@ def records_only_grow(place: Place) -> None:
     with store.reading(place) as records:
         assert [record.text for record in records.read(0)] == texts
         assert records.read(2) == [Record(2, texts[2], bytes([2]) * 32)]
-        assert records.get(1).text == texts[1]
+        assert [record.text for record in records.get(2, 1)] == texts[1:]
+        assert records.get() == []
         assert not records.is_empty()
 
 

@@ -42,6 +42,30 @@ def before(one: dp.Curator, text: str = COUNT, epsilon: float = 1) -> str:
     return said[0] if said else ""
 
 
+def test_other_names_and_another_order_are_the_same_question(tmp_path: Path) -> None:
+    """Listed keys and open ones; the rows are those of the new order, with the old numbers."""
+    wards = pa.table(
+        {"ward": [f"w{i % 3}" for i in range(900)], "sex": ["fm"[i % 7 < 3] for i in range(900)], "age": list(range(900))}
+    )
+    columns = {"ward": dp.text(), "sex": dp.category("f", "m"), "age": dp.integer(0, 120)}
+    facts = {"unit": dp.rows(), "columns": columns, "budget": dp.Budget(epsilon=100, delta=1e-3)}
+    for keys, swapped in ((("sex", "age // 60"), "age // 60"), (("sex", "ward"), "ward")):
+        one = curator(wards, tmp_path, **facts, ledger=tmp_path / f"{swapped[0]}.ledger")
+        first = one.sql(f"SELECT {keys[0]} AS a, {keys[1]} AS b, count(*) AS n, avg(age) AS m FROM data GROUP BY 1, 2", epsilon=9)
+        other = f"SELECT {keys[1]} AS x, {keys[0]} AS y, avg(age) AS mean, count(*) AS k, count(*) AS l FROM data GROUP BY 1, 2"
+        assert "free" in before(one, other, 9)
+        again = one.sql(other, epsilon=9)
+        assert again.repeated
+        assert len(again.rows()) > 2
+        assert list(again.keys) == ["x", "y"]
+        assert [(row["x"], row["y"]) for row in again.rows()] == sorted((row["b"], row["a"]) for row in first.rows())
+        old = {(row["b"], row["a"]): (row["m"], row["m_lower"], row["n"], row["n"]) for row in first.rows()}
+        assert old == {(row["x"], row["y"]): (row["mean"], row["mean_lower"], row["k"], row["l"]) for row in again.rows()}
+        twice = first["n"] + again["k"]  # the same noise, which does not average out
+        assert twice.upper[0] - twice[0] > 1.9 * (first["n"].upper[0] - first["n"][0])
+        assert len(one.history()) == 1
+
+
 def test_a_file_that_is_touched_copied_moved_or_linked_is_the_same_data(file: Path, tmp_path: Path) -> None:
     first = curator(file, tmp_path).sql(COUNT, epsilon=1)
     (tmp_path / "else").mkdir()

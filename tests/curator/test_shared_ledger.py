@@ -129,6 +129,24 @@ def test_a_second_ledger_for_the_same_people_is_refused_wherever_it_is(visits: P
         curator(visits, here, people="Staff")
 
 
+def test_a_file_that_was_only_looked_into_gives_way_to_a_server(visits: Path) -> None:
+    """And not the other way round: from a server somebody elsewhere may be about to pay."""
+    looked, there = dp.Curator(visits, **FACTS), url()  # type: ignore[arg-type]
+    looked.check()
+    one = curator(visits, there)
+    one.sql(COUNT, epsilon=0.25)
+    assert [entry.state for entry in one.history()] == ["looked", "answered"]
+    with pytest.raises(LedgerRefused, match="Nothing was ever paid from") as refusal:
+        looked.sql(COUNT, epsilon=0.25)
+    assert f'write ledger="{resolve(there)}"' in str(refusal.value)
+    other, file = visits.with_name("other.csv"), visits.with_name("other.ledger")
+    other.write_text("member,age\nm1,3\n")
+    member = dp.person("member", rows=1, groups=1)
+    curator(other, url(), unit=member).check()
+    with pytest.raises(LedgerRefused, match="would be a second budget"):
+        curator(other, file, unit=member)
+
+
 def test_nobody_waits_for_the_servers_of_other_ledgers(visits: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     curator(visits, url()).sql(COUNT, epsilon=0.25)
     connections.close_all()
@@ -231,7 +249,7 @@ PASSWORD = "hush/hush?#%+@:é"
 WRITTEN = "hush%2Fhush%3F%23%25%2B%40%3A%C3%A9"
 
 
-def test_a_password_is_nowhere(visits: Path, state_folder: Path) -> None:
+def test_a_password_is_nowhere(visits: Path, state_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     role = f"ann_{os.getpid()}_{next(_numbers)}"
     with psycopg.connect(server().url(), autocommit=True) as connection:
         hashed = connection.pgconn.encrypt_password(PASSWORD.encode(), role.encode(), b"scram-sha-256").decode()
@@ -259,6 +277,18 @@ def test_a_password_is_nowhere(visits: Path, state_folder: Path) -> None:
     for text in texts:
         assert "hush" not in text
     assert witness.read(resolve(ledger)) is not None
+    bare = server().url(user=role, tcp=True) + f"?ledger=ours.{name}"
+    with pytest.raises(LedgerRefused, match="no password supplied"):
+        Ledger.open(bare)
+    with monkeypatch.context() as patched:
+        patched.setenv("PGPASSWORD", PASSWORD)
+        assert Ledger.open(bare).account.spent.epsilon == 0.25
+        connections.close_all()
+    with monkeypatch.context() as patched:
+        (tmp_path / "pgpass").write_text("*:*:*:*:" + PASSWORD.replace(":", r"\:"))
+        (tmp_path / "pgpass").chmod(0o600)
+        patched.setenv("PGPASSFILE", str(tmp_path / "pgpass"))
+        assert Ledger.open(bare).account.spent.epsilon == 0.25
     connections.close_all()
     server().run(f"DROP OWNED BY {role}", f"DROP ROLE {role}")
 

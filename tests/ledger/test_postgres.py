@@ -192,6 +192,23 @@ def test_numbers_are_given_once_whatever_the_lock_does(place: Address, monkeypat
     assert Ledger.open(place).account.spent.epsilon == 0.9
 
 
+def test_whoever_lost_the_lock_takes_no_witness_back(place: Address, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody may sleep between reading the ledger and bearing witness, and others pay meanwhile."""
+    mine, other, follow, calls = Ledger.open(place, BUDGET), Ledger.open(place), Ledger._follow, list[Ledger]()
+    monkeypatch.setattr(postgres, "_LOCK", "SELECT 1")
+
+    def and_then_another(self: Ledger, records: Any) -> None:
+        follow(self, records)
+        calls.append(self)
+        if self is mine and calls.count(mine) == 2:
+            ask(other)
+
+    monkeypatch.setattr(Ledger, "_follow", and_then_another)
+    assert pay(mine) == 1
+    assert calls.count(other) == 4
+    assert witness.read(place).number == 3  # type: ignore[union-attr]
+
+
 def test_ctrl_c_while_waiting_leaves_no_lock(place: Address) -> None:
     ledger = Ledger.open(place, BUDGET)
     held = f"((1685089383::bigint << 32) | '{table(place)}'::regclass::oid::bigint)"
@@ -515,7 +532,6 @@ def test_what_a_superuser_takes_away_is_missed(place: Address) -> None:
     with pytest.raises(LedgerRefused, match=r"is missing, but there was one.*discreet ledger forget"):
         Ledger.open(place, BUDGET)
     forget(place)
-    run(f"DROP FUNCTION {table(place)}_only_grows")
     assert Ledger.open(place, BUDGET).history() == ()
 
 

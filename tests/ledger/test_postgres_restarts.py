@@ -6,6 +6,8 @@ import os
 import shutil
 import subprocess
 import tempfile
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -87,6 +89,39 @@ def test_a_ledger_outlives_its_server(own: Server, mode: str) -> None:
     ledger.commit(number, "42")
     assert [entry.answer for entry in Ledger.open(own.place(mode)).history()] == ["42"]
     assert ledger.account.spent.epsilon == 0.1
+
+
+def test_whatever_a_crash_hits_nothing_is_paid_twice_or_forgotten(own: Server) -> None:
+    """Two pay as fast as they can while their server crashes: what they were told is in the ledger, and each try at most once."""
+    place, told, tries, over = own.place("hit"), list[tuple[int, str]](), list[str](), threading.Event()
+    Ledger.open(place, Budget(epsilon=1000))
+
+    def spend(name: str) -> None:
+        ledger = Ledger.open(place)
+        while not over.is_set():
+            tries.append(plan := f"{name} {len(tries)}")
+            try:
+                told.append((ledger.reserve(question="?", plan=plan, data="d", privacy=pure(0.1), asked=""), plan))
+            except LedgerRefused:
+                time.sleep(0.01)
+
+    spenders = [threading.Thread(target=spend, args=(name,)) for name in ("ann", "bob")]
+    for one in spenders:
+        one.start()
+    for paid in (20, 40):
+        while len(told) < paid:
+            assert all(one.is_alive() for one in spenders)
+            time.sleep(0.01)
+        own.stop("immediate")
+        own.start()
+    over.set()
+    for one in spenders:
+        one.join()
+    entries = {entry.number: entry.plan for entry in Ledger.open(place).history()}
+    assert dict(told).items() <= entries.items()
+    assert len({*entries.values()}) == len(entries)
+    assert {*entries.values()} <= {*tries}
+    assert len(entries) - len(told) <= 4  # those in doubt while the server was away, which count as spent
 
 
 def test_a_server_that_does_not_wait_for_its_disk_is_refused(own: Server) -> None:

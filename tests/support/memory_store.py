@@ -42,8 +42,8 @@ class _Records:
     def read(self, first: int) -> list[Record]:
         return self._records[first:]
 
-    def get(self, number: int) -> Record:
-        return self._records[number]
+    def get(self, *numbers: int) -> list[Record]:
+        return [self._records[number] for number in sorted({*numbers})]
 
 
 def exists(place: Place) -> bool:

@@ -216,7 +216,7 @@ class Answer:
         """The values of a key; those of an output with their intervals, which arithmetic on them carries along."""
         if name in self.outputs:
             column = self.outputs[name]
-            source = f"{name} of {self.question} for {self.cost}: {column.values}"  # asked again it is the same noise
+            source = f"{column.mechanism} for {self.cost}: {column.values}"  # asked again, by any name, it is the same noise
             return Series(column.values, column.lower, column.upper, frozenset({source}))
         if name not in self.keys:
             raise KeyError(f"There is no column {name!r}; there are {', '.join((*self.keys, *self.outputs))}.")

@@ -93,8 +93,7 @@ class Ledger:
             if budget is not None:
                 self._terms = Terms(budget, unit, people)
                 self._agree(records)
-            if known is None or known.number < self._chain.head:
-                self._write_witness()
+            self._write_witness(known)
         if table is not None:
             for other in register.find_giving_way(self.path, table):
                 self._take_over(other, called)
@@ -127,7 +126,7 @@ class Ledger:
             if records.is_empty():
                 raise LedgerRefused(f"The ledger {self.path} is empty, and no copy; restore one, then adopt it.")
             self._follow(records)
-            self._write_witness()
+            self._write_witness(None)
         return self
 
     @classmethod
@@ -287,12 +286,12 @@ class Ledger:
             name = called(self.salt)
             for number, (_, declared) in other._chain.looks.items():
                 if (name, declared) not in self._chain.looks.values():  # whoever died here may have noted it
-                    self._note(records.get(number).facts | ({} if name is None else {"table": name}))
+                    self._note(records.get(number)[0].facts | ({} if name is None else {"table": name}))
             if not other._chain.joined:
                 other._append(records, {"kind": "joined", "time": now(), "ledger": str(self.path)})
                 records.lock()
                 other._follow(records)
-            other._write_witness()
+            other._write_witness(None)
 
     @property
     def looks(self) -> tuple[tuple[str | None, Mapping[str, str]], ...]:
@@ -382,15 +381,16 @@ class Ledger:
         """Write the witness under the ledger's write lock: whoever writes it last has seen the most."""
         records.lock()
         self._follow(records)
-        self._write_witness()
+        self._write_witness(witness.read(self.path))  # a server may have taken the lock from us, and others have gone on
 
-    def _write_witness(self) -> None:
-        witness.write(self.path, Witness(self._chain.id, self._chain.head, self._chain.hashes[-1]))
+    def _write_witness(self, known: Witness | None) -> None:
+        if known is None or known.number < self._chain.head:
+            witness.write(self.path, Witness(self._chain.id, self._chain.head, self._chain.hashes[-1]))
 
     def _read(self, records: Records, numbers: list[int]) -> tuple[Entry, ...]:
         """Answered questions by the numbers of their reservations."""
         wanted = {*numbers, *(self._chain.answers[number] for number in numbers)}
-        return self._entries({number: records.get(number) for number in wanted}, numbers)
+        return self._entries({record.number: record for record in records.get(*wanted)}, numbers)
 
     def _entries(self, stored: dict[int, Record], numbers: list[int]) -> tuple[Entry, ...]:
         for record in stored.values():

@@ -66,7 +66,7 @@ FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = 
 _CREATE = """
 CREATE TABLE {table} (number bigint PRIMARY KEY, text text NOT NULL, hash bytea NOT NULL);
 COMMENT ON TABLE {table} IS '{mark}';
-CREATE FUNCTION {table}_only_grows() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+CREATE OR REPLACE FUNCTION {table}_only_grows() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     IF TG_OP = 'INSERT' THEN
         IF NEW.number = (SELECT coalesce(max(number), -1) + 1 FROM ONLY {table}) THEN
@@ -178,23 +178,27 @@ class Transaction:
         self.begun = False
 
     def read(self, first: int) -> list[Record]:
-        query = self._script("SELECT number, text, hash FROM ONLY {table} WHERE number >= %s ORDER BY number")
-        return [self._record(row) for row in self._connection.execute(query, (first,)).fetchall()]
+        return [self._record(row) for row in self._select("number >= %s", first)]
 
-    def get(self, number: int) -> Record:
-        return self._record(self._find(number))
+    def get(self, *numbers: int) -> list[Record]:
+        found = [self._record(row) for row in self._select("number = ANY(%s)", [*numbers])]
+        if len(found) != len({*numbers}):
+            raise LedgerRefused(self._damaged)
+        return found
 
-    def _find(self, number: int) -> tuple[object, ...] | None:
-        query = self._script("SELECT number, text, hash FROM ONLY {table} WHERE number = %s")
-        return self._connection.execute(query, (number,)).fetchone()
+    def _select(self, condition: str, value: object) -> list[tuple[object, ...]]:
+        query = self._script(f"SELECT number, text, hash FROM ONLY {{table}} WHERE {condition} ORDER BY number")
+        return self._connection.execute(query, (value,)).fetchall()
 
-    def _record(self, row: tuple[object, ...] | None) -> Record:
-        number, text, hashed = row or (None, None, None)
+    def _record(self, row: tuple[object, ...]) -> Record:
+        number, text, hashed = row
         if not (isinstance(number, int) and isinstance(text, str) and isinstance(hashed, bytes)):
-            raise LedgerRefused(
-                f"The ledger {self.place} is damaged, so nobody knows how much was spent; restore an intact copy."
-            )
+            raise LedgerRefused(self._damaged)
         return Record(number, text, hashed)
+
+    @property
+    def _damaged(self) -> str:
+        return f"The ledger {self.place} is damaged, so nobody knows how much was spent; restore an intact copy."
 
     def _settle(self, record: Record) -> None:
         """Find out whether a COMMIT without an answer was one; refuse where it was not, or where nobody can tell."""
@@ -219,7 +223,7 @@ class Transaction:
         try:
             if not self._begin():
                 return "lost again"
-            there = self._find(record.number) == (record.number, record.text, record.hash)
+            there = self._select("number = %s", record.number) == [(record.number, record.text, record.hash)]
             self._connection.execute("ROLLBACK")
         except load_psycopg().Error as problem:
             return _name(problem)

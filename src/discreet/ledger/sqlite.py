@@ -91,9 +91,10 @@ class Transaction:
     def read(self, first: int) -> list[Record]:
         return records(self.connection, self.path, first)
 
-    def get(self, number: int) -> Record:
+    def get(self, *numbers: int) -> list[Record]:
         query = "SELECT number, text, hash FROM records WHERE number = ?"
-        return _read(self.path, self.connection.execute(query, (number,)).fetchone())
+        found = (self.connection.execute(query, (number,)).fetchone() for number in sorted({*numbers}))
+        return [_read(self.path, row) for row in found]
 
 
 @contextmanager

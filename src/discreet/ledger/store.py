@@ -35,8 +35,8 @@ class Records(Protocol):
     def read(self, first: int) -> list[Record]:
         """All records from this number on, in order."""
 
-    def get(self, number: int) -> Record:
-        """The record with this number."""
+    def get(self, *numbers: int) -> list[Record]:
+        """The records with these numbers, in order."""
 
 
 class Store(Protocol):

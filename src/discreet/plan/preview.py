@@ -37,7 +37,7 @@ from discreet.schema.units import Rows
 _TYPICAL = 1000
 _CHEAPEST, _DEAREST = Fraction(1, 10**9), Fraction(10**4)  # costs among which one is found for an accuracy
 _MANY = 10_000
-_SHOWN = 12  # parts of a question, and errors, that are written out
+_SHOWN = 16  # parts of a question, and errors, that are written out
 
 
 @dataclass(frozen=True)

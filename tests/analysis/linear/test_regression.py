@@ -334,6 +334,29 @@ def test_results_are_shown(hospital: Any) -> None:
     assert low < found["age"] < high
 
 
+def test_models_by_level_and_models_of_which_nothing_is_known_are_drawn(hospital: Any) -> None:
+    matplotlib.use("Agg")
+    by_ward = hospital.regress("debt ~ age + drug_use", by="ward", epsilon=100).plot()
+    assert [one.get_text() for one in by_ward.get_legend().get_texts()] == ["eye", "heart", "bone"]
+    assert len(by_ward.containers) == 3
+    drowned = hospital.regress("debt ~ age*drug_use", epsilon=0.001).plot()
+    assert [one.get_text() for one in drowned.get_legend().get_texts()] == ["nothing is known"]
+    assert sum(line.get_linestyle() == ":" for line in drowned.lines) >= 3
+
+
+def test_truth_values_have_models_of_their_share(hospital: Any) -> None:
+    found = hospital.regress("`debt > 3000` ~ age + ward", epsilon=10**7)
+    yes = (np.clip(table()["debt"].to_numpy(), 0, 10_000) > 3000) * 1.0
+    truth = np.linalg.lstsq(design("1", "age", "heart", "bone"), yes, rcond=None)[0]
+    assert found.fit.coefficients == pytest.approx(truth, abs=1e-4)
+    assert "a model of its share" in str(found)
+    assert "CASE" not in str(found)
+    assert "CASE" not in str(hospital.regress("`debt > 3000` ~ age").preview(epsilon=1))
+    assert hospital.regress("`debt > 3000` ~ ward", epsilon=1).paid.repeated
+    shown = found.predict({"age": [20, 60], "ward": "eye"}).rows()
+    assert all(0 <= row["expected_lower"] <= row["expected_upper"] <= 1 for row in shown)
+
+
 def test_weights_are_shares_of_the_cost(hospital: Any) -> None:
     sheet = hospital.regress("debt ~ age + ward").priced(Cost("rho", Fraction(1)))
     assert sum(plan.share.amount for plan in sheet.plans) == 1

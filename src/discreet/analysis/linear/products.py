@@ -32,11 +32,12 @@ from functools import cached_property
 from typing import Any, ClassVar, Self, TypeVar
 
 from discreet.analysis.base import Analysis, Noisy, Paid, Study, read_share
-from discreet.analysis.linear.gram import Matrix, Product, Scale, bare, describe
+from discreet.analysis.linear.gram import Matrix, Product, Scale, bare, describe, spell
 from discreet.analysis.linear.weighing import Weighing
 from discreet.curator.desk import Desk
-from discreet.curator.plans import Measured, Receipt, hash_facts
-from discreet.curator.plans import facts_of as facts_of_plan
+from discreet.curator.digest import facts_of as facts_of_plan
+from discreet.curator.digest import hash_facts
+from discreet.curator.plans import Measured, Receipt
 from discreet.curator.question import Question
 from discreet.errors import ParameterError
 from discreet.plan.cost import Cost
@@ -196,8 +197,9 @@ class ProductsAsked(Analysis[Result]):
         return tuple(plans), tuple(products)
 
     def _label(self, product: Product, sums: Sums) -> str:
-        """Words for rows that are weighed: what they are counted by is long."""
-        return describe(product) if self.weighed and not sums.reach else ""
+        """Words for rows that are weighed, and for numbers that were written in other words: what is counted is long."""
+        plain = not self.weighed and all(spell(name) == bare(name) for name in product.of)
+        return "" if sums.reach or plain else describe(product)
 
     def _sums(self, product: Product) -> Sums:
         """One sum, in every group where there are keys; or one for every cell, the last category turning fastest."""

@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
-from discreet.analysis.linear.gram import Product, bare
+from discreet.analysis.linear.gram import Product, spell
 from discreet.exact import root_up
 from discreet.plan.expressions import Call, Expression, Literal
 from discreet.plan.measures import PRODUCT_UNITS, Measure, measure_product
@@ -88,7 +88,7 @@ class Weighing:
         for kind, those in kinds.items():
             if len(those) > 1:
                 of = tuple(measure_product(weight, *(measures[name] for name in one.of)) for one in those)
-                sums = Sums(of, self._words(kind, response), self._norms(kind))
+                sums = Sums(of, self._words(kind, spell(response)), self._norms(kind))
                 found.update(dict.fromkeys(those, sums))
         return found
 
@@ -117,7 +117,7 @@ class Weighing:
         return {
             "sums": f"sum of {many}",
             "products": f"sum of the product of every two of the {len(self.by)} numbers",
-            "response": f"sum of {many} times {bare(response)}",
+            "response": f"sum of {many} times {response}",
         }[kind]
 
 

@@ -137,9 +137,8 @@ class Server:
     def _connect(self) -> Connection:
         failure = ""
         try:
-            given = {"connect_timeout": 10, **conninfo_to_dict(self._conninfo)}
             connection = psycopg.connect(
-                make_conninfo(**given),
+                make_conninfo("connect_timeout=10", **conninfo_to_dict(self._conninfo)),
                 autocommit=True,
                 prepare_threshold=None,
                 cursor_factory=psycopg.RawCursor,

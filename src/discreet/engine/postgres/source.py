@@ -172,10 +172,10 @@ class PostgresSource:
         """What stays the same only while nothing is committed on the server; None where that cannot be said."""
         if self.kind not in ("r", "m"):
             return None
-        ask = "SELECT pg_is_in_recovery(), CASE WHEN NOT pg_is_in_recovery() THEN CAST(pg_current_wal_insert_lsn() AS TEXT) END"
-        ((_, place),) = self.server.ask(ask, [])
+        ask = "SELECT CASE WHEN NOT pg_is_in_recovery() THEN CAST(pg_current_wal_insert_lsn() AS TEXT) END AS place"
+        ((place,),) = self.server.ask(f"SELECT pg_walfile_name(CAST(place AS pg_lsn)) || place FROM ({ask}) AS log", [])
         if place is None:
-            return None
+            return None  # a replica shows what was committed a moment before it says how far it is
         return hashed(salt, (str(part).encode() for part in ("state", self.identity, tuple(self.reads.items()), place)))
 
 

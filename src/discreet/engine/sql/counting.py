@@ -21,6 +21,7 @@ the group is chosen: the same numbers without looking for them.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -79,34 +80,42 @@ class Counting:
         return new
 
     def quick_sums(self, measures: Sequence[Measure], groups: Groups) -> Statement:
-        """The same for rows, with sums in doubles, and n: rows. Exact where n times a measure's bound is at most 2^53, since no
-        partial sum in any order leaves the whole numbers that doubles hold."""
+        """The same for rows, with sums in doubles, and with the number n of rows, last where that is no measure. Exact where n
+        times a measure's bound is at most 2^53, since no partial sum in any order leaves the whole numbers that doubles hold."""
         new = self._statement()
         added, terms = written(new, measures, doubles=True)
         each = zip(measures, terms, strict=True)
-        totals = [*(f"sum({term})" if m.what in _DOUBLES else self._total(m, term) for m, term in each), "count(*)"]
+        totals = [f"sum({term})" if m.what in _DOUBLES else self._total(m, term) for m, term in each]
         again = ["sum({0})" if m.what in _DOUBLES else self.dialect.total for m in measures]
-        return self._summed(new, added, groups, totals, [*again, self.dialect.total])
+        if ROWS not in measures:
+            totals, again = [*totals, "count(*)"], [*again, self.dialect.total]
+        return self._summed(new, added, groups, totals, again)
 
     def _summed(
         self, new: Statement, added: dict[str, str], groups: Groups, totals: Sequence[str], again: Sequence[str]
     ) -> Statement:
         """Rows: sums by group; ``again`` are the aggregates that add up sums of the same key. Long keys are looked up first, so
-        that only those that are asked about are kept; others are grouped by what they are made of, made, and looked up."""
+        that only those that are asked about are kept; others are grouped by what they are made of, made, and looked up, unless
+        there can be no more than a few: then they are given as they are, k0, k1 ... instead of i."""
         inside = ", ".join(f"{sql} AS s{j}" for j, sql in enumerate(totals))
         keys = range(len(groups.listed))
         if not keys or self._wide:
             by = f"keys.i AS i, {inside} FROM lines JOIN keys ON {keyed(len(keys))} GROUP BY keys.i" if keys else ""
             new.text = f"{self._with(new, added, groups)}\nSELECT {by or f'0 AS i, {inside} FROM lines'}"
             return new
-        pairs = [new.grouped_key(key.of, listed, f"k{j}") for j, (key, listed) in enumerate(self._listed_keys())]
-        text = f"{new.lines({f'k{j}': first for j, (first, _) in enumerate(pairs)} | added)},\n{self._keys(new, groups)}"
+        few = math.prod(infer(key.of, self.plan.facts).size or _FEW + 1 for key in self.plan.keys.keys) <= _FEW
+        pairs = [new.grouped_key(key.of, listed, f"k{j}", few=few) for j, (key, listed) in enumerate(self._listed_keys())]
+        text = new.lines({f"k{j}": first for j, (first, _) in enumerate(pairs)} | added)
         by, names = ", ".join(f"k{j}" for j in keys), [f"s{j}" for j in range(len(totals))]
         made = ", ".join(f"{key} AS k{j}" for j, (_, key) in enumerate(pairs))
-        text += f",\ngrouped AS (SELECT {by}, {inside} FROM lines GROUP BY {by})"
-        text += f",\nmade AS (SELECT {made}, {', '.join(names)} FROM grouped)"
+        last = f"grouped AS (SELECT {by}, {inside} FROM lines GROUP BY {by}),\n"
+        last += f"made AS (SELECT {made}, {', '.join(names)} FROM grouped)"
         each = ", ".join(f"{total.format(name)} AS {name}" for total, name in zip(again, names, strict=True))
-        new.text = f"{text}\nSELECT keys.i AS i, {each} FROM made AS lines JOIN keys ON {keyed(len(keys))} GROUP BY keys.i"
+        if few and all(key != f"k{j}" for j, (_, key) in enumerate(pairs)):
+            new.text = f"{text},\n{last}\nSELECT {by}, {each} FROM made GROUP BY {by}"
+            return new
+        sums = f"SELECT keys.i AS i, {each} FROM made AS lines JOIN keys ON {keyed(len(keys))} GROUP BY keys.i"
+        new.text = f"{text},\n{self._keys(new, groups)},\n{last}\n{sums}"
         return new
 
     def persons(self, groups: Groups) -> Statement:
@@ -316,6 +325,7 @@ _VALUES = ("value", "rest")
 _DOUBLES = (*_VALUES, "product")
 _P = 2**31 - 1
 _DIGITS = 10**18 - 1
+_FEW = 256  # keys that need not be looked up
 _BRIEF = 64  # bytes of a text that is kept as it is
 _LOWERED = "0.99999999999909050529"  # 1 - 2^-40, and a little less
 

@@ -28,7 +28,7 @@ from discreet.plan.people import person_table
 from discreet.plan.plan import Plan, facts_of
 from discreet.plan.private import Private
 from discreet.plan.query import Query, people_of
-from discreet.schema.columns import Category, Kind, Number
+from discreet.schema.columns import Category, Kind, Number, Text
 from discreet.schema.units import Person
 
 _CLEANED = "cleaned rows"  # no identifier, so that no public table can have this name
@@ -207,21 +207,22 @@ class Statement:
             )
         return f"CASE WHEN {self.dialect.is_finite.format(value)} THEN {value} END"
 
-    def grouped_key(self, expression: Expression, listed: Sequence[Value] | None, name: str) -> tuple[str, str]:
+    def grouped_key(self, expression: Expression, listed: Sequence[Value] | None, name: str, *, few: bool) -> tuple[str, str]:
         """SQL of what rows are grouped by, and of the key that such a group has, of a column ``name`` that holds the first.
 
         A cell that takes up a few bytes is cleaned once for its group and not in every row: no two cells that are equal have
-        different fates. Of a text so much is kept that all words of the list can be told apart.
+        different fates. Of a text so much is kept that all words of the list can be told apart; it is looked up in its list where
+        there are ``few`` words, or where others are something else than missing.
         """
         kind = self._kind_of_cells(expression.name) if isinstance(expression, Column) else None
         if isinstance(expression, Column) and kind is not None:
             column = self.plan.schema.columns[expression.name]
-            if kind in self.dialect.brief_types and not isinstance(column, Number):
+            if kind in self.dialect.brief_types and not isinstance(column, Number | Text):
                 key = self.dialect.clean(column, name, kind)
                 return self._raw_alias(
                     expression.name
                 ), f"CAST({key} AS {self._type('number')})" if column.kind == "number" else key
-            if isinstance(column, Category) and column.kind == "text" and column.missing is not None:
+            if isinstance(column, Category) and column.kind == "text" and (few or column.missing is not None):
                 return self._alias(expression.name, listed=False), self.dialect.clean(column, name, self._type("text"))
         return self.key(expression, listed), name
 
@@ -310,8 +311,7 @@ class Statement:
 
     def listed(self, kind: Kind, values: Sequence[Value]) -> str:
         """A list of constants."""
-        plain = [float(v) if isinstance(v, (int, Fraction)) and not isinstance(v, bool) else v for v in values]
-        return self.dialect.constants.format(placeholder=self.bind(plain), type=self._type(kind))
+        return self.dialect.constants.format(placeholder=self.bind(as_constants(values)), type=self._type(kind))
 
     def keys(self, kinds: Sequence[Kind], listed: Sequence[Sequence[Value]], *, product: bool) -> str:
         """``keys``: numbered keys, from one list for every key; all combinations of them (``product``), or line by line."""
@@ -326,6 +326,11 @@ class Statement:
         )
         columns = ", ".join(f"t{j}.k AS key{j}" for j in range(len(tables)))
         return f"keys AS (SELECT {columns}, {number} AS i FROM {', '.join(tables)}{together})"
+
+
+def as_constants(values: Sequence[Value]) -> list[Value]:
+    """Values as engines have them: numbers are doubles."""
+    return [float(v) if isinstance(v, (int, Fraction)) and not isinstance(v, bool) else v for v in values]
 
 
 def selected(columns: Mapping[str, str]) -> str:

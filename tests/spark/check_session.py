@@ -24,7 +24,7 @@ import discreet as dp
 from discreet.engine import open_source
 from discreet.engine.base import groups_of
 from discreet.engine.spark.session import SparkEngineSession
-from discreet.engine.sql.counting import _P
+from discreet.engine.sql.bounding import P
 from discreet.errors import EngineError, ParameterError
 from discreet.mechanisms.secret import open_secret
 
@@ -37,7 +37,7 @@ def secrets_of(salt: str) -> list[str]:
     """The salt, and the numbers that are made of it."""
     from hashlib import sha256
 
-    numbers = (1 + int.from_bytes(sha256(f"{name} {salt}".encode()).digest()) % (_P - 1) for name in "ABC")
+    numbers = (1 + int.from_bytes(sha256(f"{name} {salt}".encode()).digest()) % (P - 1) for name in "ABC")
     return [salt, *map(str, numbers)]
 
 

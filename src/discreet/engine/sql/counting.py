@@ -22,7 +22,7 @@ the group is chosen: the same numbers without looking for them.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from discreet.engine.base import Groups

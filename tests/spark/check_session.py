@@ -24,6 +24,7 @@ import discreet as dp
 from discreet.engine import open_source
 from discreet.engine.base import groups_of
 from discreet.engine.spark.session import SparkEngineSession
+from discreet.engine.spark.source import SparkSource, _named
 from discreet.engine.sql.bounding import P
 from discreet.errors import EngineError, ParameterError
 from discreet.mechanisms.secret import open_secret
@@ -273,6 +274,16 @@ def test_files_and_tables_are_known_by_their_files(spark: Any, frame: Any, ledge
         with pytest.raises(EngineError, match="Spark cannot read the table"):
             hospital.sql(ASKED, epsilon=2)
         assert hospital.budget.spent.epsilon == spent
+
+
+def test_files_are_known_through_connect_as_well(spark: Any, connected: Any, tmp_path: Path) -> None:
+    pq.write_table(pa.table({"id": [1, 2]}), tmp_path / "people.parquet")
+    found = []
+    for session in (spark, connected):
+        frame, identified = _named(session, f"{tmp_path}/*.parquet")
+        assert identified
+        found.append(SparkSource(("id",), {"id": "BIGINT"}, frame, identified=True).fingerprint(b"salt"))
+    assert found[0] == found[1]
 
 
 def test_what_cannot_be_opened_is_said_before_anything_is_paid(spark: Any, frame: Any, ledger: Path) -> None:

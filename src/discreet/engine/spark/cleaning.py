@@ -65,7 +65,9 @@ def clean_key(column: Column, raw: str, raw_type: str) -> str:
     text = as_text(raw, raw_type)
     if isinstance(column, Text):
         cut = f"CASE WHEN octet_length({_C}) <= {column.length} THEN {_C} ELSE left({_C}, {column.length}) END"
-        return cut.replace(_C, text) if raw_type == "STRING" else let("t", text, cut.replace(_C, "t"))
+        if raw_type != "STRING":
+            return let("t", text, cut.replace(_C, "t"))
+        return f"make_valid_utf8({cut.replace(_C, text)})"  # what is no UTF-8 cannot be sent: it becomes the sign for that
     # A text longer than all words is none of them, and is not carried along: four bytes are the most a character has.
     return f"CASE WHEN octet_length({text}) <= {4 * column.length} THEN {text} END" if raw_type == "STRING" else text
 

@@ -71,7 +71,8 @@ class SparkEngineSession:
     def _opened(
         self, sources: Mapping[str, SparkSource], public: Mapping[str, PublicTable]
     ) -> tuple[str, str, Mapping[str, tuple[str, str]]]:
-        check_session(self._spark)
+        check_version(self._spark)
+        check_settings(self._spark)
         pairs = {name: self._open(name, one) for name, one in sources.items()}
         for name, table in public.items():
             self._public(name, table)
@@ -127,7 +128,7 @@ class SparkEngineSession:
     def _check(self) -> None:
         """Settings are as they were when the table was opened: else no question can be asked, and none that was is answered."""
         try:
-            check_session(self._spark)
+            check_settings(self._spark)
         except ParameterError as refusal:
             changed = Unreachable(str(refusal))
         else:
@@ -263,11 +264,15 @@ def is_connected(spark: SparkSession) -> bool:
     return type(spark).__module__.startswith("pyspark.sql.connect")
 
 
-def check_session(spark: SparkSession) -> None:
-    """Refuse a Spark that is too old, and settings under which a statement would mean something else."""
+def check_version(spark: SparkSession) -> None:
+    """Refuse a Spark that is too old."""
     version = spark.version
     if int(version.split(".", 1)[0]) < _FIRST_VERSION:
         raise ParameterError(f"This is Spark {version}, and discreet needs Spark 4; run one, and pip install 'pyspark>=4'.")
+
+
+def check_settings(spark: SparkSession) -> None:
+    """Refuse settings under which a statement would mean something else."""
     for name, wanted in _SETTINGS.items():
         if str(spark.conf.get(name, wanted)).lower() != wanted:
             raise ParameterError(

@@ -4,8 +4,8 @@ What identifies the data of files is the list of them with their sizes and times
 and after every question. Of views, of tables whose files alone do not say what they hold (Delta, Iceberg, JDBC), and of
 DataFrames, which may be made of anything, nothing does: their owner declares a ``version``.
 
-Cells arrive as plain types. Texts are compared by their bytes, whatever collation they were made with, and bytes that are no
-UTF-8 become the sign for that; bytes are the text that they spell. Intervals, arrays, maps, structs and variants are missing.
+Cells arrive as plain types. Texts are compared by their bytes, whatever collation they were made with; bytes are the text that
+they spell. Intervals, arrays, maps, structs and variants are missing.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class SparkSource:
         return hashed(salt, (str(part).encode() for part in ("files", *sorted(kindly(self._states)))))
 
     def _states(self) -> list[str]:
-        files = self.frame.inputFiles()
+        files = list(self.frame.inputFiles())  # Connect gives something like a list, and takes only one
         listed = self.session.read.format("binaryFile").load(files) if files else None
         return [] if listed is None else listed.selectExpr(_STATE).toArrow()["state"].to_pylist()
 
@@ -162,7 +162,7 @@ def _is_text(kind: str) -> bool:
 def _read(column: str, kind: str) -> str:
     """SQL of a column as it is read."""
     if _is_text(kind):
-        return f"make_valid_utf8(CAST({column} AS STRING))"
+        return f"CAST({column} AS STRING)"
     if kind == "binary":
         return f"try_validate_utf8(CAST({column} AS STRING))"
     return column if _raw(kind) != "STRING" else "CAST(NULL AS STRING)"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import engine.test_counting as counting
@@ -9,6 +10,7 @@ import engine.test_joined as joined
 import engine.test_people as people
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from engine.driving import PURE, RHO, marginal, planned, table
 from engine.hostile import COLUMNS, TYPES, UNITS, hostile
@@ -97,13 +99,13 @@ KEYS = ("city", "code", "smokes", "date_trunc('year', day)", "age // 10")
 
 
 @pytest.fixture(scope="session")
-def many() -> pa.Table:
+def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """200,000 rows of 20,000 persons, most of whom are in many groups, and odd cells here and there."""
     draw, size = np.random.default_rng(7), 200_000
     amount = draw.normal(100, 300, size)
     amount[::997], amount[::1009], amount[::1013] = np.nan, np.inf, -0.0
     note = np.array(["", "a", "Ab", "ÅSE", "ase", "x" * 40, "12.5", "7"], dtype=object)[draw.integers(0, 8, size)]
-    return pa.table(
+    table = pa.table(
         {
             "amount": amount,
             "age": pa.array(draw.integers(-5, 130, size), mask=draw.random(size) < 0.01),
@@ -115,6 +117,9 @@ def many() -> pa.Table:
             "id": (20_000 * draw.random(size) ** 2).astype(np.int64),
         }
     )
+    place = tmp_path_factory.mktemp("many") / "many.parquet"
+    pq.write_table(table, place, row_group_size=50_000)
+    return place
 
 
 ABOUT_MANY = [
@@ -131,7 +136,7 @@ ABOUT_MANY = [
 
 
 @pytest.mark.parametrize(("by", "unit", "outputs"), ABOUT_MANY, ids=[by for by, *_ in ABOUT_MANY])
-def test_many_rows(spark: Any, connected: Any, many: pa.Table, by: str, unit: Any, outputs: str) -> None:
+def test_many_rows(spark: Any, connected: Any, many: Path, by: str, unit: Any, outputs: str) -> None:
     """On a driver of one's own, and through Connect."""
     plan = planned(f"SELECT {by} AS k, {outputs} FROM data WHERE lower(note) <> 'ase' GROUP BY k", MANY, unit, RHO)
     for session in (spark, connected) if by in KEYS[:3] else (spark,):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -22,12 +23,16 @@ Rows = Sequence[Mapping[str, Any]]
 
 
 def engine_over(plan: Plan, tables: Any, spark: Any = None, public: Mapping[str, Rows] | None = None) -> Engine:
-    """An engine over an Arrow table, or several by name: of a Spark session, or DuckDB's."""
+    """An engine over an Arrow table or a Parquet file, or several by name: of a Spark session, or DuckDB's."""
     several = tables if isinstance(tables, dict) else {"": tables}
-    given = {name: one if spark is None else spark.createDataFrame(one) for name, one in several.items()}
+    given = {name: one if spark is None else _frame(spark, one) for name, one in several.items()}
     wanted = None if isinstance(tables, dict) else _names(plan)
     sources = {name: (open_frame if spark is None else open_source)(one, columns=wanted) for name, one in given.items()}
     return open_engine(sources if isinstance(tables, dict) else sources[""], plan.private, _public(public))
+
+
+def _frame(spark: Any, given: Any) -> Any:
+    return spark.read.parquet(str(given)) if isinstance(given, Path) else spark.createDataFrame(given)
 
 
 def counted(engine: Engine, plan: Plan, chosen: Any = None) -> dict[Any, Any]:

@@ -41,6 +41,7 @@ __all__ = ["SparkEngineSession", "address_of", "open_session", "open_source", "p
 
 _FIRST_VERSION = 4
 _BATCH = 2**20
+_FEW = 2**14
 _SECRET = re.compile(r"\(SELECT (p[0-9]+) FROM IDENTIFIER\(:secrets\)\)")
 _PLAIN = re.compile(r"[A-Za-z0-9 _-]*")
 _ANSI = "spark.sql.ansi.enabled"
@@ -182,9 +183,11 @@ class SparkEngineSession:
         return self._frame(pyarrow.table({"k": pyarrow.array(values, kind), "i": numbers}))
 
     def _frame(self, table: pyarrow.Table) -> DataFrame:
-        """A table of ours in Spark; of one without rows Connect would not know the types."""
+        """A table of ours in Spark; of one without rows Connect would not know the types. A long one is put aside on the cluster:
+        as a part of the plan, it would be looked at by every rule of the planner."""
         if table.num_rows:
-            return self._spark.createDataFrame(table)
+            made = self._spark.createDataFrame(table)
+            return made if table.num_rows <= _FEW else made.localCheckpoint()
         types = {"double": "DOUBLE", "bool": "BOOLEAN", "date32[day]": "DATE", "int32": "INT"}
         columns = (f"CAST(NULL AS {types.get(str(column.type), 'STRING')}) AS `{column.name}`" for column in table.schema)
         return self._spark.sql(f"SELECT {', '.join(columns)} WHERE FALSE")

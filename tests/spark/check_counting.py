@@ -21,13 +21,12 @@ from discreet.schema.units import person, rows
 
 # A statistic with a unit and a norm: every kind of each meets some of the others.
 ASKED = [
-    *(("sums", unit, share) for unit, share in (("rows", PURE), ("person", PURE), ("person", RHO), ("one", RHO))),
-    *(("spread", unit, share) for unit, share in (("rows", RHO), ("person", PURE), ("replace", RHO))),
-    *(("whole", unit, PURE) for unit in ("rows", "replace")),
-    *(("ranks", unit, RHO) for unit in ("rows", "person")),
-    ("decades", "person", PURE),
+    ("sums", "rows", PURE),
+    ("sums", "person", PURE),
+    ("spread", "replace", RHO),
+    ("whole", "rows", PURE),
+    ("ranks", "person", RHO),
     ("years", "one", RHO),
-    ("bins", "rows", PURE),
     ("tenths", "person", RHO),
     ("written", "person", PURE),
     ("case", "replace", RHO),
@@ -53,18 +52,17 @@ def test_marginals_and_open_keys(spark: Any, unit: str) -> None:
 def test_long_open_keys(spark: Any) -> None:
     long = ["x", "y" * 64, "y" * 65, "é" * 33, "#" + "0" * 64, "", None, "z" * 299, "Å", "A\u030a", "a\\b${x}'"]
     held = [{"city": long[i % 11], "name": long[i % 7], "age": (5, 70, None)[i % 3], "id": str(i % 9)} for i in range(90)]
-    for by in ("city || name", "city, name, age // 60"):
-        plan = planned(f"SELECT {by}, sum(age) AS s FROM data GROUP BY {by}", counting.LONG, UNITS["person"], RHO)
-        alike(plan, table(plan, held), spark)
+    by = "city, name, age // 60"
+    plan = planned(f"SELECT {by}, sum(age) AS s FROM data GROUP BY {by}", counting.LONG, UNITS["person"], RHO)
+    alike(plan, table(plan, held), spark)
 
 
-@pytest.mark.parametrize("join", ["JOIN", "LEFT JOIN"])
-def test_public_tables(spark: Any, join: str) -> None:
+def test_public_tables(spark: Any) -> None:
     """Also one whose name a table of the session has."""
     spark.createDataFrame([("not this",)], "zone string").createOrReplaceTempView("zones")
     question = (
-        f"SELECT z.land AS here, count(*) AS n, sum(r.rate + length(z.zone)) AS s FROM data {join} regions r "
-        f"ON data.drug = r.drug {join} zones z ON r.zone = z.zone WHERE r.rate IS NULL OR r.rate < 100 GROUP BY here"
+        "SELECT z.land AS here, count(*) AS n, sum(r.rate + length(z.zone)) AS s FROM data JOIN regions r "
+        "ON data.drug = r.drug LEFT JOIN zones z ON r.zone = z.zone WHERE r.rate IS NULL OR r.rate < 100 GROUP BY here"
     )
     public = {"regions": counting.REGIONS, "zones": counting.ZONES}
     plan = planned(question, COLUMNS, UNITS["person"], RHO, public)
@@ -72,14 +70,14 @@ def test_public_tables(spark: Any, join: str) -> None:
     assert spark.table("zones").columns == ["zone"]
 
 
-@pytest.mark.parametrize("question", [*people.ASKED[1::3], people.OPEN], ids=lambda question: question[:30])
+@pytest.mark.parametrize("question", [people.ASKED[3], people.ASKED[9], people.OPEN], ids=lambda question: question[:30])
 def test_one_row_a_person(spark: Any, question: str) -> None:
     share = RHO if question == people.OPEN else PURE
     plan = planned(question, people.COLUMNS, person("id", rows=3, groups=2), share, people.PLACES)
     alike(plan, table(plan, people.chance_rows(3), people.TYPES), spark, people.PLACES)
 
 
-@pytest.mark.parametrize("name", ["two", "left", "in having", "exists"])
+@pytest.mark.parametrize("name", ["two", "in having"])
 def test_several_private_tables(spark: Any, name: str) -> None:
     held = joined.together(joined.base(2), *joined.extreme_persons(3).values())
     plan = joined.planned(joined.JOINED[name], person("id", rows=3, groups=2), RHO)
@@ -139,11 +137,11 @@ ABOUT_MANY = [
 def test_many_rows(spark: Any, connected: Any, many: Path, by: str, unit: Any, outputs: str) -> None:
     """On a driver of one's own, and through Connect."""
     plan = planned(f"SELECT {by} AS k, {outputs} FROM data WHERE lower(note) <> 'ase' GROUP BY k", MANY, unit, RHO)
-    for session in (spark, connected) if by in KEYS[:3] else (spark,):
+    for session in (spark, connected) if by in KEYS[1:3] else (spark,):
         alike(plan, many, session)
 
 
-@pytest.mark.parametrize(("question", "unit"), [("sums", "person"), ("ranks", "person"), ("written", "rows")])
+@pytest.mark.parametrize(("question", "unit"), [("sums", "person"), ("written", "rows")])
 def test_hostile_rows_through_connect(connected: Any, question: str, unit: str) -> None:
     plan = planned(counting.QUESTIONS[question], COLUMNS, UNITS[unit], RHO)
     alike(plan, table(plan, hostile(150, seed=len(question)), TYPES), connected, rehearse=True)

@@ -189,7 +189,8 @@ def grow(name: str) -> list[dict[str, object]]:
                 if what == "persons" and case in ("plain", "rows"):
                     continue
                 job = json.dumps([name, case, groups, str(made), folder])
-                done = subprocess.run([sys.executable, "-m", "benchmarks.engines", "--case", job], capture_output=True, text=True)
+                command = [sys.executable, "-m", "benchmarks.engines", "--case", job]
+                done = subprocess.run(command, capture_output=True, text=True, cwd=HERE.parent, check=False)
                 if done.returncode:
                     print(f"{name}: {what} {rows:,} {groups:,} {persons:,} {case}: {done.stderr.splitlines()[-1:]}", flush=True)
                     continue
@@ -221,6 +222,7 @@ def draw() -> None:
     mpl.use("Agg")
     from matplotlib import pyplot
 
+    import discreet as dp
     from discreet.canvas import BLUE, GREEN, GREY, ORANGE, finish
 
     points = json.loads(MEASURED.read_text())
@@ -232,7 +234,7 @@ def draw() -> None:
         "persons": "discreet, persons",
     }
     for engine in dict.fromkeys(point["engine"] for point in points):
-        figure, axes = pyplot.subplots(2, 3, figsize=(11, 6))
+        figure, axes = pyplot.subplots(2, 3, figsize=(11, 6), layout="constrained")
         for column, grows in enumerate(("rows", "groups", "persons")):
             for row, (of, said) in enumerate((("cpu", "processor seconds"), ("peak", "megabytes"))):
                 ax = axes[row][column]
@@ -243,10 +245,8 @@ def draw() -> None:
                             [p[grows] for p in some], [p[of] for p in some], line, color=colour, marker="o", label=names[one]
                         )
                 ax.set(xlabel=grows, ylabel=said)
-                finish(ax, f"{said} against {grows}", legend="upper left")
-        figure.tight_layout()
-        mpl.rcParams["svg.hashsalt"] = "discreet"
-        figure.savefig(MEASURED.with_name(f"growth-{engine}.svg"), metadata={"Date": None})
+                finish(ax, f"{said} against {grows}", legend="upper left" if ax is axes[0][0] else None)
+        dp.plots.save(axes[0][0], MEASURED.with_name(f"growth-{engine}.svg"))
         pyplot.close(figure)
 
 
@@ -256,8 +256,9 @@ LINE, CELL, NORM = 8 + 8 + 16, 8 + 4 + 8 + 16, 8 + 8
 SPLIT = 128 * 2**20  # bytes that a task reads, or gets
 
 
-def forecast(cells: float = 0.75) -> None:
-    """Rows, and persons with ten rows each, on a cluster; ``cells`` is how many pairs of person and group there are to a row.
+def forecast(cells: float = 0.89) -> None:
+    """Rows, and persons with ten rows each, on a cluster; ``cells`` is how many pairs of person and group there are to a row, as
+    in the tables here.
 
     Rows: each task sends a line for every key that it saw. Persons: a line for every pair of a person and a group is sent to be
     added up, again to add up persons' norms, and again with its weight where a person has too many.
@@ -284,6 +285,7 @@ def size(bytes: int) -> str:
 
 
 def load(name: str) -> Bench:
+    sys.path.insert(0, str(HERE.parent))  # also where this file is run by its path
     module: Bench = importlib.import_module(ENGINES[name])  # type: ignore[assignment]
     return module
 

@@ -6,6 +6,8 @@ import hashlib
 import os
 import re
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -111,6 +113,13 @@ def test_several_tables_and_a_public_one(url: str, tmp_path: Path) -> None:
             epsilon=10**6,
         )
         assert [round(n) for n in found.to_arrow()["n"].to_pylist()] == [140, 130, 130]
+
+
+def test_patterns_that_mean_something_else_there_are_refused_before_they_are_paid_for(url: str, tmp_path: Path) -> None:
+    with curator(f"{url}?table=clinic.visits", tmp_path) as clinic:
+        with pytest.raises(ParameterError, match="another match"):
+            clinic.sql("SELECT count(*) AS n FROM data WHERE regexp_extract(drug, '(y|ye)s*', 1) = 'y'", epsilon=1)
+        assert clinic.budget.spent.epsilon == 0
 
 
 BAD = {
@@ -231,6 +240,15 @@ def _when_it_runs(database: str, act: Callable[[], object]) -> threading.Thread:
     return started
 
 
+def _until(holds: Callable[[], bool], *, seconds: int) -> bool:
+    """Whether something comes true; how soon does not matter."""
+    for _ in range(20 * seconds):
+        if holds():
+            return True
+        time.sleep(0.05)
+    return False
+
+
 def _slow(url: str, place: Path) -> dp.Curator:
     return curator(f"{url}?table=clinic.slow", place, columns={"age": dp.integer(0, 120)}, version="1")
 
@@ -242,14 +260,28 @@ def test_ctrl_c_ends_the_question_on_the_server_too(url: str, database: str, tmp
             clinic.sql("SELECT sum(age) AS s FROM data", epsilon=1)
         waiting.join()
         assert clinic.budget.spent.epsilon == 1
-    for _ in range(200):
-        if not _active(database):
-            break
-        time.sleep(0.05)
-    assert _active(database) == 0
+    assert _until(lambda: _active(database) == 0, seconds=10)
     with psycopg.connect(server().url(database), autocommit=True) as watching:
         held = "SELECT count(*) FROM pg_locks JOIN pg_stat_activity USING (pid) WHERE usename = 'reader'"
         assert watching.execute(held).fetchall() == [(0,)]
+
+
+KILLED = """
+import sys
+import discreet as dp
+clinic = dp.Curator(sys.argv[1], unit=dp.rows(), columns={"age": dp.integer(0, 120)}, budget=dp.Budget(epsilon=1),
+    ledger=sys.argv[2], version="1")
+clinic.sql("SELECT sum(age) AS s FROM data", epsilon=1)
+"""
+
+
+def test_a_process_that_is_killed_leaves_no_question_behind(url: str, database: str, tmp_path: Path) -> None:
+    """The server notices by itself that nobody is there any more; the question by itself would take twenty seconds."""
+    arguments = [sys.executable, "-c", KILLED, f"{url}?table=clinic.slow", str(tmp_path / "killed.ledger")]
+    with subprocess.Popen(arguments) as asking:
+        _when_it_runs(database, asking.kill).join()
+        asking.wait()
+    assert _until(lambda: _active(database) == 0, seconds=15)
 
 
 def test_a_connection_that_is_lost_says_what_is_spent(url: str, database: str, tmp_path: Path) -> None:

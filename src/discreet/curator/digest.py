@@ -21,7 +21,7 @@ from datetime import date
 from fractions import Fraction
 
 from discreet.plan.plan import Plan
-from discreet.plan.query import Levels
+from discreet.plan.query import Levels, grouped
 from discreet.schema.columns import Boolean, Category, Column, Date, Integer, Number, Text
 from discreet.schema.units import Person, Rows, Unit
 
@@ -82,8 +82,10 @@ def facts_of(plan: Plan) -> dict[str, object]:
 def meaning_of(plan: Plan) -> dict[str, object]:
     """What makes a question the same as another one, whatever its columns are called and in whatever order they stand; of tables
     with margins, in their order."""
-    query = plan.query
-    keys = list(query.keys) if query.levels else sorted(query.keys, key=lambda key: str(key.of))
+    query, (meant, _) = plan.query, columns_meant(plan)
+    keys = (
+        list(query.keys) if query.levels else [key for _, key in sorted(zip(meant, query.keys, strict=True), key=lambda x: x[0])]
+    )
     outputs = {str(output.aggregate): output for output in query.outputs}
     plain = replace(
         query,
@@ -92,6 +94,12 @@ def meaning_of(plan: Plan) -> dict[str, object]:
     )
     facts = facts_of(replace(plan, query=plain))
     return {**facts, "releases": sorted(map(list, facts["releases"])), "meaning": 1}  # type: ignore[call-overload]
+
+
+def columns_meant(plan: Plan) -> tuple[list[str], list[str]]:
+    """What every key and every output of a question means, in its order, whatever they are called."""
+    query = plan.query
+    return [grouped(key) for key in query.keys], [str(output.aggregate) for output in query.outputs]
 
 
 def _levels(levels: Levels) -> list[object]:

@@ -16,7 +16,7 @@ from functools import cached_property
 from typing import Any, Generic, TypeVar
 
 from discreet.curator.answer import Answer, Column, agreed, made_whole, refine
-from discreet.curator.digest import digest_of, facts_of, former_digest, hash_facts, meaning_of
+from discreet.curator.digest import columns_meant, digest_of, facts_of, former_digest, hash_facts, meaning_of
 from discreet.curator.gate import Outcome, Price, Reservation
 from discreet.engine.base import Engine, Found, Groups, groups_of
 from discreet.mechanisms import Threshold
@@ -239,7 +239,7 @@ class Selected(Part[Answer, Answer]):
     def write(self, kept: Answer, remarks: tuple[str, ...]) -> str:
         """With what its columns mean, by which they are found under other names."""
         facts = json.loads(replace(kept, remarks=(*kept.remarks, *remarks)).to_json())
-        return json.dumps({**facts, "means": [list(self._means[0]), list(self._means[1])]}, allow_nan=False)
+        return json.dumps({**facts, "means": columns_meant(self.plan)}, allow_nan=False)
 
     def read(self, text: str) -> Answer:
         facts = json.loads(text)
@@ -247,17 +247,10 @@ class Selected(Part[Answer, Answer]):
         kept = Answer.from_json(json.dumps(facts, allow_nan=False))
         return kept if means is None else self._named(kept, *means)
 
-    @property
-    def _means(self) -> tuple[list[str], list[str]]:
-        query = self.plan.query
-        return [str(key.of) for key in query.keys], [str(output.aggregate) for output in query.outputs]
-
-    def _named(self, kept: Answer, keys: Sequence[str], outputs: Sequence[str]) -> Answer:
+    def _named(self, kept: Answer, keys: list[str], outputs: list[str]) -> Answer:
         """An answer to the same question under the names, and in the order, of this one."""
-        query, (mine, wanted) = self.plan.query, self._means
+        query, (mine, wanted) = self.plan.query, columns_meant(self.plan)
         by_key, by_output = dict(zip(keys, kept.keys, strict=True)), dict(zip(outputs, kept.outputs, strict=True))
-        if list(kept.keys) == [key.name for key in query.keys] and list(kept.outputs) == [one.name for one in query.outputs]:
-            return kept
         kinds = {name: facts.kind for name, facts in query.result(self.plan.facts).items()}
         found = replace(
             kept,
@@ -265,7 +258,7 @@ class Selected(Part[Answer, Answer]):
             outputs={one.name: kept.outputs[by_output[of]] for one, of in zip(query.outputs, wanted, strict=True)},
             kinds=kinds,
         )
-        if list(keys) == mine:
+        if keys == mine:
             return found
         columns = list(found.keys.values())
         places = {row: i for i, row in enumerate(zip(*columns, strict=True))}

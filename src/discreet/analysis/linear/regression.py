@@ -103,6 +103,11 @@ class Regression:
                 "There is too much noise for this many coefficients: nothing is known of single ones, and predictions are shrunk "
                 "towards the mean. Fewer terms are free; more epsilon, or more rows, would help."
             )
+        if self.fit.strained:
+            found.append(
+                "Noise is all but too large for this many coefficients: where it would mostly be, intervals may cover less often "
+                "than they say. Fewer terms are free."
+            )
         if self.fit.repaired:
             found.append("Noise had made eigenvalues negative, which no table's are.")
         return tuple(found)

@@ -61,6 +61,9 @@ _UTF8 = (
 )
 
 
+_MOST_BYTES = 10**7  # that may spell a text: no row may ask for more memory than there is
+
+
 @dataclass(frozen=True)
 class Address:
     """Where a table is: what libpq connects to, which nobody sees, and the schema and name of the table."""
@@ -156,7 +159,8 @@ class PostgresSource:
         if kept is not None:
             return kept
         texts = (f"CAST({quoted(name)} AS TEXT)" for name in self.raw)
-        row = " || '/' || ".join(f"coalesce(CAST(length({text}) AS TEXT) || ':' || {text}, '-')" for text in texts)
+        short = (f"CASE WHEN octet_length({text}) <= 1000 THEN {text} ELSE '#' || md5({text}) END" for text in texts)
+        row = " || '/' || ".join(f"coalesce(CAST(length({text}) AS TEXT) || ':' || {text}, '-')" for text in short)
         halves = ", ".join(
             f"sum(CAST(CAST('x' || substr(h, {start}, 15) AS BIT(60)) AS BIGINT)) AS s{start}" for start in (1, 16)
         )
@@ -219,7 +223,8 @@ def _read(name: str, type: str, kind: str | None) -> str:
     if kind is None:
         return "CAST(NULL AS TEXT)"
     if type == "bytea":  # bytes are the text they spell
-        return f"""(CASE WHEN encode({column}, 'hex') ~ '{_UTF8}' THEN convert_from({column}, 'UTF8') END COLLATE "C")"""
+        spelled = f"CASE WHEN encode({column}, 'hex') ~ '{_UTF8}' THEN convert_from({column}, 'UTF8') END"
+        return f'(CASE WHEN octet_length({column}) <= {_MOST_BYTES} THEN {spelled} END COLLATE "C")'
     if kind == "text":  # by its bytes, whatever its collation finds equal
         return f'(CAST({column} AS TEXT) COLLATE "C")'
     return f"CAST({column} AS BIGINT)" if type == "oid" else column

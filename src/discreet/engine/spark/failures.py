@@ -21,6 +21,7 @@ _GONE += ("CATALOG_NOT_FOUND", "FAILED_READ_FILE", "FILE_NOT_EXIST", "CANNOT_REA
 _OURS = ("ParseException", "AnalysisException")
 _LOST: tuple[str, ...] = (
     "stopped SparkContext",
+    "SparkContext.dagScheduler()",
     "SparkContext was shut down",
     "UNAVAILABLE",
     "SESSION_CLOSED",

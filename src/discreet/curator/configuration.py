@@ -144,7 +144,7 @@ def _check_engine(facts: _Table) -> None:
             )
 
 
-_READS = {"duckdb": "files", "postgres": "postgresql://user@host/database?table=schema.visits"}
+_READS = {"duckdb": "files", "postgres": "postgresql://user@host/database?table=schema.visits", "spark": "spark:sales.orders"}
 
 
 def _several(file: Path, facts: _Table, made: Configuration) -> Configuration:

@@ -23,6 +23,7 @@ __all__ = ["address_of", "check_ids", "engine_of", "open_engine", "open_public",
 
 # Which engine reads what is given as a table: the first that says so.
 _ENGINES: Mapping[str, Callable[[object], bool]] = {
+    "spark": lambda given: given[:6] == "spark:" if isinstance(given, str) else type(given).__module__[:8] == "pyspark.",
     "postgres": lambda given: isinstance(given, str) and given.lower().startswith(("postgresql:", "postgres:")),
     "duckdb": lambda _: True,
 }
@@ -42,7 +43,8 @@ def engine_of(given: object) -> str:
 def place_of(given: object, table: str | None = None) -> str | None:
     """Where a table is that is neither a file nor a frame, in words that anybody may see; None for those."""
     engine = engine_of(given)
-    return None if engine == "duckdb" else str(_session_of(engine).place_of(given, table))
+    place: str | None = None if engine == "duckdb" else _session_of(engine).place_of(given, table)
+    return place
 
 
 def address_of(given: object) -> str | None:

@@ -16,10 +16,10 @@ import sys
 import tempfile
 import threading
 import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import duckdb
 import numpy as np
@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from discreet.engine.sources.public import PublicTable
 from discreet.engine.sources.source import LocalSource, open_source
 from discreet.engine.sql.dialect import quoted, text_literal
+from discreet.engine.sql.interrupting import interruptible
 from discreet.errors import EngineError
 
 if TYPE_CHECKING:
@@ -134,7 +135,7 @@ class DuckDBSession:
         failure = None
         try:
             with self._lent() as cursor:
-                rows = interruptible(cursor, lambda: cursor.execute(sql, parameters or None).fetchall())
+                rows = interruptible(cursor.interrupt, lambda: cursor.execute(sql, parameters or None).fetchall())
                 names = [column[0] for column in cursor.description or ()]
             found = {name: [row[j] for row in rows] for j, name in enumerate(names)}
             if f'"{_EMPTY}' in sql and f'"{_RAW}' not in sql and len(asked) < _LONG and len(self._known) < _MANY:
@@ -151,8 +152,10 @@ class DuckDBSession:
         failure = None
         try:
             with self._lent() as cursor:
-                reader = interruptible(cursor, lambda: cursor.sql(sql, params=parameters or None).to_arrow_reader(_BATCH))
-                while (batch := interruptible(cursor, lambda: next(reader, None))) is not None:
+                reader = interruptible(
+                    cursor.interrupt, lambda: cursor.sql(sql, params=parameters or None).to_arrow_reader(_BATCH)
+                )
+                while (batch := interruptible(cursor.interrupt, lambda: next(reader, None))) is not None:
                     yield {name: _array(batch.column(j)) for j, name in enumerate(batch.schema.names)}
         except Exception as error:
             failure = _said(error)
@@ -267,41 +270,6 @@ def _memory() -> int:
         return min(_MOST_MEMORY, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * 3 // 5)
     except (AttributeError, ValueError, OSError):
         return _MOST_MEMORY
-
-
-_T = TypeVar("_T")
-
-
-def interruptible(cursor: duckdb.DuckDBPyConnection, work: Callable[[], _T]) -> _T:
-    """What ``work`` gives. It runs in another thread, so that whatever a signal raises in the main one stops it at once: DuckDB
-    by itself may listen for Ctrl-C only when the work is done."""
-    if threading.current_thread() is not threading.main_thread():
-        return work()  # signals are not heard here anyway
-    given: list[_T] = []
-    failed: list[Exception] = []
-    done = threading.Event()  # not join(): when that is interrupted, Python 3.11 takes the thread for finished
-
-    def run() -> None:
-        try:
-            given.append(work())
-        except Exception as error:
-            failed.append(error)
-        finally:
-            done.set()
-
-    worker = threading.Thread(target=run, name="discreet engine")
-    try:
-        worker.start()
-        while not done.wait(0.5):  # without a limit, some systems would not hear Ctrl-C either
-            pass
-    except BaseException:
-        while worker.ident is not None and not done.is_set():  # once more: it may be forgotten before the work has begun
-            cursor.interrupt()
-            done.wait(0.05)
-        raise
-    if failed:
-        raise failed[0]
-    return given[0]
 
 
 _PREFIX = "discreet-"

@@ -20,8 +20,10 @@ from discreet.schema.columns import Boolean, Category, Column, Date, Integer, Ki
 
 if TYPE_CHECKING:
     import duckdb
+    import pyarrow
 
 _WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
+_COMPARED: Mapping[Kind, str] = {"number": "DOUBLE", "text": "VARCHAR", "boolean": "BOOLEAN", "date": "DATE"}
 _MOST = 2**20
 _CALENDAR = "DATE '0001-01-01' AND DATE '9999-12-31'"  # Python's ends before the engine's
 _DAY = datetime.timedelta(days=1)
@@ -36,11 +38,19 @@ class PublicTable:
 
     def is_unique(self, columns: Sequence[str]) -> bool:
         """Whether these columns tell all rows apart, compared as a join compares them: numbers as doubles."""
-        types: dict[Kind, str] = {"number": "DOUBLE", "text": "VARCHAR", "boolean": "BOOLEAN", "date": "DATE"}
-        compared = [f"CAST({quoted(name)} AS {types[self.columns[name].kind]})" for name in columns]
+        compared = [self._compared(name) for name in columns]
         listed, some = ", ".join(compared), " AND ".join(f"{column} IS NOT NULL" for column in compared)
         repeated = f"SELECT {listed} FROM given WHERE {some} GROUP BY {listed} HAVING count(*) > 1"
         return bool(_ask(self.held, f"SELECT count(*) FROM ({repeated})")[0][0] == 0)
+
+    def compared(self) -> pyarrow.Table:
+        """The table as joins compare it: doubles, texts, truth values and days, whatever types held them."""
+        with _database(self.held) as database:
+            listed = ", ".join(f"{self._compared(name)} AS {quoted(name)}" for name in self.columns)
+            return database.sql(f"SELECT {listed} FROM given").to_arrow_table()
+
+    def _compared(self, name: str) -> str:
+        return f"CAST({quoted(name)} AS {_COMPARED[self.columns[name].kind]})"
 
     def rows(self, listed: str) -> list[tuple[Any, ...]]:
         """What a list of SQL expressions makes of every row, for engines that read it nowhere else."""

@@ -6,7 +6,6 @@ Only the columns that are asked for are ever read or converted.
 
 from __future__ import annotations
 
-import difflib
 import glob
 import os
 import re
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from discreet.engine.base import Known, NoFile
 from discreet.engine.sources.contents import is_settled, of_files, of_frame, state_of
+from discreet.engine.sources.names import check_names, choose, find
 from discreet.engine.sql.dialect import quoted, text_literal
 from discreet.errors import ParameterError
 
@@ -61,7 +61,7 @@ class LocalSource:
 
     def find(self, name: str) -> str:
         """The name of a column as the table writes it: the same letters, or else the same letters in another case."""
-        return _find(name, self.names)
+        return find(name, self.names)
 
     @property
     def layout(self) -> tuple[object, ...]:
@@ -125,8 +125,8 @@ def open_source(source: object, *, table: str | None = None, columns: Iterable[s
     names = names_of(source)
     if names is None:
         raise ParameterError(f"A table cannot be read from {type(source).__name__}; give {_TAKEN}.")
-    _distinct(names)
-    chosen = _chosen(wanted, names)
+    check_names(names)
+    chosen = choose(wanted, names)
     frame = arrow_of(source, chosen)
     return LocalSource(names, _types(["SELECT * FROM given"], frame)[0], frame=frame, no_ids=untold(source, chosen))
 
@@ -151,8 +151,8 @@ def _open_files(path: str, files: tuple[Path, ...], table: str | None, wanted: t
     from discreet.engine.sources.csv import csv_names, csv_query
 
     names, delimiter = csv_names(files)
-    _distinct(names)
-    chosen = _chosen(wanted, names)
+    check_names(names)
+    chosen = choose(wanted, names)
     query = csv_query(files, names, delimiter, chosen)
     return LocalSource(names, dict.fromkeys(chosen, "VARCHAR"), files, query, drops_lines=True)
 
@@ -164,7 +164,7 @@ def _open_parquet(files: tuple[Path, ...], wanted: tuple[str, ...] | None) -> Lo
     names = tuple(first)
     if not set(names) <= set(_written(files[0])):  # DuckDB renames columns that differ in case only
         raise ParameterError("Two columns of the table differ in the case of their letters only; rename one.")
-    chosen = _chosen(wanted, names)
+    chosen = choose(wanted, names)
     no_ids = frozenset(name for name in chosen if not tells_apart(first[name]))
     if any(_overflows(file, chosen) for file in files):
         from discreet.engine.sources.frames import Batches
@@ -207,7 +207,7 @@ def _open_database(files: tuple[Path, ...], table: str | None, wanted: tuple[str
             raw = {row[0]: row[1] for row in database.execute(f"DESCRIBE {place}").fetchall()}
     except duckdb.Error:
         raise ParameterError(f"{files[0]} cannot be opened as a DuckDB database; close programs that write to it.") from None
-    chosen = _chosen(wanted, tuple(raw))
+    chosen = choose(wanted, tuple(raw))
     query = f"SELECT {', '.join(read_sql(name, raw[name]) for name in chosen)} FROM {_FILE}.{place}"
     types, no_ids = {column: raw_type(raw[column]) for column in chosen}, [name for name in chosen if not tells_apart(raw[name])]
     return LocalSource(tuple(raw), types, files, query, files[0], place, no_ids=frozenset(no_ids))
@@ -275,30 +275,6 @@ def _written(file: Path) -> list[str]:
     from pyarrow import parquet
 
     return [str(name) for name in parquet.read_schema(file).names]
-
-
-def _find(name: str, names: tuple[str, ...]) -> str:
-    alike = [known for known in names if known == name] or [known for known in names if known.lower() == name.lower()]
-    if len(alike) == 1:
-        return alike[0]
-    if alike:
-        raise ParameterError(f"The table has several columns that could be {name}: {', '.join(alike)}; write one exactly.")
-    near = difflib.get_close_matches(name, names, 3)  # not all names: the first line of a file without a header is data
-    raise ParameterError(
-        f"The table has no column {name}; {f'did you mean {near[0]}?' if near else 'write it as the table does.'}"
-    )
-
-
-def _chosen(wanted: tuple[str, ...] | None, names: tuple[str, ...]) -> tuple[str, ...]:
-    chosen = names if wanted is None else tuple(dict.fromkeys(_find(name, names) for name in wanted))
-    if not chosen or len({name.lower() for name in chosen}) < len(chosen):
-        raise ParameterError("A table needs columns, and those that are asked for must differ in more than the case of letters.")
-    return chosen
-
-
-def _distinct(names: tuple[str, ...]) -> None:
-    if len(set(names)) < len(names) or not all(names):
-        raise ParameterError("Every column of the table needs a name of its own; rename those without, or with the same, name.")
 
 
 def _shown(path: object) -> str:

@@ -22,11 +22,11 @@ the group is chosen: the same numbers without looking for them.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from hashlib import sha256
 
 from discreet.engine.base import Groups
+from discreet.engine.sql.bounding import chosen, contribution, heavy, marks, number_of_person
 from discreet.engine.sql.dialect import Dialect
 from discreet.engine.sql.people import PersonStatement
 from discreet.engine.sql.statement import Raw, Statement
@@ -69,14 +69,14 @@ class Counting:
                 unit.rows,
                 bits,
                 factor=factor,
-                wide=unit.rows * m.bound << bits >= 2**62,
+                bound=unit.rows * m.bound << bits,
                 dialect=self.dialect,
             )
             + f" AS s{j}"
             for j, (m, bits) in enumerate(measures)
         )
-        join = " LEFT JOIN heavy ON cells.person = heavy.person" if factor else ""
-        new.text = f"{text}\nSELECT i, {each} FROM cells{join} GROUP BY i"
+        cells = "cells LEFT JOIN heavy ON cells.person = heavy.person" if factor else "cells"
+        new.text = f"{text}\nSELECT i, {each} FROM {'heavy' if factor and self.dialect.windows else cells} GROUP BY i"
         return new
 
     def quick_sums(self, measures: Sequence[Measure], groups: Groups) -> Statement:
@@ -136,6 +136,9 @@ class Counting:
             end = f"SELECT {place} FROM placed" if streamed else "SELECT i, x, count(*) AS n FROM placed GROUP BY i, x"
             new.text = f"{text}\n{end}"
             return new
+        if self.dialect.windows and not streamed:
+            new.text = f"{text}{self._weighed(new, groups)}"
+            return new
         rows = self.plan.schema.unit.rows
         counts = self._number(new, groups, "count(*) AS c")
         text += f",\ncells AS (SELECT person, i, {counts} FROM placed GROUP BY person, i)"
@@ -146,6 +149,19 @@ class Counting:
         grouped = f"SELECT placed.i AS i, x, {self.dialect.total.format(weight)} AS n {both} GROUP BY placed.i, x"
         new.text = f"{text}{choice}\n{f'SELECT {place}, {weight} AS n {both}' if streamed else grouped}"
         return new
+
+    def _weighed(self, new: Statement, groups: Groups) -> str:
+        """The same histogram of persons, which reads what is placed once: a person's rows are counted by cell, then by group."""
+        assert isinstance(self.plan.schema.unit, Person)
+        rows = self.plan.schema.unit.rows
+        counts = self._number(new, groups, "count(*) AS q")
+        text = f",\npieces AS (SELECT person, i, x, {counts} FROM placed GROUP BY person, i, x),\n"
+        text += "cells AS (SELECT *, sum(q) OVER (PARTITION BY person, i) AS c FROM pieces)"
+        kept, choice = self._kept(new, groups, rank="dense_rank")
+        less = self.dialect.quotient.format(rows << CELL_BITS, "c")
+        weight = f"CASE WHEN c <= {rows} THEN q * {1 << CELL_BITS} ELSE q * ({less}) END"
+        total = self.dialect.summed(weight, rows << CELL_BITS)
+        return f"{text}{choice}\nSELECT i, x, {total} AS n FROM {kept} GROUP BY i, x"
 
     def _placed(self, new: Statement, axes: Sequence[Axis], groups: Groups) -> str:
         """``placed``: for every row its group i and its cell x, that of the last axis turning fastest."""
@@ -180,13 +196,14 @@ class Counting:
         id = self.plan.schema.unit.id
         types = {self.raw.columns[f"{one}.{id}" if one else id][1] for one in self.raw.tables or ("",)}
         whole = types <= self.dialect.whole_types  # else ids of several tables are texts
-        return f"{columns}, {number_of_person(new.bind(self.salt), self.dialect, whole=whole)} AS p"
+        return f"{columns}, {number_of_person(new.hide(self.salt), self.dialect, whole=whole)} AS p"
 
-    def _kept(self, new: Statement, groups: Groups) -> tuple[str, str]:
-        """The table of cells that count, and the choice of them where not all can."""
+    def _kept(self, new: Statement, groups: Groups, rank: str = "row_number") -> tuple[str, str]:
+        """The table of cells that count, and the choice of them where not all can; ``dense_rank`` where a cell has several."""
         if not self._factor(groups):
             return "cells", ""
-        return "chosen", f",\n{chosen(self._most(groups), mark(self.salt, new.bind), self.dialect)}"
+        mixed, mark = marks(self.salt, new.hide)
+        return "chosen", f",\n{chosen(self._most(groups), mark, self.dialect, mixed, rank)}"
 
     def open_keys(self) -> Statement:
         """g0, g1 ... and n: how many rows, or chosen persons, have a key. Engines keep all keys at once, so a long one, which an
@@ -198,7 +215,7 @@ class Counting:
         each, by = ", ".join(f"{sql} AS {name}" for sql, name in zip(told, names, strict=True)), ", ".join(names)
         if isinstance(self.plan.schema.unit, Person):
             text += f",\ncells AS (SELECT DISTINCT person, {each} FROM lines WHERE {some})"
-            marks = self.dialect.keyed_hash.format(salt=new.bind(self.salt), person="person", group=self._joined(names))
+            marks = self.dialect.keyed_hash.format(salt=new.hide(self.salt), person="person", group=self._joined(names))
             text += f",\n{chosen(self.plan.schema.unit.groups, marks, self.dialect)}"
             new.text = f"{text}\nSELECT {by}, count(*) AS n FROM chosen GROUP BY {by}"
         else:
@@ -255,7 +272,7 @@ class Counting:
         """The aggregate that adds up what rows add."""
         if measure == ROWS:
             return "count(*)"
-        return f"count({term})" if measure.what == "present" and measure.high == 1 else self.dialect.total.format(term)
+        return f"count({term})" if measure.what == "present" and measure.high == 1 else self.dialect.summed(term, measure.bound)
 
     def _statement(self) -> Statement:
         kind = PersonStatement if self._single else Statement
@@ -306,11 +323,8 @@ class Counting:
 
 _VALUES = ("value", "rest")
 _DOUBLES = (*_VALUES, "product")
-_P = 2**31 - 1
-_DIGITS = 10**18 - 1
 _FEW = 256  # keys that need not be looked up
 _BRIEF = 64  # bytes of a text that is kept as it is
-_LOWERED = "0.99999999999909050529"  # 1 - 2^-40, and a little less
 
 
 def written(new: Statement, measures: Sequence[Measure], *, doubles: bool) -> tuple[dict[str, str], list[str]]:
@@ -331,67 +345,3 @@ def written(new: Statement, measures: Sequence[Measure], *, doubles: bool) -> tu
 def keyed(keys: int) -> str:
     """``ON`` of the join with the table of keys."""
     return " AND ".join(f"lines.k{j} = keys.key{j}" for j in range(keys))
-
-
-def heavy(rows: int, groups: int, norm: int, dialect: Dialect) -> str:
-    """Persons whose counts, cut off at ``rows`` a group, exceed the norm; and the factor that brings them back."""
-    if norm == 2:
-        size, most = f"CASE WHEN c > {rows} THEN {rows**2} ELSE c * c END", rows**2 * groups
-    else:
-        size, most = f"CASE WHEN c > {rows} THEN {rows} ELSE c END", rows * groups
-    total = dialect.total.format(size)
-    ratio = f"{dialect.double.format(most)} / {total}"
-    factor = f"sqrt({ratio})" if norm == 2 else ratio
-    return f"heavy AS (SELECT person, {factor} AS f FROM cells GROUP BY person HAVING {total} > {most})"
-
-
-def contribution(total: str, rows: int, bits: int, *, factor: bool, wide: bool, dialect: Dialect) -> str:
-    """What a cell adds to a measure, in 2^-bits units."""
-    whole = dialect.wide if wide else "BIGINT"
-    light = f"c <= {rows} AND f IS NULL" if factor else f"c <= {rows}"
-    double = dialect.double.format
-    weight = f"(CASE WHEN c > {rows} THEN {double(rows)} / c ELSE {double(1)} END)"
-    weight += f" * coalesce(f, {double(1)})" if factor else ""
-    scale, scaled = (f" * {2**bits}", f" * {double(2**bits)}") if bits else ("", "")
-    value = f"CAST(c AS {dialect.types['number']})" if total == "c" else dialect.nearest.format(total)
-    less = dialect.truncated.format(f"{value}{scaled} * ({weight} * {double(_LOWERED)})")
-    cut = dialect.widened.format(less, wide=whole) if wide else f"CAST({less} AS {whole})"
-    return dialect.total.format(f"CASE WHEN {light} THEN CAST({total} AS {whole}){scale} ELSE {cut} END")
-
-
-def number_of_person(salt: str, dialect: Dialect, *, whole: bool) -> str:
-    """A whole number below P for every person: of the text of their id and of nothing else, because one row may decide the type
-    of all ids (a missing one turns integers into doubles, a word turns them into texts). An id of up to 18 digits is a number
-    itself, which is quicker than a keyed hash. ``whole``: all ids are integers.
-    """
-    text = f"CAST(person AS {dialect.types['text']})"
-    digits = f"person BETWEEN -{_DIGITS} AND {_DIGITS}" if whole else dialect.is_digits.format(text)
-    number = dialect.try_whole.format("person" if whole else text)
-    hashed = dialect.hashed.format(salt=salt, person="person", most=_P)
-    return f"CASE WHEN {digits} THEN ({number} % {_P} + {_P}) % {_P} ELSE {hashed} END"
-
-
-def mark(salt: str, bind: Callable[[object], str]) -> str:
-    """A mark for the cell of person number p and group i: a keyed permutation of the numbers below the prime P, then i.
-
-    t = A p + B i + C mod P, with A, B and C from the salt, then t^5 mod P, which is one to one because 5 does not divide P - 1.
-    All products stay below 2^62: the same numbers on every engine. A, B and C are as secret as the salt, so they are bound.
-    """
-    keys = (1 + int.from_bytes(sha256(f"{name} {salt}".encode()).digest()) % (_P - 1) for name in "ABC")
-    a, b, c = (f"CAST({bind(key)} AS BIGINT)" for key in keys)
-    t = f"(((p * {a}) % {_P} + (CAST(i AS BIGINT) * {b}) % {_P} + {c}) % {_P})"
-    fourth = f"(({t} * {t} % {_P}) * ({t} * {t} % {_P}) % {_P})"
-    return f"({fourth} * {t} % {_P}) * {2**24} + i"
-
-
-def chosen(most: int, mark: str, dialect: Dialect) -> str:
-    """Cells of at most ``most`` groups a person: those with the smallest marks."""
-    marked = f"marked AS (SELECT *, {mark} AS h FROM cells),\n"
-    if dialect.nth_smallest is None:
-        ranked = "SELECT *, row_number() OVER (PARTITION BY person ORDER BY h) AS r FROM marked"
-        return f"{marked}chosen AS (SELECT * FROM ({ranked}) AS ranked WHERE r <= {most})"
-    return (
-        f"{marked}many AS (SELECT person, {dialect.nth_smallest.format(value='h', n=most)} AS last FROM marked "
-        f"GROUP BY person HAVING count(*) > {most}),\n"
-        f"chosen AS (SELECT marked.* FROM marked LEFT JOIN many ON marked.person = many.person WHERE last IS NULL OR h <= last)"
-    )

@@ -74,6 +74,11 @@ class Dialect:
     public: str = "{0}"  # the name of a public table in statements
     rescaled: Callable[[str, Fraction], str] | None = None  # ``scaled`` where a double that is too large or too small is an error
     rewritten: Mapping[str, Callable[[str], str]] = field(default_factory=dict)  # second arguments, which are constants
+    by_constant: Mapping[str, Callable[[str, str], str]] = field(default_factory=dict)  # (SQL, constant) -> SQL, of an operation
+    floor: str = "floor({0})"  # of a double, as a double
+    hidden: str = ""  # of the secret parameter {0}, where its placeholder would show it
+    quick_total: str = ""  # an aggregate: the exact sum of whole numbers below 2^22, of which no table has too many
+    windows: bool = False  # whether a table that is read twice is made twice, so that what a person has is best found in passing
     sends_cells: bool = False  # whether rows are better counted by cells in the engine than sent one by one
 
     def scaled(self, number: str, step: Fraction, *, bounded: bool = False) -> str:
@@ -83,6 +88,10 @@ class Dialect:
         times = f" * {self.double.format(step.numerator)}" if step.numerator != 1 else ""
         over = f" / {self.double.format(step.denominator)}" if step.denominator != 1 else ""
         return f"({number}{times}{over})" if times or over else number
+
+    def summed(self, number: str, bound: int) -> str:
+        """The aggregate that adds up whole numbers up to a bound: 2^41 of them, if they are small, stay below 2^63."""
+        return (self.quick_total if self.quick_total and bound <= 2**22 else self.total).format(number)
 
     def rational(self, number: Fraction) -> str:
         """The double that is nearest to a rational of few digits."""

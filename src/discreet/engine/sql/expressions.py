@@ -46,6 +46,10 @@ def write(
         return write(defined(*expression.arguments), columns, bind, dialect, facts)
     if expression.name == "bin":
         text = _bin(expression, columns, bind, dialect, facts)
+    elif expression.name in dialect.by_constant:
+        value, constant = expression.arguments
+        assert isinstance(constant, Literal)
+        text = dialect.by_constant[expression.name](write(value, columns, bind, dialect, facts), str(constant.value))
     elif expression.name == "date_trunc":
         text = dialect.templates[_by_constant(expression)].format(write(expression.arguments[0], columns, bind, dialect, facts))
     else:

@@ -87,6 +87,9 @@ def _cut(j: int, own: str, aliases: Sequence[str], most: int, salt: str, dialect
     told = " || '/' || ".join(f"coalesce(CAST(length({one}) AS {text}) || ':' || {one}, '-')" for one in texts)
     mark = dialect.hashed.format(salt=salt, person=f"({told})", most=MOST_HASH)
     listed, order = ", ".join(aliases), ", ".join([mark, *others])
+    if dialect.windows:
+        ranked = f"SELECT {listed}, row_number() OVER (PARTITION BY person ORDER BY {order}) AS r FROM {own}"
+        return [f"{cut} AS (SELECT {listed} FROM ({ranked}) AS ranked WHERE r <= {most})"]
     is_many = f"EXISTS (SELECT 1 FROM {many} WHERE {many}.person = {own}.person)"
     return [
         f"{many} AS (SELECT person FROM {own} GROUP BY person HAVING count(*) > {most})",

@@ -68,6 +68,11 @@ class Statement:
         self.parameters[name] = value
         return self.dialect.placeholder.format(name, len(self.parameters))
 
+    def hide(self, value: object) -> str:
+        """The same for what is as secret as the salt: no plan or log of an engine may show it."""
+        place = self.bind(value)
+        return self.dialect.hidden.format(f"p{len(self.parameters) - 1}") if self.dialect.hidden else place
+
     def value(self, expression: Expression) -> str:
         """SQL of an expression over a row."""
         for name in dict.fromkeys(columns_of(expression)):
@@ -152,7 +157,7 @@ class Statement:
             mine = {"person": self._id_of(one.table, unit.id), **{alias: self._cleaned[alias] for alias in asked}}
             cells.append(mine | inner._cleaned)
         relations = [self._relation(one.table) for one in tables]
-        salt = lambda: self.bind(self.salt)  # noqa: E731
+        salt = lambda: self.hide(self.salt)  # noqa: E731
         return joined_rows(self._cleaned_rows, tables, cells, conditions, relations, members, salt, self.dialect)
 
     def _persons_kept(self, asked: Private) -> str:
@@ -197,7 +202,9 @@ class Statement:
         value = self.once(expression)
         if facts.step is not None:
             half = self.dialect.double.format("0.5")
-            value = self.dialect.scaled(f"floor({self.dialect.scaled(value, 1 / facts.step)} + {half})", facts.step)
+            value = self.dialect.scaled(
+                self.dialect.floor.format(f"{self.dialect.scaled(value, 1 / facts.step)} + {half}"), facts.step
+            )
         return f"CASE WHEN {self.dialect.is_finite.format(value)} THEN {value} END"
 
     def grouped_key(self, expression: Expression, listed: Sequence[Value] | None, name: str, *, few: bool) -> tuple[str, str]:

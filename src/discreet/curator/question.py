@@ -45,6 +45,7 @@ VERBS: dict[str, str] = {
     "histogram": "discreet.analysis.histograms",
     "table": "discreet.analysis.tables",
     "workload": "discreet.analysis.counting.workload",
+    "synthesize": "discreet.synthetic.synthesize",
 }
 
 Result = TypeVar("Result")

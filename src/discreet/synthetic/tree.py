@@ -1,0 +1,231 @@
+"""Junction trees: exact marginals of a distribution over many columns that is a product of small tables.
+
+A set of columns with a table over it is a clique. Cliques are hung in a tree such that those that share a column are connected
+by cliques that have it too; what a clique shares with its parent is its separator, the rest is its own. Any product of tables
+over cliques is then p(root) times p(own | separator) of all other cliques (Lauritzen and Spiegelhalter 1988), found by one pass
+from the leaves to the root and one back. Because the tables of conditional distributions add up to 1, a marginal needs the
+cliques between its columns only.
+
+Columns are numbers; all tables have their axes in the order of these, so that one is broadcast to another by its shape alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from discreet.arrays import Reals
+
+Columns = tuple[int, ...]  # in increasing order
+
+
+@dataclass(frozen=True)
+class Tree:
+    """Cliques, parents first: the parent of each (-1 for the root), and what it shares with it."""
+
+    sizes: tuple[int, ...]
+    cliques: tuple[Columns, ...]
+    parents: tuple[int, ...]
+    separators: tuple[Columns, ...]
+
+    @classmethod
+    def over(cls, sizes: Sequence[int], sets: Iterable[Columns]) -> Tree:
+        """A tree with a clique for every set, as small as two greedy rules find it."""
+        given = tuple(sets)
+        return cls._hang(tuple(sizes), min((_eliminate(sizes, given, fill=fill) for fill in (False, True)), key=_cells_of(sizes)))
+
+    @classmethod
+    def _hang(cls, sizes: tuple[int, ...], cliques: Sequence[Columns]) -> Tree:
+        """A spanning tree whose separators are as wide as possible, which is a junction tree (Jensen and Jensen 1994)."""
+        left = sorted(cliques, key=lambda clique: (-_count(sizes, clique), clique))
+        found, parents, separators = [left.pop(0)], [-1], [()]
+        while left:
+            best = max(
+                (len(shared := {*one} & {*other}), _count(sizes, shared), -j, -i)
+                for i, other in enumerate(found)
+                for j, one in enumerate(left)
+            )
+            one, parent = left.pop(-best[2]), -best[3]
+            separators.append(tuple(column for column in one if column in found[parent]))
+            parents.append(parent)
+            found.append(one)
+        return cls(sizes, tuple(found), tuple(parents), tuple(separators))
+
+    @cached_property
+    def cells(self) -> int:
+        """The numbers in all its tables."""
+        return sum(_count(self.sizes, clique) for clique in self.cliques)
+
+    @cached_property
+    def shapes(self) -> tuple[tuple[int, ...], ...]:
+        return tuple(tuple(self.sizes[column] for column in clique) for clique in self.cliques)
+
+    @cached_property
+    def children(self) -> tuple[tuple[int, ...], ...]:
+        return tuple(tuple(j for j, parent in enumerate(self.parents) if parent == i) for i in range(len(self.cliques)))
+
+    @cached_property
+    def below(self) -> tuple[frozenset[int], ...]:
+        """The columns of every clique, and of those that hang from it, that its separator has not."""
+        found = [frozenset[int]()] * len(self.cliques)
+        for i in reversed(range(len(self.cliques))):
+            own = frozenset(self.cliques[i]) - frozenset(self.separators[i])
+            found[i] = own.union(*(found[j] for j in self.children[i]))
+        return tuple(found)
+
+    def holder(self, columns: Iterable[int]) -> int | None:
+        """The smallest clique that has all of these."""
+        wanted = frozenset(columns)
+        holders = [i for i, clique in enumerate(self.cliques) if wanted.issubset(clique)]
+        return min(holders, key=lambda i: math.prod(self.shapes[i]), default=None)
+
+    def spread(self, columns: Iterable[int], clique: int) -> tuple[int, ...]:
+        """The shape by which a table over some columns of a clique is broadcast to its table."""
+        wanted = frozenset(columns)
+        return tuple(self.sizes[column] if column in wanted else 1 for column in self.cliques[clique])
+
+    def others(self, columns: Iterable[int], clique: int) -> tuple[int, ...]:
+        """The axes of a clique's table that are added up over for these columns."""
+        wanted = frozenset(columns)
+        return tuple(axis for axis, column in enumerate(self.cliques[clique]) if column not in wanted)
+
+    @cached_property
+    def _links(self) -> tuple[tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, ...]], ...]:
+        """For every clique but the root: its own axes, the axes its parent adds up over, and the separator's shape in both."""
+        links = []
+        for i, (parent, shared) in enumerate(zip(self.parents, self.separators, strict=True)):
+            above = max(parent, 0)
+            links.append((self.others(shared, i), self.others(shared, above), self.spread(shared, i), self.spread(shared, above)))
+        return tuple(links)
+
+    def calibrate(self, logs: Sequence[Reals], masks: Mapping[int, Reals]) -> Beliefs:
+        """The distribution proportional to the product of exp(logs) and of masks, 0 or more, over cliques."""
+        tables: list[Reals] = []
+        for i, log in enumerate(logs):
+            table = np.exp(log - log.max())
+            if i in masks:
+                table *= masks[i]
+            tables.append(table)
+        for i in reversed(range(1, len(tables))):
+            own, _, _, above = self._links[i]
+            total = tables[i].sum(axis=own, keepdims=True)
+            tables[i] /= np.where(total > 0, total, 1.0)
+            largest = float(total.max()) or 1.0
+            tables[self.parents[i]] *= (total / largest).reshape(above)
+        whole = float(tables[0].sum())
+        tables[0] /= whole or 1.0
+        marginals = [tables[0]]
+        for i in range(1, len(tables)):
+            _, over, here, _ = self._links[i]
+            marginals.append(tables[i] * marginals[self.parents[i]].sum(axis=over).reshape(here))
+        return Beliefs(self, tuple(tables), tuple(marginals), whole > 0)
+
+    def grown(self, columns: Columns) -> int:
+        """At most how many cells a tree with one more set needs: columns are carried along the way to where the others are."""
+        best = max(range(len(self.cliques)), key=lambda i: (len({*self.cliques[i]} & {*columns}), -math.prod(self.shapes[i])))
+        more: dict[int, int] = {}
+        for column in columns:
+            if column not in self.cliques[best]:
+                for i in self._way(best, column):
+                    if column not in self.cliques[i]:
+                        more[i] = more.get(i, 1) * self.sizes[column]
+        return self.cells + sum(math.prod(self.shapes[i]) * (times - 1) for i, times in more.items())
+
+    def _way(self, start: int, column: int) -> list[int]:
+        """The cliques from one to the nearest that has a column."""
+        above, seen = start, [start]
+        while column not in self.below[above] and column not in self.cliques[above]:
+            above = self.parents[above]
+            seen.append(above)
+        while column not in self.cliques[above]:
+            above = next(j for j in self.children[above] if column in self.below[j])
+            seen.append(above)
+        return seen
+
+
+@dataclass(frozen=True, eq=False)
+class Beliefs:
+    """A distribution on a tree: p(own | separator) of every clique, and its marginal. ``possible``: whether anything is."""
+
+    tree: Tree
+    conditionals: tuple[Reals, ...]
+    marginals: tuple[Reals, ...]
+    possible: bool
+
+    def project(self, columns: Columns) -> Reals:
+        """The marginal over some columns, with an axis for each, in order."""
+        _, table = self._gather(0, frozenset(columns))
+        return table
+
+    @cached_property
+    def _known(self) -> dict[tuple[int, frozenset[int]], tuple[Columns, Reals]]:
+        return {}
+
+    def _gather(self, clique: int, wanted: frozenset[int]) -> tuple[Columns, Reals]:
+        """The distribution of the wanted columns in and below a clique, given its separator; parts that hold none are left out."""
+        if (clique, wanted) in self._known:
+            return self._known[clique, wanted]
+        tree = self.tree
+        keep = wanted | {*tree.separators[clique]}
+        if wanted.issubset(tree.cliques[clique]):
+            found = self.conditionals[clique].sum(axis=tree.others(keep, clique))
+            columns = tuple(column for column in tree.cliques[clique] if column in keep)
+        else:
+            columns, found = tree.cliques[clique], self.conditionals[clique]
+            parts = [self._gather(j, part) for j in tree.children[clique] if (part := wanted & tree.below[j])]
+            for i, (others, table) in enumerate(parts):
+                later = {column for names, _ in parts[i + 1 :] for column in names}
+                left = tuple(sorted(({*columns} | {*others}) & (keep | later)))
+                place = {column: label for label, column in enumerate({*columns, *others})}  # numpy knows few labels
+                labels = [[place[column] for column in names] for names in (columns, others, left)]
+                columns, found = left, np.einsum(found, labels[0], table, labels[1], labels[2], optimize=True)
+        self._known[clique, wanted] = columns, found
+        return columns, found
+
+
+def _count(sizes: Sequence[int], columns: Iterable[int]) -> int:
+    return math.prod(sizes[column] for column in columns)
+
+
+def _cells_of(sizes: Sequence[int]) -> Callable[[Sequence[Columns]], int]:
+    return lambda cliques: sum(_count(sizes, clique) for clique in cliques)
+
+
+def _eliminate(sizes: Sequence[int], sets: Sequence[Columns], *, fill: bool) -> list[Columns]:
+    """Cliques by eliminating one column after the other: the one whose neighbours make the smallest table, or ``fill``, the one
+    that connects the fewest of them anew. Sets of columns are bits of a whole number."""
+    near = [0] * len(sizes)
+    for one in sets:
+        together = sum(1 << column for column in one)
+        for column in one:
+            near[column] |= together
+    near = [bits & ~(1 << column) for column, bits in enumerate(near)]
+    left, found = set(range(len(sizes))), []
+    while left:
+
+        def price(column: int) -> tuple[int, int, int]:
+            members = _members(near[column])
+            added = sum((near[column] & ~near[other]).bit_count() - 1 for other in members) if fill else 0
+            return added, sizes[column] * _count(sizes, members), column
+
+        chosen = min(left, key=price)
+        together = near[chosen]
+        found.append(together | 1 << chosen)
+        for other in _members(together):
+            near[other] = (near[other] | together) & ~(1 << other) & ~(1 << chosen)
+        left.discard(chosen)
+    largest = [bits for i, bits in enumerate(found) if not any(bits & other == bits for other in found[:i])]
+    return [tuple(_members(bits)) for bits in largest]
+
+
+def _members(bits: int) -> list[int]:
+    found = []
+    while bits:
+        low = bits & -bits
+        found.append(low.bit_length() - 1)
+        bits ^= low
+    return found

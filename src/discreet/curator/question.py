@@ -46,6 +46,7 @@ VERBS: dict[str, str] = {
     "table": "discreet.analysis.tables",
     "workload": "discreet.analysis.counting.workload",
     "synthesize": "discreet.synthetic.synthesize",
+    "quality": "discreet.synthetic.quality",
 }
 
 Result = TypeVar("Result")

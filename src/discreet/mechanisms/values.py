@@ -101,8 +101,8 @@ def add_up(records: Secret[Records], axes: Sequence[int], bits: int = 0) -> Secr
 def misfits(
     marginals: Sequence[Secret[Integers]], guesses: Sequence[Integers], weights: Sequence[int], less: Sequence[int], bits: int
 ) -> Secret[Integers]:
-    """weight * (|marginal - guess| - less) for every one: how far marginals are from guesses in L1 norm, which are in ``2**-bits``
-    of their units, as ``less`` is. All but the marginals is public."""
+    """weight * (|marginal - guess| - less) for every one: how far marginals are from guesses in L1 norm, which are in
+    ``2**-bits`` of their units, as ``less`` is. All but the marginals is public."""
     found = []
     for marginal, guess, weight, allowed in zip(marginals, guesses, weights, less, strict=True):
         counts = open_secret(marginal)

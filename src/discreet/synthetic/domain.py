@@ -124,7 +124,9 @@ class Coding:
             inside = [low <= start and start + width - 1 <= high for start, width in zip(self.starts, self.widths, strict=False)]
             found[: self.present] = inside
             if not found.any():
-                raise ParameterError(f"No cell of {self.name} lies from {shown(wanted[0])} to {shown(wanted[1])}; {self._cells()}.")
+                raise ParameterError(
+                    f"No cell of {self.name} lies from {shown(wanted[0])} to {shown(wanted[1])}; {self._cells()}."
+                )
             return found
         for one in wanted if isinstance(wanted, (list, set, frozenset)) else [wanted]:
             found[self._cell(one)] = True
@@ -193,7 +195,9 @@ class Coding:
         """The same from JSON."""
         values = None if facts["values"] is None else tuple(facts["values"])
         starts = tuple(map(int, facts["starts"]))
-        return cls(str(facts["name"]), facts["kind"], bool(facts["nullable"]), values, starts, int(facts["end"]), Fraction(facts["step"]))
+        return cls(
+            str(facts["name"]), facts["kind"], bool(facts["nullable"]), values, starts, int(facts["end"]), Fraction(facts["step"])
+        )
 
 
 def _plain(value: object) -> object:
@@ -213,29 +217,32 @@ def code(name: str, facts: Facts, bins: object = None, keys: Sequence[Value] | N
     if facts.values is not None or keys is not None:
         if bins is not None:
             raise ParameterError(f"{name} has a list of values, a cell each; leave it out of bins=.")
-        return Coding(name, facts.kind, facts.nullable or keys is not None, tuple(keys if keys is not None else facts.values or ()))
-    if facts.kind == "text" or facts.lower is None or facts.upper is None or facts.step is None:
+        return Coding(
+            name, facts.kind, facts.nullable or keys is not None, tuple(keys if keys is not None else facts.values or ())
+        )
+    step = facts.step
+    if facts.kind == "text" or facts.lower is None or facts.upper is None or step is None:
         raise ParameterError(
             f"{name} has no declared values, so that it cannot be drawn; declare a category, list its values, "
             f'keys={{"{name}": [...]}}, or leave it out of columns=.'
         )
-    low, high = math.ceil(facts.lower / facts.step), math.floor(facts.upper / facts.step)
+    low, high = math.ceil(facts.lower / step), math.floor(facts.upper / step)
     if bins is None or (isinstance(bins, int) and not isinstance(bins, bool)):
         most = high - low + 1
         asked = (most if most <= MOST_STEPS else _RUNS) if bins is None else whole(f"bins of {name}", bins)
         width = max(1, -(-most // asked))
         starts = tuple(range(low, high + 1, width)) if most // width < _WIDEST else ()
     else:
-        starts = _starts(name, bins, facts, low, high)
+        starts = _starts(name, bins, facts.kind, step, low, high)
     if not starts or len(starts) > _WIDEST:
         raise ParameterError(f"{name} has more than {_WIDEST:,} cells; write fewer bins, such as bins={{{name!r}: 100}}.")
-    return Coding(name, facts.kind, facts.nullable, None, starts, high + 1, facts.step)
+    return Coding(name, facts.kind, facts.nullable, None, starts, high + 1, step)
 
 
-def _starts(name: str, bins: object, facts: Facts, low: int, high: int) -> tuple[int, ...]:
+def _starts(name: str, bins: object, kind: Kind, step: Fraction, low: int, high: int) -> tuple[int, ...]:
     if isinstance(bins, (str, bytes)) or not isinstance(bins, Iterable):
         raise ParameterError(f"bins of {name} are a number of them, or where each begins; write bins={{{name!r}: 20}}.")
-    finder = Coding(name, facts.kind, False, None, (low,), high + 1, facts.step)
+    finder = Coding(name, kind, False, None, (low,), high + 1, step)
     starts = [finder._place(edge, True) for edge in bins]
     if starts != sorted({*starts}) or not starts or starts[0] < low or starts[-1] > high:
         raise ParameterError(f"bins of {name} begin in increasing order within its bounds; write them so, each once.")

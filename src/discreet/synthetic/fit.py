@@ -60,7 +60,12 @@ class _Target:
 
 
 def fit(
-    tree: Tree, measured: Sequence[Noisy], total: float, steps: int, start: Fit | None = None, zeros: Sequence[tuple[Columns, Reals]] = ()
+    tree: Tree,
+    measured: Sequence[Noisy],
+    total: float,
+    steps: int,
+    start: Fit | None = None,
+    zeros: Sequence[tuple[Columns, Reals]] = (),
 ) -> Fit:
     """At most so many steps from ``start``, or from what is even. ``zeros``: tables that are 0 where nothing can be."""
     masks = mask(tree, zeros)
@@ -71,12 +76,13 @@ def fit(
     length = 8.0 / sum(float(np.max(one.weight)) for one in targets)
     momentum, last = 1.0, here.loss
     for step in range(1, steps + 1):
-        for trial in range(_TRIES):
+        tries = 0
+        while True:
             new = _Point.at(ahead.moved(-length), tree, masks, targets)
-            if ahead.loss - new.loss >= ahead.promised(new) / 2:
+            if ahead.loss - new.loss >= ahead.promised(new) / 2 or tries == _TRIES:
                 break
-            length /= 2
-        length *= 1.1 if not trial else 1.0
+            length, tries = length / 2, tries + 1
+        length *= 1.0 if tries else 1.1
         if new.loss > here.loss:
             momentum, ahead, length = 1.0, here, length * 0.7
         else:

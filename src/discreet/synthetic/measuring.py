@@ -32,7 +32,7 @@ _DIGITS = 32  # binary ones of an epsilon that is the root of a rho
 
 
 @dataclass(frozen=True)
-class _Letting:
+class Letting:
     """A mechanism as a reservation lets it out."""
 
     mechanism: Gaussian | Laplace | Exponential | PermuteAndFlip
@@ -75,11 +75,11 @@ class Payment:
 
     def deviation(self, share: Fraction) -> float:
         """Its standard deviation, in rows."""
-        return math.sqrt(self.noise(share).variance) / 2**self.bits
+        return float(math.sqrt(self.noise(share).variance) / 2**self.bits)
 
     def choice(self, share: Fraction, weight: int, bits: int) -> tuple[Exponential | PermuteAndFlip, Fraction]:
-        """What chooses among scores of this largest weight, counted in ``2**-bits`` of an engine's units; and what it costs, which
-        is no more than the share."""
+        """What chooses among scores of this largest weight, counted in ``2**-bits`` of an engine's units; and what it
+        costs, which is no more than the share."""
         far = (self.norms.l1 << bits) * weight
         if self.cost.epsilon is not None:
             return PermuteAndFlip(sensitivity=far, epsilon=share), share
@@ -100,7 +100,8 @@ class Measurement:
     bits: int
 
     def real(self, shape: Sequence[int]) -> Reals:
-        return (np.array(self.counts, dtype=np.float64) / 2**self.bits).reshape(tuple(shape))
+        found: Reals = (np.array(self.counts, dtype=np.float64) / 2**self.bits).reshape(tuple(shape))
+        return found
 
     def noisy(self, sizes: Sequence[int]) -> Noisy:
         """As the fit takes it."""
@@ -109,13 +110,13 @@ class Measurement:
 
 def measure(columns: Columns, counts: Secret[Integers], share: Fraction, payment: Payment, reserved: Reservation) -> Measurement:
     """Release a marginal for a share."""
-    released = np.ravel(np.asarray(reserved.release(_Letting(payment.noise(share)), counts)))
+    released = np.ravel(np.asarray(reserved.release(Letting(payment.noise(share)), counts)))
     return Measurement(columns, tuple(int(one) for one in released), share, payment.deviation(share), payment.bits)
 
 
 def choose(mechanism: Exponential | PermuteAndFlip, scores: Secret[Integers], reserved: Reservation) -> int:
     """Release the place of a score that is nearly the largest."""
-    return int(reserved.release(_Letting(mechanism), scores))
+    return int(reserved.release(Letting(mechanism), scores))
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +128,8 @@ class Measurements:
     places: tuple[Integers, ...]
     later: tuple[Measurement, ...]
     choices: tuple[Fraction, ...]
-    cost: Cost
+    cost: Cost  # an exact epsilon or rho
+    paid: str  # the same as it was asked for
     complete: bool
     remarks: tuple[str, ...] = ()
 
@@ -146,7 +148,7 @@ class Measurements:
             "places": [places.tolist() for places in self.places],
             "later": [_write(one) for one in self.later],
             "choices": [str(one) for one in self.choices],
-            "cost": [cost.currency, str(cost.amount), cost.words],
+            "cost": [cost.currency, str(cost.amount), self.paid],
             "complete": self.complete,
             "remarks": [*self.remarks, *remarks],
         }
@@ -159,13 +161,14 @@ class Measurements:
         if (facts.get("discreet"), facts.get("version")) != ("synthesis", 1):
             raise ParameterError("This was measured by another version of discreet, in another way; ask for more, for a new one.")
         own, later = (tuple(_read(one) for one in facts[name]) for name in ("own", "later"))
-        currency, amount, words = facts["cost"]
+        currency, amount, paid = facts["cost"]
         return cls(
             own,
             tuple(np.array(places, dtype=np.int64) for places in facts["places"]),
             later,
             tuple(map(Fraction, facts["choices"])),
-            Cost(currency, Fraction(amount), words=words),
+            Cost(currency, Fraction(amount)),
+            str(paid),
             bool(facts["complete"]),
             tuple(map(str, facts["remarks"])),
         )

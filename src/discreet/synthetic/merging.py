@@ -47,7 +47,8 @@ class Merged:
 
     def within(self, cells: Booleans | Reals) -> Reals:
         """The share of every joined cell that these have."""
-        return np.bincount(self.places, self.shares * cells, self.count)
+        found: Reals = np.bincount(self.places, self.shares * cells, self.count).astype(np.float64)
+        return found
 
 
 def keep_apart(coding: Coding) -> Merged:
@@ -60,9 +61,9 @@ def merge(coding: Coding, counts: Reals, deviation: float) -> Merged:
     clear = counts >= _CLEAR * deviation
     if coding.nullable:
         clear[-1] = True  # what is missing is no neighbour of anything
-    runs = list(_runs(counts, clear, deviation)) if coding.ordered else [*([i] for i in np.flatnonzero(clear)), _rest(clear)]
+    runs = list(_runs(counts, clear, deviation)) if coding.ordered else [*([int(i)] for i in np.flatnonzero(clear)), _rest(clear)]
     places = np.zeros(coding.count, dtype=np.int64)
-    for place, run in enumerate(sorted((run for run in runs if len(run)), key=lambda run: int(run[0]))):
+    for place, run in enumerate(sorted(run for run in runs if run)):
         places[run] = place
     return share_out(coding, counts, deviation, places)
 
@@ -111,4 +112,5 @@ def _shares(counts: Reals, deviation: float, widths: Integers) -> Reals:
     spread = float(((counts - total * even) ** 2).sum())
     kept = max(0.0, 1 - (len(counts) - 1) * deviation**2 / spread) if spread > 0 else 0.0
     drawn = np.maximum(expected + kept * (counts - total * even), 0.0)
-    return drawn / drawn.sum() if drawn.sum() > 0 else even
+    found: Reals = drawn / drawn.sum() if drawn.sum() > 0 else even
+    return found

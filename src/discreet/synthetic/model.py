@@ -37,6 +37,8 @@ from discreet.synthetic.zeros import Zeros
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+__all__ = ["Synthetic"]
+
 MOST_ROWS = 10**8  # that are drawn at once
 _MOST_CELLS = 2**16  # of a marginal that is shown
 
@@ -136,7 +138,16 @@ class Synthetic:
         remarks = () if errors is not None else ("These columns were not measured together: nothing is known of the error.",)
         kinds: dict[str, Kind] = {one.name: one.kind if one.widths.max() == 1 else "text" for one in codings}
         asked = f"synthetic rows by {', '.join(one.name for one in codings)}"
-        return Answer(asked, {name: tuple(some) for name, some in keys.items()}, {"rows": column}, (), "nothing", self.left, remarks=remarks, kinds=kinds)
+        return Answer(
+            asked,
+            {name: tuple(some) for name, some in keys.items()},
+            {"rows": column},
+            (),
+            "nothing",
+            self.left,
+            remarks=remarks,
+            kinds=kinds,
+        )
 
     def project(self, columns: Columns) -> Reals:
         """The probabilities of all cells of some columns."""
@@ -204,7 +215,7 @@ class Synthetic:
         sizes = math.log10(max(self.domain.cells, 1))
         lines = [
             f"Synthetic data of {len(self.columns)} columns: {', '.join(self.columns)}",
-            f"Cost {measured.cost}, paid once; everything made of the model is free.",
+            f"Cost {measured.paid}, paid once; everything made of the model is free.",
             f"{self.rows:,} rows by noisy counts, {figure(self.domain.cells) if sizes < 15 else f'10^{sizes:.0f}'} cells.",
             f"Measured: {own} columns, {later} marginals of several; the model has {self.fitted.tree.cells:,} cells.",
             f"Log-likelihood of what was measured: {-self.fitted.loss:,.1f} (less is worse; noise alone leaves about "
@@ -236,7 +247,8 @@ class Report:
 
     def __str__(self) -> str:
         rows = [
-            [one.columns, f"{one.cells:,}", f"{one.deviation:,.1f}", f"{one.distance:.4f}", f"{one.noise:.4f}"] for one in self.lines
+            [one.columns, f"{one.cells:,}", f"{one.deviation:,.1f}", f"{one.distance:.4f}", f"{one.noise:.4f}"]
+            for one in self.lines
         ]
         return text_table(["columns", "cells", "noise", "distance", "by noise"], rows, "<>>>>")
 

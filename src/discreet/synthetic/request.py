@@ -1,7 +1,7 @@
 """Synthetic data as a request to the gate: reserved once, then measured adaptively within that, and committed once.
 
-The engine counts rows by all columns together, as the cells that somebody is in: one scan, or a few where the columns are too many
-for one number. Of these all marginals are made, still secret. Released are every column's own counts, and then round by
+The engine counts rows by all columns together, as the cells that somebody is in: one scan, or a few where the columns are too
+many for one number. Of these all marginals are made, still secret. Released are every column's own counts, and then round by
 round the choice of a marginal and its counts (``selection``). What is done next depends on what was released and on public facts
 alone, so that on neighbouring tables that gave the same noisy numbers it runs the same way.
 
@@ -45,7 +45,7 @@ from discreet.synthetic.zeros import Zeros
 
 _WIDEST = 2**62  # cells of one scan
 _MOST_SCANS = 64
-_GUESSED = 8  # bits of a guess beyond those of an engine's counts
+GUESSED = 8  # bits of a guess beyond those of an engine's counts
 _DECLARED = ("columns", "unit", "public", "tables")
 
 
@@ -137,13 +137,17 @@ class Synthesis:
     def run(self, engine: Engine | None, reserved: Reservation) -> Measurements:
         """Count, then measure round by round."""
         assert engine is not None
+        return _Run(self.asked, self.payment, str(self.cost), reserved, self.watch, self.count(engine, reserved)).measure()
+
+    def count(self, engine: Engine, reserved: Reservation) -> Scans:
+        """What all marginals are made of."""
         scans = []
         for plan, columns in self.plans:
             (release,) = plan.releases
             counted = engine.count(plan, groups_of(plan), reserved.salt)[release.statistic, release.bits]
             sizes = [self.asked.domain.sizes[column] for column in columns]
             scans.append((columns, read_records(counted, sizes)))  # type: ignore[arg-type]
-        return _Run(self.asked, self.payment, reserved, self.watch, _Scans(scans)).measure()
+        return Scans(scans)
 
     def write(self, result: Measurements, remarks: tuple[str, ...]) -> list[str]:
         return [result.write(remarks)]
@@ -153,7 +157,7 @@ class Synthesis:
 
 
 @dataclass(frozen=True)
-class _Scans:
+class Scans:
     """What the engine counted, and which columns each scan has."""
 
     of: Sequence[tuple[Columns, Secret[Records]]]
@@ -162,9 +166,9 @@ class _Scans:
         own, records = next(one for one in self.of if {*columns} <= {*one[0]})
         return add_up(records, [own.index(column) for column in columns], bits)
 
-    def joined(self, places: Sequence[Integers]) -> _Scans:
+    def joined(self, places: Sequence[Integers]) -> Scans:
         """The same by joined cells."""
-        return _Scans([(own, join_cells(records, [places[column] for column in own])) for own, records in self.of])
+        return Scans([(own, join_cells(records, [places[column] for column in own])) for own, records in self.of])
 
 
 @dataclass
@@ -173,14 +177,15 @@ class _Run:
 
     asked: Asked
     payment: Payment
+    paid: str
     reserved: Reservation
     watch: Callable[[Progress], None] | None
-    scans: _Scans
+    scans: Scans
 
     def measure(self) -> Measurements:
         """Own counts of all columns; then marginals, until nothing is left or somebody interrupts."""
         domain, limits = self.asked.domain, self.asked.limits
-        rounds = limits.rounds if self.asked.candidates.weights else 0
+        rounds = limits.rounds if len(self.asked.candidates.weights) > 1 else len(self.asked.candidates.weights)
         schedule = Schedule(self.payment.cost.amount, rounds)
         own = []
         for column, share in enumerate(schedule.own(domain.sizes)):
@@ -195,7 +200,7 @@ class _Run:
             complete = True
         except KeyboardInterrupt:
             pass
-        return Measurements(tuple(own), places, tuple(later), tuple(choices), self.payment.cost, complete)
+        return Measurements(tuple(own), places, tuple(later), tuple(choices), self.payment.cost, self.paid, complete)
 
     def _measure(self, columns: Columns, counts: Secret[Integers], share: Fraction) -> Measurement:
         return measure(columns, counts, share, self.payment, self.reserved)
@@ -224,21 +229,21 @@ class _Run:
             some = [one for one in asked.candidates.within(state.model.tree, asked.limits, spent) if one in secrets]
             chosen = some[0] if len(some) == 1 else None
             if len(some) > 1:
-                mechanism, price = payment.choice(share * SELECTION, WEIGHT, _GUESSED)
+                mechanism, price = payment.choice(share * SELECTION, WEIGHT, GUESSED)
                 deviation = payment.deviation(share - price)
-                unit = 2 ** (payment.norms.bits + _GUESSED)
+                unit = 2 ** (payment.norms.bits + GUESSED)
                 scores = misfits(
                     [secrets[one] for one in some],
                     [np.rint(state.guess(one) * unit).astype(np.int64).ravel() for one in some],
                     [asked.candidates.weights[one] for one in some],
                     [round(math.sqrt(2 / math.pi) * deviation * state.size(one) * unit) for one in some],
-                    _GUESSED,
+                    GUESSED,
                 )
                 chosen = some[choose(mechanism, scores, self.reserved)]
                 choices.append(price)
                 share -= price
             elif chosen is None:
-                chosen = max(range(len(own)), key=lambda column: state.sizes[column]),
+                chosen = (max(range(len(own)), key=lambda column: state.sizes[column]),)
             before = state.guess(chosen)
             later.append(self._measure(chosen, scans.marginal(chosen, payment.finer), share))
             self._say(schedule, len(later), chosen, later[-1])
@@ -278,9 +283,7 @@ class _State:
         self.model = refit(self.sizes, self.measured, self.total, self.asked.limits.steps, self.model, self.asked.zeros)
 
 
-def refit(
-    sizes: Sequence[int], measured: Sequence[Noisy], total: float, steps: int, start: Fit | None, zeros: Zeros
-) -> Fit:
+def refit(sizes: Sequence[int], measured: Sequence[Noisy], total: float, steps: int, start: Fit | None, zeros: Zeros) -> Fit:
     """The model of all that was measured."""
     tree = Tree.over(sizes, [*(one.columns for one in measured), *(columns for columns, _ in zeros.tables)])
     return fit(tree, measured, total, steps, start, zeros.tables)
@@ -291,13 +294,15 @@ def join(domain: Domain, own: Sequence[Measurement], zeros: Zeros) -> tuple[Inte
     found = []
     for column, coding in enumerate(domain.columns):
         apart = column in zeros.columns
-        found.append((keep_apart(coding) if apart else merge(coding, own[column].real([coding.count]), own[column].deviation)).places)
+        found.append(
+            (keep_apart(coding) if apart else merge(coding, own[column].real([coding.count]), own[column].deviation)).places
+        )
     return tuple(found)
 
 
 def noisy_own(one: Measurement, places: Integers) -> Noisy:
     """A column's own counts, by joined cells."""
-    counts = np.bincount(places, one.real([len(places)]))
+    counts = np.bincount(places, one.real([len(places)])).astype(np.float64)
     return Noisy(one.columns, counts, one.deviation * np.sqrt(np.bincount(places)))
 
 
@@ -311,21 +316,19 @@ def _scans(sizes: Sequence[int], together: int) -> list[Columns]:
     """Sets of columns, each with few enough cells to be numbered, such that any so many columns are in one of them."""
     if math.prod(sizes) <= _WIDEST:
         return [tuple(range(len(sizes)))]
-    most, blocks, cells = int(_WIDEST ** (1 / together)), [[]], 1
+    most, cells = int(_WIDEST ** (1 / together)), 1
+    blocks: list[list[int]] = [[]]
     for column in sorted(range(len(sizes)), key=lambda column: -sizes[column]):
         if cells * sizes[column] > most:
             blocks.append([])
             cells = 1
         blocks[-1].append(column)
         cells *= sizes[column]
-    found = [tuple(sorted(sum(some, []))) for some in itertools.combinations(blocks, min(together, len(blocks)))]
+    some = itertools.combinations(blocks, min(together, len(blocks)))
+    found = [tuple(sorted(itertools.chain.from_iterable(one))) for one in some]
     if len(found) > _MOST_SCANS:
         raise ParameterError(
-            f"{len(sizes)} columns of {math.log10(math.prod(sizes)):.0f} decimal places of cells take {len(found):,} scans, and at most "
-            f"{_MOST_SCANS} are made; name fewer columns, a workload of pairs, or fewer bins for {', '.join(_widest(sizes))}."
+            f"{len(sizes)} columns with 10^{math.log10(math.prod(sizes)):.0f} combinations of cells take {len(found):,} scans of "
+            f"the table, and at most {_MOST_SCANS} are made; name fewer columns, a workload of pairs, or fewer bins."
         )
     return found
-
-
-def _widest(sizes: Sequence[int]) -> list[str]:
-    return [f"column {column + 1} ({sizes[column]:,} cells)" for column in sorted(range(len(sizes)), key=lambda i: -sizes[i])[:3]]

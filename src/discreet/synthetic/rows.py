@@ -50,8 +50,15 @@ class Rows:
         return self.table
 
     def to_pandas(self) -> pandas.DataFrame:
-        """The rows as a pandas DataFrame."""
-        return self.table.to_pandas()
+        """The rows as a pandas DataFrame; columns with missing whole numbers or truth values have types that know ``<NA>``."""
+        import pandas
+
+        found = self.table.to_pandas(date_as_object=False)
+        for name, column in zip(self.table.column_names, self.table.columns, strict=True):
+            if column.null_count and str(column.type) in ("int64", "bool"):
+                kind = "Int64" if str(column.type) == "int64" else "boolean"
+                found[name] = pandas.array(column.to_pylist(), dtype=kind)
+        return found
 
     def to_polars(self) -> polars.DataFrame:
         """The rows as a polars DataFrame."""
@@ -87,7 +94,7 @@ def draw_rows(beliefs: Beliefs, domain: Domain, merged: Sequence[Merged], count:
     """Rows of values. ``merged``: what the model's cells are made of."""
     import pyarrow
 
-    parts = []
+    parts: list[Any] = []
     for many in _parts(count):
         cells = draw_cells(beliefs, many)
         if not parts:
@@ -182,8 +189,8 @@ def check_cells(cells: Sequence[Integers], beliefs: Beliefs) -> None:
         seen = np.bincount(some[a] * sizes[b] + some[b], minlength=wanted.size) / n
         if np.abs(seen - wanted).sum() > np.sqrt(np.maximum(wanted, 0) / n).sum() + slack or (seen[wanted <= 0] > 0).any():
             raise DiscreetError(
-                "The rows that were drawn disagree with the model's own marginals, so they are not handed out; this is a fault of "
-                "discreet, please report it."
+                "The rows that were drawn disagree with the model's own marginals, so they are not handed out; it is a fault of "
+                "discreet: please report it."
             )
 
 
@@ -198,8 +205,7 @@ def as_evidence(domain: Domain, merged: Sequence[Merged], where: object) -> list
         shares = merged[column].shares * inside
         left = merged[column].within(inside)
         totals = left[merged[column].places]
-        found.append(((column,), left, Merged(merged[column].places, np.where(totals > 0, shares / np.where(totals > 0, totals, 1), 0.0))))
+        found.append(
+            ((column,), left, Merged(merged[column].places, np.where(totals > 0, shares / np.where(totals > 0, totals, 1), 0.0)))
+        )
     return found
-
-
-Evidence = Any

@@ -1,4 +1,6 @@
-"""What is measured next: the marginal that the model gets most wrong, chosen privately (AIM; McKenna, Mullins, Sheldon, Miklau 2022).
+"""What is measured next: the marginal that the model gets most wrong, chosen privately (AIM).
+
+The rule is that of McKenna, Mullins, Sheldon and Miklau (2022).
 
 A candidate is a set of columns. Its score is w (|x - m|_1 - b): x its counts, m those of the model so far, b what noise alone
 would leave of the first if it were measured, and w how much of what is wanted it says. One unit moves x by at most s in L1
@@ -42,9 +44,9 @@ class Limits:
     def of(cls, seconds: Fraction, columns: int) -> Limits:
         """For about so many seconds of a processor: a public number, which no clock is asked about."""
         scale = float(seconds) / 15
-        cells = int(min(max(40_000 * scale, 2_000), 4_000_000))
+        cells = int(min(max(120_000 * scale, 2_000), 4_000_000))
         steps = int(min(max(30 * math.sqrt(scale), 10), 200))
-        return cls(max(2 * columns, 12), cells, max(cells // 4, 256), steps, int(min(max(150 * math.sqrt(scale), 50), 2_000)))
+        return cls(max(2 * columns, 12), cells, max(cells // 8, 256), steps, int(min(max(200 * math.sqrt(scale), 50), 2_000)))
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,9 @@ class Candidates:
                 f"{len(sets):,} marginals are candidates, and at most {4 * _MOST_CANDIDATES:,} are compared; name fewer columns, "
                 "or a smaller workload."
             )
-        common = {one: float(sum(len({*one} & {*other}) for other in wanted)) if workload is not None else len(one) for one in sets}
+        common = {
+            one: float(sum(len({*one} & {*other}) for other in wanted)) if workload is not None else len(one) for one in sets
+        }
         common = {one: found * (3 if {*one} & {*targets} else 1) for one, found in common.items()}
         most = max(common.values(), default=1.0)
         return cls({one: max(1, round(WEIGHT * math.sqrt(common[one] / most))) for one in sorted(common)})

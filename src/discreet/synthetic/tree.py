@@ -42,7 +42,8 @@ class Tree:
     def _hang(cls, sizes: tuple[int, ...], cliques: Sequence[Columns]) -> Tree:
         """A spanning tree whose separators are as wide as possible, which is a junction tree (Jensen and Jensen 1994)."""
         left = sorted(cliques, key=lambda clique: (-_count(sizes, clique), clique))
-        found, parents, separators = [left.pop(0)], [-1], [()]
+        found, parents = [left.pop(0)], [-1]
+        separators: list[Columns] = [()]
         while left:
             best = max(
                 (len(shared := {*one} & {*other}), _count(sizes, shared), -j, -i)
@@ -166,7 +167,7 @@ class Beliefs:
         return {}
 
     def _gather(self, clique: int, wanted: frozenset[int]) -> tuple[Columns, Reals]:
-        """The distribution of the wanted columns in and below a clique, given its separator; parts that hold none are left out."""
+        """The distribution of the wanted columns in and below a clique, given its separator; parts without any are left out."""
         if (clique, wanted) in self._known:
             return self._known[clique, wanted]
         tree = self.tree
@@ -182,9 +183,15 @@ class Beliefs:
                 left = tuple(sorted(({*columns} | {*others}) & (keep | later)))
                 place = {column: label for label, column in enumerate({*columns, *others})}  # numpy knows few labels
                 labels = [[place[column] for column in names] for names in (columns, others, left)]
-                columns, found = left, np.einsum(found, labels[0], table, labels[1], labels[2], optimize=True)
+                columns, found = left, _contract(found, table, labels)
         self._known[clique, wanted] = columns, found
         return columns, found
+
+
+def _contract(one: Reals, other: Reals, labels: Sequence[Sequence[int]]) -> Reals:
+    """The product of two tables, added up over all that is not labelled last."""
+    found: Reals = np.einsum(one, labels[0], other, labels[1], labels[2], optimize=True)  # type: ignore[arg-type]
+    return found
 
 
 def _count(sizes: Sequence[int], columns: Iterable[int]) -> int:

@@ -1,7 +1,8 @@
 """What can never be: combinations of cells that declared facts rule out, and that get no probability.
 
 A fact is a condition over columns that holds in every row, ``child_age < age``; a row for which it is unknown, because something
-is missing, is possible. It is tried on every combination of values, so its columns have a cell for every value and are not joined.
+is missing, is possible. It is tried on every combination of values, so that its columns have a cell for every value,
+and none are joined.
 """
 
 from __future__ import annotations
@@ -47,10 +48,14 @@ def _table(condition: Expression, domain: Domain, facts: Mapping[str, Facts], mo
     codings = [domain.columns[column] for column in columns]
     wide = next((one for one in codings if one.widths.max() > 1), None)
     if wide is not None:
-        raise ParameterError(f"{condition} is tried on single values, and a cell of {wide.name} has several; write more bins for it.")
+        raise ParameterError(
+            f"{condition} is tried on single values, and a cell of {wide.name} has several; write more bins for it."
+        )
     shape = tuple(one.count for one in codings)
     if int(np.prod([float(size) for size in shape])) > most:
-        raise ParameterError(f"{condition} is about {' times '.join(map(str, shape))} combinations, and at most {most:,} are tried.")
+        raise ParameterError(
+            f"{condition} is about {' times '.join(map(str, shape))} combinations, and at most {most:,} are tried."
+        )
     rows = itertools.product(*([one.value(cell) for cell in range(one.count)] for one in codings))
     held = [evaluate(condition, dict(zip((one.name for one in codings), row, strict=True))) is not False for row in rows]
     table = np.array(held, dtype=np.float64).reshape(shape)

@@ -28,6 +28,7 @@ from discreet.privacy import Privacy, pure, zcdp
 from discreet.synthetic.fit import Noisy
 from discreet.synthetic.tree import Columns
 
+_LEAST = 1e-3  # rows
 _DIGITS = 32  # binary ones of an epsilon that is the root of a rho
 
 
@@ -74,8 +75,8 @@ class Payment:
         return Gaussian(sensitivity=self.norms.l2, rho=share)
 
     def deviation(self, share: Fraction) -> float:
-        """Its standard deviation, in rows."""
-        return float(math.sqrt(self.noise(share).variance) / 2**self.bits)
+        """Its standard deviation, in rows; not below what matters to nobody, for noise of a small scale is rounded to none."""
+        return max(float(math.sqrt(self.noise(share).variance) / 2**self.bits), _LEAST)
 
     def choice(self, share: Fraction, weight: int, bits: int) -> tuple[Exponential | PermuteAndFlip, Fraction]:
         """What chooses among scores of this largest weight, counted in ``2**-bits`` of an engine's units; and what it

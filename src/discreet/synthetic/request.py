@@ -266,9 +266,8 @@ class _State:
     def begin(cls, asked: Asked, own: Sequence[Measurement], places: Sequence[Integers]) -> _State:
         measured = [noisy_own(one, where) for one, where in zip(own, places, strict=True)]
         sizes, total = tuple(int(where.max()) + 1 for where in places), total_of(measured)
-        zeros = asked.zeros.tables
-        tree = Tree.over(sizes, [*(one.columns for one in measured), *(columns for columns, _ in zeros)])
-        return cls(asked, sizes, measured, total, fit(tree, measured, total, 2 * asked.limits.steps, None, zeros))
+        model = refit(sizes, measured, total, 2 * asked.limits.steps, None, asked.zeros)
+        return cls(asked, sizes, measured, total, model)
 
     def size(self, columns: Columns) -> int:
         return math.prod(self.sizes[column] for column in columns)
@@ -284,9 +283,23 @@ class _State:
 
 
 def refit(sizes: Sequence[int], measured: Sequence[Noisy], total: float, steps: int, start: Fit | None, zeros: Zeros) -> Fit:
-    """The model of all that was measured."""
-    tree = Tree.over(sizes, [*(one.columns for one in measured), *(columns for columns, _ in zeros.tables)])
+    """The model of all that was measured; ``start``: that of all but the last."""
+    sets = [one.columns for one in measured]
+    tree = grow_tree(sizes, sets, zeros) if start is None else _grown(start.tree, sets, zeros)
     return fit(tree, measured, total, steps, start, zeros.tables)
+
+
+def grow_tree(sizes: Sequence[int], sets: Sequence[Columns], zeros: Zeros) -> Tree:
+    """The tree of what was measured, one set after the other, so that it has no more cells than candidates were chosen by."""
+    tree = Tree.over(sizes, [columns for columns, _ in zeros.tables])
+    for i in range(len(sets)):
+        tree = _grown(tree, sets[: i + 1], zeros)
+    return tree
+
+
+def _grown(tree: Tree, sets: Sequence[Columns], zeros: Zeros) -> Tree:
+    """A tree with the last of these sets too."""
+    return tree if len(sets[-1]) == 1 else Tree.over(tree.sizes, [*(columns for columns, _ in zeros.tables), *sets], tree)
 
 
 def join(domain: Domain, own: Sequence[Measurement], zeros: Zeros) -> tuple[Integers, ...]:

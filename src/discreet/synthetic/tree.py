@@ -33,10 +33,17 @@ class Tree:
     separators: tuple[Columns, ...]
 
     @classmethod
-    def over(cls, sizes: Sequence[int], sets: Iterable[Columns]) -> Tree:
-        """A tree with a clique for every set, as small as two greedy rules find it."""
+    def over(cls, sizes: Sequence[int], sets: Iterable[Columns], before: Tree | None = None) -> Tree:
+        """A tree with a clique for every set, as small as two greedy rules find it.
+
+        Where the last set is new to a tree ``before``, it has at most as many cells as that says (``grown``): its cliques, with
+        columns carried along, are connected without a gap, and eliminating the fewest new neighbours finds such cliques again.
+        """
         given = tuple(sets)
-        return cls._hang(tuple(sizes), min((_eliminate(sizes, given, fill=fill) for fill in (False, True)), key=_cells_of(sizes)))
+        found = [_eliminate(sizes, given, fill=fill) for fill in (False, True)]
+        if before is not None:
+            found.append(_eliminate(sizes, (*given, *before.carried(given[-1])), fill=True))
+        return cls._hang(tuple(sizes), min(found, key=_cells_of(sizes)))
 
     @classmethod
     def _hang(cls, sizes: tuple[int, ...], cliques: Sequence[Columns]) -> Tree:
@@ -125,16 +132,19 @@ class Tree:
             marginals.append(tables[i] * marginals[self.parents[i]].sum(axis=over).reshape(here))
         return Beliefs(self, tuple(tables), tuple(marginals), whole > 0)
 
-    def grown(self, columns: Columns) -> int:
-        """At most how many cells a tree with one more set needs: columns are carried along the way to where the others are."""
+    def carried(self, columns: Columns) -> list[Columns]:
+        """Cliques of a tree with one more set: its columns are carried along the way to where most of them are."""
         best = max(range(len(self.cliques)), key=lambda i: (len({*self.cliques[i]} & {*columns}), -math.prod(self.shapes[i])))
-        more: dict[int, int] = {}
+        found = [{*clique} for clique in self.cliques]
         for column in columns:
             if column not in self.cliques[best]:
                 for i in self._way(best, column):
-                    if column not in self.cliques[i]:
-                        more[i] = more.get(i, 1) * self.sizes[column]
-        return self.cells + sum(math.prod(self.shapes[i]) * (times - 1) for i, times in more.items())
+                    found[i].add(column)
+        return [tuple(sorted(clique)) for clique in found]
+
+    def grown(self, columns: Columns) -> int:
+        """At most how many cells a tree with one more set needs."""
+        return sum(_count(self.sizes, clique) for clique in self.carried(columns))
 
     def _way(self, start: int, column: int) -> list[int]:
         """The cliques from one to the nearest that has a column."""

@@ -53,6 +53,7 @@ CYCLES = {
     "privacy.explanation privacy.guarantee privacy.plots",
     "privacy.losses.atoms privacy.losses.base",
     "privacy.losses.gaussian privacy.losses.moments",
+    "synthetic.files synthetic.model synthetic.pictures",
 }
 
 PUBLIC = {

@@ -68,7 +68,11 @@ def counted(column: Any, values: list[Any], folder: Path, **more: Any) -> tuple[
         (dp.category(7, 3), [3, 7, 8, None], {}),
         (dp.boolean(), [True, False, None], {}),
         (dp.date("2020-01-01", "2020-01-31"), [datetime.date(2019, 1, 1), datetime.date(2020, 1, 31), None], {}),
-        (dp.date("2020-01-01", "2026-12-31"), [datetime.date(2020, 1, 31), datetime.date(2026, 12, 31), None], {"bins": {"x": 84}}),
+        (
+            dp.date("2020-01-01", "2026-12-31"),
+            [datetime.date(2020, 1, 31), datetime.date(2026, 12, 31), None],
+            {"bins": {"x": 84}},
+        ),
         (dp.text(), ["Oslo", "Bergen", "Ulm", None], {"keys": {"x": ["Oslo", "Ulm"]}}),
     ],
 )

@@ -77,7 +77,9 @@ def test_neighbours_never_move_what_is_measured_beyond_what_is_declared(
 ) -> None:
     """Replayed on extreme neighbours: every value before noise against its sensitivity, every step after the same answers."""
     some = curators.extreme_pairs
-    monkeypatch.setattr(curators, "extreme_pairs", lambda schema: itertools.islice(some(schema), 0, None, 9 if unit[0] == "r" else 2))
+    monkeypatch.setattr(
+        curators, "extreme_pairs", lambda schema: itertools.islice(some(schema), 0, None, 9 if unit[0] == "r" else 2)
+    )
     protected = {
         "rows replaced": dp.rows(neighbours="replace", size=7),
         "persons": dp.person("id", rows=2, groups=2),
@@ -128,7 +130,12 @@ def test_marginals_of_a_sparse_histogram_are_its_sums() -> None:
             assert open_secret(add_up(records, axes, 8)).tolist() == (256 * wanted).tolist()
     places = [np.array([0, 1, 0]), np.array([0, 0, 0, 1]), np.array([0, 1])]
     joined = open_secret(add_up(join_cells(read_records(sparse, sizes), places), (0, 1)))
-    assert joined.tolist() == [int(whole[[0, 2], :3].sum()), int(whole[[0, 2], 3].sum()), int(whole[1, :3].sum()), int(whole[1, 3].sum())]
+    assert joined.tolist() == [
+        int(whole[[0, 2], :3].sum()),
+        int(whole[[0, 2], 3].sum()),
+        int(whole[1, :3].sum()),
+        int(whole[1, 3].sum()),
+    ]
 
 
 def test_scores_move_by_their_sensitivity_and_no_further() -> None:

@@ -7,8 +7,8 @@ import pytest
 
 import discreet as dp
 from discreet.synthetic import rows
+from discreet.synthetic.inference.tree import Beliefs, Tree
 from discreet.synthetic.rows import check_cells, draw_cells
-from discreet.synthetic.tree import Beliefs, Tree
 
 
 def star() -> Beliefs:

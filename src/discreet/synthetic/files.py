@@ -13,11 +13,11 @@ import numpy as np
 from discreet.errors import DiscreetError, ParameterError
 from discreet.privacy import Privacy
 from discreet.synthetic.domain import Coding, Domain
-from discreet.synthetic.fit import Fit, mask
+from discreet.synthetic.inference.fit import Fit, mask
+from discreet.synthetic.inference.tree import Tree
 from discreet.synthetic.measuring import Measurements
 from discreet.synthetic.merging import Merged
 from discreet.synthetic.model import Synthetic
-from discreet.synthetic.tree import Tree
 from discreet.synthetic.zeros import Zeros
 
 _VERSION = 1

@@ -25,8 +25,8 @@ from discreet.mechanisms.secret import Secret
 from discreet.plan.cost import Cost
 from discreet.plan.measures import Norms
 from discreet.privacy import Privacy, pure, zcdp
-from discreet.synthetic.fit import Noisy
-from discreet.synthetic.tree import Columns
+from discreet.synthetic.inference.fit import Noisy
+from discreet.synthetic.inference.tree import Columns
 
 _LEAST = 1e-3  # rows
 _DIGITS = 32  # binary ones of an epsilon that is the root of a rho

@@ -25,13 +25,13 @@ from discreet.plan.expressions import Value
 from discreet.privacy import Privacy
 from discreet.schema.columns import Kind
 from discreet.synthetic.domain import Domain
-from discreet.synthetic.fit import Fit, Noisy, mask
+from discreet.synthetic.inference.fit import Fit, Noisy, mask
+from discreet.synthetic.inference.tree import Columns
 from discreet.synthetic.measuring import Measurements
 from discreet.synthetic.merging import Merged, share_out
 from discreet.synthetic.request import noisy_own, refit, total_of
 from discreet.synthetic.rows import Rows, as_evidence, draw_rows
 from discreet.synthetic.selection import Limits
-from discreet.synthetic.tree import Columns
 from discreet.synthetic.zeros import Zeros
 
 if TYPE_CHECKING:

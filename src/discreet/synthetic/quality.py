@@ -32,12 +32,12 @@ from discreet.exact import root_up
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.mechanisms.values import misfits
 from discreet.plan.cost import Terms
+from discreet.synthetic.inference.tree import Columns
 from discreet.synthetic.measuring import Letting
 from discreet.synthetic.model import Synthetic
 from discreet.synthetic.request import GUESSED, Asked, Synthesis
 from discreet.synthetic.selection import Candidates, Limits
 from discreet.synthetic.synthesize import tables_of
-from discreet.synthetic.tree import Columns
 from discreet.synthetic.zeros import Zeros
 
 _MOST = 600  # marginals that are compared

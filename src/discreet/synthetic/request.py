@@ -36,11 +36,11 @@ from discreet.plan.release import Need, Release
 from discreet.plan.statistics import Histogram
 from discreet.schema.table import Schema
 from discreet.synthetic.domain import Domain
-from discreet.synthetic.fit import Fit, Noisy, fit
+from discreet.synthetic.inference.fit import Fit, Noisy, fit
+from discreet.synthetic.inference.tree import Columns, Tree
 from discreet.synthetic.measuring import Measurement, Measurements, Payment, choose, measure
 from discreet.synthetic.merging import keep_apart, merge
 from discreet.synthetic.selection import SELECTION, WEIGHT, Candidates, Limits, Schedule
-from discreet.synthetic.tree import Columns, Tree
 from discreet.synthetic.zeros import Zeros
 
 _WIDEST = 2**62  # cells of one scan

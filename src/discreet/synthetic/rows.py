@@ -23,8 +23,8 @@ from discreet.arrays import Integers, Reals
 from discreet.errors import DiscreetError, ParameterError
 from discreet.noise.bits import words
 from discreet.synthetic.domain import Domain
+from discreet.synthetic.inference.tree import Beliefs
 from discreet.synthetic.merging import Merged
-from discreet.synthetic.tree import Beliefs
 
 if TYPE_CHECKING:
     import pandas

@@ -15,11 +15,11 @@ from discreet.plan.expressions import Value
 from discreet.plan.expressions.facts import Facts, facts_of_column
 from discreet.schema.columns import Text
 from discreet.synthetic.domain import Domain, code
+from discreet.synthetic.inference.tree import Columns
 from discreet.synthetic.model import Synthetic
 from discreet.synthetic.offer import Offer
 from discreet.synthetic.request import Asked, Progress
 from discreet.synthetic.selection import Candidates, Limits
-from discreet.synthetic.tree import Columns
 from discreet.synthetic.zeros import Zeros
 
 _SMALL = 256  # cells of a table that is measured as one histogram

@@ -19,7 +19,7 @@ from discreet.plan.expressions import Expression, columns_of
 from discreet.plan.expressions.evaluate import evaluate, infer
 from discreet.plan.expressions.facts import Facts
 from discreet.synthetic.domain import Domain
-from discreet.synthetic.tree import Columns
+from discreet.synthetic.inference.tree import Columns
 
 _MOST = 2**16  # combinations that are tried
 

@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from discreet.synthetic.tree import Tree
+from discreet.synthetic.inference.tree import Tree
 
 MODELS = {
     "one column": ((4,), [(0,)]),

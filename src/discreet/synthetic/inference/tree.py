@@ -169,8 +169,13 @@ class Beliefs:
 
     def project(self, columns: Columns) -> Reals:
         """The marginal over some columns, with an axis for each, in order."""
-        _, table = self._gather(0, frozenset(columns))
-        return table
+        wanted, top = frozenset(columns), 0
+        while (down := next((j for j in self.tree.children[top] if wanted <= self._reached(j)), None)) is not None:
+            top = down  # what lies above is added up in this clique's marginal already
+        return self._join(top, self.marginals[top], wanted, wanted)[1]
+
+    def _reached(self, clique: int) -> frozenset[int]:
+        return self.tree.below[clique].union(self.tree.separators[clique])
 
     @cached_property
     def _known(self) -> dict[tuple[int, frozenset[int]], tuple[Columns, Reals]]:
@@ -180,21 +185,24 @@ class Beliefs:
         """The distribution of the wanted columns in and below a clique, given its separator; parts without any are left out."""
         if (clique, wanted) in self._known:
             return self._known[clique, wanted]
+        found = self._join(clique, self.conditionals[clique], wanted, wanted.union(self.tree.separators[clique]))
+        self._known[clique, wanted] = found
+        return found
+
+    def _join(self, clique: int, table: Reals, wanted: frozenset[int], keep: frozenset[int]) -> tuple[Columns, Reals]:
+        """A clique's table times those from below it that hold wanted columns, added up over all that is not kept."""
         tree = self.tree
-        keep = wanted | {*tree.separators[clique]}
         if wanted.issubset(tree.cliques[clique]):
-            found = self.conditionals[clique].sum(axis=tree.others(keep, clique))
-            columns = tuple(column for column in tree.cliques[clique] if column in keep)
-        else:
-            columns, found = tree.cliques[clique], self.conditionals[clique]
-            parts = [self._gather(j, part) for j in tree.children[clique] if (part := wanted & tree.below[j])]
-            for i, (others, table) in enumerate(parts):
-                later = {column for names, _ in parts[i + 1 :] for column in names}
-                left = tuple(sorted(({*columns} | {*others}) & (keep | later)))
-                place = {column: label for label, column in enumerate({*columns, *others})}  # numpy knows few labels
-                labels = [[place[column] for column in names] for names in (columns, others, left)]
-                columns, found = left, _contract(found, table, labels)
-        self._known[clique, wanted] = columns, found
+            kept = tuple(column for column in tree.cliques[clique] if column in keep)
+            return kept, table.sum(axis=tree.others(keep, clique))
+        columns, found = tree.cliques[clique], table
+        parts = [self._gather(j, part) for j in tree.children[clique] if (part := wanted & tree.below[j])]
+        for i, (others, other) in enumerate(parts):
+            later = {column for names, _ in parts[i + 1 :] for column in names}
+            left = tuple(sorted(({*columns} | {*others}) & (keep | later)))
+            place = {column: label for label, column in enumerate({*columns, *others})}  # numpy knows few labels
+            labels = [[place[column] for column in names] for names in (columns, others, left)]
+            columns, found = left, _contract(found, other, labels)
         return columns, found
 
 

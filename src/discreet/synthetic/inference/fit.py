@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.arrays import Reals
-from discreet.synthetic.tree import Beliefs, Columns, Tree
+from discreet.synthetic.inference.tree import Beliefs, Columns, Tree
 
 _GAIN = 1e-6  # of the sum in 25 steps, below which more of them are of no use
 _LOOK = 25

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.synthetic.fit import Noisy, fit
-from discreet.synthetic.tree import Tree
+from discreet.synthetic.inference.fit import Noisy, fit
+from discreet.synthetic.inference.tree import Tree
 
 SIZES = (3, 4, 2, 3)
 SETS = [(0, 1), (1, 2), (2, 3), (0, 3)]

@@ -17,7 +17,7 @@ COLUMNS: dict[str, Any] = {
     "smokes": dp.boolean(),
     "debt": dp.number(0, 100_000, step=0.01),
     "day": dp.date("2020-01-01", "2020-12-31"),
-    "visits": dp.integer(0, 40),
+    "visits": dp.integer(0, 12),
     "city": dp.text(),
 }
 
@@ -36,7 +36,7 @@ def table(rows: int = 4000, seed: int = 3) -> pa.Table:
             "smokes": pa.array([None if lost else bool(one) for one, lost in zip(smokes, draw.random(rows) < 0.1, strict=True)]),
             "debt": np.round(draw.gamma(2.0, 900.0, rows), 2),
             "day": days,
-            "visits": np.minimum(draw.geometric(0.4, rows) - 1, 40),
+            "visits": np.minimum(draw.geometric(0.4, rows) - 1, 12),
             "city": draw.choice(["Oslo", "Bergen"], rows),
         }
     )

@@ -54,7 +54,7 @@ def load_model(path: str | Path) -> Synthetic:
     """Read a model; a file that is damaged, or none of ours, is refused in a sentence."""
     file = Path(path)
     try:
-        with np.load(file, allow_pickle=False) as arrays:
+        with file.open("rb") as opened, np.load(opened, allow_pickle=False) as arrays:
             facts = json.loads(arrays["facts"].tobytes().decode())
             if (facts.get("discreet"), facts.get("version")) != ("synthetic", _VERSION):
                 raise ParameterError(f"{file} was not written by this version of discreet as a model; read it with that version.")

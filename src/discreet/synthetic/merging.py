@@ -58,7 +58,7 @@ def keep_apart(coding: Coding) -> Merged:
 
 def merge(coding: Coding, counts: Reals, deviation: float) -> Merged:
     """Which cells of a column are told apart, by its noisy counts."""
-    clear = counts >= _CLEAR * deviation
+    clear = counts >= _CLEAR * deviation + 1  # noise of a small scale is rounded to none, but for a few cells
     if coding.nullable:
         clear[-1] = True  # what is missing is no neighbour of anything
     runs = list(_runs(counts, clear, deviation)) if coding.ordered else [*([int(i)] for i in np.flatnonzero(clear)), _rest(clear)]
@@ -84,22 +84,17 @@ def _rest(clear: Booleans) -> list[int]:
 def _runs(counts: Reals, clear: Booleans, deviation: float) -> Iterator[list[int]]:
     """Neighbours until they stand out together; cells that do so alone stay alone."""
     run: list[int] = []
-    done: list[list[int]] = []
-    for cell in range(len(counts) + 1):
-        if cell == len(counts) or clear[cell]:
-            if run and done:
-                done[-1] += run
-            elif run:
-                done.append(run)
-            yield from done
-            run, done = [], []
-            if cell < len(counts):
-                yield [cell]
+    for cell in range(len(counts)):
+        if clear[cell]:
+            yield run
+            yield [cell]
+            run = []
             continue
         run.append(cell)
-        if counts[run].sum() >= _CLEAR * deviation * math.sqrt(len(run)):
-            done.append(run)
+        if counts[run].sum() >= _CLEAR * deviation * math.sqrt(len(run)) + 1:
+            yield run
             run = []
+    yield run  # what is left stands out nowhere, and is not made part of what does
 
 
 def _shares(counts: Reals, deviation: float, widths: Integers) -> Reals:

@@ -314,9 +314,15 @@ def join(domain: Domain, own: Sequence[Measurement], zeros: Zeros) -> tuple[Inte
 
 
 def noisy_own(one: Measurement, places: Integers) -> Noisy:
-    """A column's own counts, by joined cells."""
-    counts = np.bincount(places, one.real([len(places)])).astype(np.float64)
-    return Noisy(one.columns, counts, one.deviation * np.sqrt(np.bincount(places)))
+    """A column's own counts, by joined cells.
+
+    Noise of many cells that are empty is a large number where they are joined, and would stay one half of the time, when it is
+    above 0: such counts are drawn towards 0 as far as noise explains them, so that rare values are not drawn too often.
+    """
+    many = np.bincount(places)
+    counts, spread = np.bincount(places, one.real([len(places)])).astype(np.float64), one.deviation * np.sqrt(many)
+    drawn = np.where(counts > 0, counts * np.maximum(0, 1 - (spread / np.where(counts > 0, counts, 1.0)) ** 2), counts)
+    return Noisy(one.columns, np.where(many > 1, drawn, counts), spread)
 
 
 def total_of(measured: Sequence[Noisy]) -> float:

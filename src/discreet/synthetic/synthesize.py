@@ -92,7 +92,7 @@ def ask_for(
         wanted = [tuple(range(len(names)))]
     candidates = _candidates(domain, wanted, aims)
     conditions = [rows.read(text) for text in ([facts] if isinstance(facts, str) else facts)]
-    zeros = Zeros.of(conditions, domain, known, limits.marginal)
+    zeros = Zeros.of(conditions, domain, known, limits.cells)
     words = {
         "targets": [names[i] for i in aims],
         "workload": None if wanted is None else [list(one) for one in wanted],

@@ -24,6 +24,7 @@ from discreet.synthetic.inference.tree import Beliefs, Columns, Tree
 _GAIN = 1e-6  # of the sum in 25 steps, below which more of them are of no use
 _LOOK = 25
 _TRIES = 30  # to shorten one step
+_LITTLE = 0.1  # standard deviations of noise that a count begins with at least
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +53,7 @@ class Fit:
 class _Target:
     """A measurement as the clique sees it that it is compared with."""
 
+    columns: Columns
     clique: int
     over: tuple[int, ...]
     shape: tuple[int, ...]
@@ -67,10 +69,11 @@ def fit(
     start: Fit | None = None,
     zeros: Sequence[tuple[Columns, Reals]] = (),
 ) -> Fit:
-    """At most so many steps from ``start``, or from what is even. ``zeros``: tables that are 0 where nothing can be."""
+    """At most so many steps from ``start``, or from columns that have nothing to do with one another. ``zeros``: tables that are
+    0 where nothing can be."""
     masks = mask(tree, zeros)
     targets = [_target(tree, one, total) for one in measured]
-    logs = [np.zeros(shape) for shape in tree.shapes] if start is None else _carry(start, tree)
+    logs = _begin(targets, tree) if start is None else _carry(start, tree)
     here = _Point.at(logs, tree, masks, targets)
     best = ahead = here
     length = 8.0 / sum(float(np.max(one.weight)) for one in targets)
@@ -113,8 +116,24 @@ def _target(tree: Tree, one: Noisy, total: float) -> _Target:
     assert clique is not None, "the tree was built for what was measured"
     deviation = np.broadcast_to(np.asarray(one.deviation, dtype=np.float64), one.counts.shape)
     return _Target(
-        clique, tree.others(one.columns, clique), tree.spread(one.columns, clique), one.counts / total, (total / deviation) ** 2
+        one.columns,
+        clique,
+        tree.others(one.columns, clique),
+        tree.spread(one.columns, clique),
+        one.counts / total,
+        (total / deviation) ** 2,
     )
+
+
+def _begin(targets: Sequence[_Target], tree: Tree) -> list[Reals]:
+    """Every column as it was measured by itself, with a little of everything."""
+    logs, seen = [np.zeros(shape) for shape in tree.shapes], set[int]()
+    for one in targets:
+        if len(one.columns) == 1 and one.columns[0] not in seen:
+            seen.add(one.columns[0])
+            least = _LITTLE / np.sqrt(one.weight)
+            logs[one.clique] += np.log(np.maximum(one.shares, least)).reshape(one.shape)
+    return logs
 
 
 def _carry(start: Fit, tree: Tree) -> list[Reals]:

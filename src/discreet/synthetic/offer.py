@@ -95,7 +95,7 @@ class Offer:
         outcome = self.desk.ask(request, self.desk.tables.reading(self.tables))
         measured = replace(outcome.result, remarks=(*outcome.result.remarks, *outcome.remarks))
         model = Synthetic.of(asked.domain, measured, asked.limits, asked.zeros, request.price.privacy)
-        return replace(model, left=str(outcome.left), repeated=outcome.repeated)
+        return replace(model, left=outcome.left.brief, repeated=outcome.repeated)
 
     def _request(self, terms: Terms) -> Synthesis:
         self.desk.check_process()

@@ -17,6 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.arrays import Reals
 from discreet.synthetic.inference.tree import Beliefs, Columns, Tree
@@ -55,10 +56,9 @@ class _Target:
 
     columns: Columns
     clique: int
-    over: tuple[int, ...]
-    shape: tuple[int, ...]
+    places: NDArray[np.intp]  # of the clique's cells among those that were measured
     shares: Reals
-    weight: Reals | float
+    weight: Reals
 
 
 def fit(
@@ -72,7 +72,7 @@ def fit(
     """At most so many steps from ``start``, or from columns that have nothing to do with one another. ``zeros``: tables that are
     0 where nothing can be."""
     masks = mask(tree, zeros)
-    targets = [_target(tree, one, total) for one in measured]
+    targets = _targets(tree, measured, total)
     logs = _begin(targets, tree) if start is None else _carry(start, tree)
     here = _Point.at(logs, tree, masks, targets)
     best = ahead = here
@@ -111,18 +111,20 @@ def mask(tree: Tree, zeros: Sequence[tuple[Columns, Reals]]) -> Mapping[int, Rea
     return masks
 
 
-def _target(tree: Tree, one: Noisy, total: float) -> _Target:
-    clique = tree.holder(one.columns)
-    assert clique is not None, "the tree was built for what was measured"
-    deviation = np.broadcast_to(np.asarray(one.deviation, dtype=np.float64), one.counts.shape)
-    return _Target(
-        one.columns,
-        clique,
-        tree.others(one.columns, clique),
-        tree.spread(one.columns, clique),
-        one.counts / total,
-        (total / deviation) ** 2,
-    )
+def _targets(tree: Tree, measured: Sequence[Noisy], total: float) -> list[_Target]:
+    """What was measured, each set of columns once: several measurements of it are one, of the sum of their weights."""
+    together: dict[Columns, list[tuple[Reals, Reals]]] = {}
+    for one in measured:
+        deviation = np.broadcast_to(np.asarray(one.deviation, dtype=np.float64), one.counts.shape)
+        together.setdefault(one.columns, []).append((one.counts.ravel() / total, (total / deviation.ravel()) ** 2))
+    found = []
+    for columns, some in together.items():
+        clique = tree.holder(columns)
+        assert clique is not None, "the tree was built for what was measured"
+        weight = sum((own for _, own in some[1:]), some[0][1])
+        shares = sum((own * share for share, own in some[1:]), some[0][1] * some[0][0]) / weight
+        found.append(_Target(columns, clique, tree.places(columns, clique), shares, weight))
+    return found
 
 
 def _begin(targets: Sequence[_Target], tree: Tree) -> list[Reals]:
@@ -132,7 +134,7 @@ def _begin(targets: Sequence[_Target], tree: Tree) -> list[Reals]:
         if len(one.columns) == 1 and one.columns[0] not in seen:
             seen.add(one.columns[0])
             least = _LITTLE / np.sqrt(one.weight)
-            logs[one.clique] += np.log(np.maximum(one.shares, least)).reshape(one.shape)
+            logs[one.clique] += np.log(np.maximum(one.shares, least))[one.places].reshape(logs[one.clique].shape)
     return logs
 
 
@@ -161,13 +163,11 @@ class _Point:
         gradient: list[Reals | None] = [None] * len(logs)
         loss = 0.0
         for one in targets:
-            away = beliefs.marginals[one.clique].sum(axis=one.over) - one.shares
+            away = np.bincount(one.places, beliefs.marginals[one.clique].ravel(), one.shares.size) - one.shares
             pull = one.weight * away
             loss += float((pull * away).sum()) / 2
-            before = gradient[one.clique]
-            grown = np.zeros(tree.shapes[one.clique]) if before is None else before
-            grown += pull.reshape(one.shape)
-            gradient[one.clique] = grown
+            before, spread = gradient[one.clique], pull[one.places].reshape(tree.shapes[one.clique])
+            gradient[one.clique] = spread if before is None else before + spread
         return cls(logs, beliefs, loss, gradient)
 
     def moved(self, by: float) -> list[Reals]:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.arrays import Reals
 
@@ -101,36 +102,49 @@ class Tree:
         wanted = frozenset(columns)
         return tuple(axis for axis, column in enumerate(self.cliques[clique]) if column not in wanted)
 
+    def places(self, columns: Iterable[int], clique: int) -> NDArray[np.intp]:
+        """For every cell of a clique's table, which cell it is in of the table over some of its columns. Tables are added up and
+        spread out by these: numpy is slow with many short axes."""
+        wanted = frozenset(columns)
+        if (clique, wanted) not in self._places:
+            number = np.arange(_count(self.sizes, wanted), dtype=np.intp).reshape(self.spread(wanted, clique))
+            self._places[clique, wanted] = np.broadcast_to(number, self.shapes[clique]).ravel()
+        return self._places[clique, wanted]
+
     @cached_property
-    def _links(self) -> tuple[tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, ...]], ...]:
-        """For every clique but the root: its own axes, the axes its parent adds up over, and the separator's shape in both."""
-        links = []
-        for i, (parent, shared) in enumerate(zip(self.parents, self.separators, strict=True)):
-            above = max(parent, 0)
-            links.append((self.others(shared, i), self.others(shared, above), self.spread(shared, i), self.spread(shared, above)))
-        return tuple(links)
+    def _places(self) -> dict[tuple[int, frozenset[int]], NDArray[np.intp]]:
+        return {}
+
+    @cached_property
+    def _links(self) -> tuple[tuple[int, NDArray[np.intp], NDArray[np.intp]], ...]:
+        """For every clique: the cells of its separator, and where they are in its own and in its parent's table."""
+        pairs = zip(self.parents, self.separators, strict=True)
+        return tuple(
+            (_count(self.sizes, shared), self.places(shared, i), self.places(shared, max(parent, 0)))
+            for i, (parent, shared) in enumerate(pairs)
+        )
 
     def calibrate(self, logs: Sequence[Reals], masks: Mapping[int, Reals]) -> Beliefs:
         """The distribution proportional to the product of exp(logs) and of masks, 0 or more, over cliques."""
         tables: list[Reals] = []
         for i, log in enumerate(logs):
-            table = np.exp(log - log.max())
+            table = np.exp(log.ravel() - log.max())
             if i in masks:
-                table *= masks[i]
+                table *= masks[i].ravel()
             tables.append(table)
         for i in reversed(range(1, len(tables))):
-            own, _, _, above = self._links[i]
-            total = tables[i].sum(axis=own, keepdims=True)
-            tables[i] /= np.where(total > 0, total, 1.0)
-            largest = float(total.max()) or 1.0
-            tables[self.parents[i]] *= (total / largest).reshape(above)
+            many, here, above = self._links[i]
+            total = np.bincount(here, tables[i], many)
+            tables[i] /= np.where(total > 0, total, 1.0)[here]
+            tables[self.parents[i]] *= (total / (float(total.max()) or 1.0))[above]
         whole = float(tables[0].sum())
         tables[0] /= whole or 1.0
         marginals = [tables[0]]
         for i in range(1, len(tables)):
-            _, over, here, _ = self._links[i]
-            marginals.append(tables[i] * marginals[self.parents[i]].sum(axis=over).reshape(here))
-        return Beliefs(self, tuple(tables), tuple(marginals), whole > 0)
+            many, here, above = self._links[i]
+            marginals.append(tables[i] * np.bincount(above, marginals[self.parents[i]], many)[here])
+        shaped = [tuple(t.reshape(shape) for t, shape in zip(some, self.shapes, strict=True)) for some in (tables, marginals)]
+        return Beliefs(self, shaped[0], shaped[1], whole > 0)
 
     def carried(self, columns: Columns) -> list[Columns]:
         """Cliques of a tree with one more set: its columns are carried along the way to where most of them are."""

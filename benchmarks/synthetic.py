@@ -130,6 +130,17 @@ def run(python: str | Path, *words: object) -> dict[str, float]:
     return found
 
 
+def worth(epsilon: float) -> float:
+    """The rho of which delta is left at this epsilon."""
+    import discreet as dp
+
+    low, high = 0.0, float(epsilon)
+    for _ in range(40):
+        middle = (low + high) / 2
+        low, high = (middle, high) if dp.zcdp(middle).epsilon(delta=DELTA) <= epsilon else (low, middle)
+    return low
+
+
 def compare(*, peers: bool) -> bool:
     sizes, rows, held = split()
     many, folder, console = list(sizes.values()), Path(tempfile.mkdtemp()), Console(width=120)
@@ -158,12 +169,11 @@ def compare(*, peers: bool) -> bool:
 
         np.save(folder / "rows.npy", rows)
         (folder / "sizes.json").write_text(json.dumps(sizes))
+        given = (folder / "rows.npy", folder / "sizes.json", 1, worth(1))
         for peer in PEERS:
             file = folder / f"{peer}.npy"
             try:
-                costs = run(
-                    environment(peer), ROOT / "benchmarks" / f"{peer}.py", folder / "rows.npy", folder / "sizes.json", 1, file
-                )
+                costs = run(environment(peer), ROOT / "benchmarks" / f"{peer}.py", *given, file)
             except subprocess.CalledProcessError as problem:
                 table.add_row(peer.removeprefix("synthetic_"), "1", "failed", problem.stderr.strip().splitlines()[-1][:60])
                 continue

@@ -15,7 +15,7 @@ from snsynth import Synthesizer
 
 def main() -> None:
     rows, sizes = np.load(sys.argv[1]), json.loads(Path(sys.argv[2]).read_text())
-    epsilon, out = float(sys.argv[3]), sys.argv[4]
+    epsilon, out = float(sys.argv[3]), sys.argv[5]
     data = pd.DataFrame({name: rows[:, i] for i, name in enumerate(sizes)})
     start = time.process_time()
     synthesizer = Synthesizer.create("mst", epsilon=epsilon, delta=1e-9)

@@ -15,7 +15,7 @@ COLUMNS: dict[str, Any] = {
     "age": dp.integer(0, 99),
     "sex": dp.category("f", "m"),
     "smokes": dp.boolean(),
-    "debt": dp.number(0, 100_000, step=0.01),
+    "debt": dp.number(0, 20_000, step=0.01),
     "day": dp.date("2020-01-01", "2020-12-31"),
     "visits": dp.integer(0, 12),
     "city": dp.text(),

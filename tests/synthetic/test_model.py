@@ -54,9 +54,9 @@ def test_rows_are_like_the_table(model: dp.Synthetic) -> None:
         truth, found = (Counter(zip(*(one[name].to_pylist() for name in columns), strict=True)) for one in (source, drawn))
         away = sum(abs(truth[key] / 4000 - found[key] / 40_000) for key in {*truth, *found}) / 2
         assert away < 0.02
-    for name in ("age", "debt", "visits"):  # debt lies in runs of about 200, evenly within each
+    for name in ("age", "debt", "visits"):  # of debt 5 % are 90, and one row too many in its far tail makes no more than 4
         truth, found = (np.array(one[name].to_pylist(), dtype=float) for one in (source, drawn))
-        assert np.nanmean(found) == pytest.approx(truth.mean(), rel=0.02)
+        assert np.nanmean(found) == pytest.approx(truth.mean(), rel=0.05)
         assert np.nanmedian(found) == pytest.approx(np.median(truth), rel=0.04, abs=0.5)
 
 

@@ -96,8 +96,11 @@ def ours(epsilon: float, seconds: float, out: str) -> None:
     np.save(out, np.stack([drawn.table[name].to_numpy() for name in sizes], axis=1))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     many = time.process_time()
-    model.sample(1_000_000)
+    large = model.sample(1_000_000).table
     million = time.process_time() - many
+    for name, size in sizes.items():
+        assert min(large[name].to_numpy()) >= 0, name  # nothing outside the domain, in 2 * 10^7 rows of all runs together
+        assert max(large[name].to_numpy()) < size, name
     print(json.dumps({"fit": fitted - start, "draw": sampled - fitted, "peak": peak, "million": million}))
 
 

@@ -95,6 +95,20 @@ def test_neighbours_never_move_what_is_measured_beyond_what_is_declared(
     assert found.releases >= 5 * found.pairs
 
 
+def test_neighbours_never_move_distances_beyond_what_is_declared(monkeypatch: pytest.MonkeyPatch) -> None:
+    some, protected = curators.extreme_pairs, dp.person("id", rows=2, groups=2)
+    monkeypatch.setattr(curators, "extreme_pairs", lambda schema: itertools.islice(some(schema), 0, None, 3))
+
+    def make(source: pa.Table, ledger: Path) -> dp.Curator:
+        return dp.Curator(source, unit=protected, columns=SMALL, budget=dp.Budget(epsilon=8, delta=1e-6), ledger=ledger)
+
+    def ask(curator: dp.Curator) -> str:
+        return str(curator.quality(curator.synthesize(epsilon=2, seconds=0.02), epsilon=2))
+
+    found = replay_curator(make, ask, Schema(SMALL, protected))
+    assert not found.violated, str(found)
+
+
 def test_an_audit_finds_a_marginal_that_moves_too_far(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same replay notices where counts are doubled behind the mechanism's back."""
     from discreet.synthetic import request
@@ -218,6 +232,16 @@ def test_budgets_refuse_before_anything_is_counted(tmp_path: Path) -> None:
     with pytest.raises(dp.errors.ParameterError, match="ask with a rho"):
         curator.synthesize(epsilon=1)
     assert curator.budget.spent.rho == 0
+
+
+@pytest.mark.parametrize("unit", ["rows", "persons replaced"])
+@pytest.mark.parametrize("share", [1e-15, 10**6])
+def test_no_cost_is_too_small_or_too_large_for_a_model(unit: str, share: float, tmp_path: Path) -> None:
+    curator = clinic(tmp_path, table(50), unit=UNITS[unit], budget=dp.Budget(rho=10**7))
+    model = curator.synthesize(columns=["age", "sex", "smokes"], rho=share, seconds=0.1)
+    assert model.measured.complete
+    assert len(model.sample(20)) == 20
+    assert len(curator.quality(model, rho=share).lines) >= 3
 
 
 @pytest.mark.parametrize("rows", [0, 1, 3])

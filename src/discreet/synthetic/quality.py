@@ -35,7 +35,7 @@ from discreet.plan.cost import Terms
 from discreet.synthetic.inference.tree import Columns
 from discreet.synthetic.measuring import Letting
 from discreet.synthetic.model import Synthetic
-from discreet.synthetic.request import GUESSED, Asked, Synthesis
+from discreet.synthetic.request import GUESSED, Asked, Synthesis, in_units
 from discreet.synthetic.selection import Candidates, Limits
 from discreet.synthetic.synthesize import tables_of
 from discreet.synthetic.zeros import Zeros
@@ -110,7 +110,7 @@ class Comparison(Synthesis):
         assert self.model is not None
         scans, model = self.count(engine, reserved), self.model
         sets, unit = list(self.asked.candidates.weights), 2 ** (self.payment.norms.bits + GUESSED)
-        guesses = [np.rint(model.total * unit * model.project(one)).astype(np.int64).ravel() for one in sets]
+        guesses = [in_units(model.total * model.project(one), unit) for one in sets]
         even = [1] * len(sets)
         scores = misfits([scans.marginal(one) for one in sets], guesses, even, [0] * len(sets), GUESSED)
         released = np.ravel(np.asarray(reserved.release(Letting(self.mechanism), scores)))

@@ -19,7 +19,7 @@ from functools import cached_property
 
 import numpy as np
 
-from discreet.arrays import Integers
+from discreet.arrays import Integers, Reals
 from discreet.curator.gate import Price, Reservation
 from discreet.curator.plans import facts_of, hash_facts
 from discreet.engine.base import Engine, groups_of
@@ -45,6 +45,7 @@ from discreet.synthetic.zeros import Zeros
 
 _WIDEST = 2**62  # cells of one scan
 _MOST_SCANS = 64
+_MOST = 2.0**50  # units of all cells of a guess
 GUESSED = 8  # bits of a guess beyond those of an engine's counts
 _DECLARED = ("columns", "unit", "public", "tables")
 
@@ -234,9 +235,9 @@ class _Run:
                 unit = 2 ** (payment.norms.bits + GUESSED)
                 scores = misfits(
                     [secrets[one] for one in some],
-                    [np.rint(state.guess(one) * unit).astype(np.int64).ravel() for one in some],
+                    [in_units(state.guess(one), unit) for one in some],
                     [asked.candidates.weights[one] for one in some],
-                    [round(math.sqrt(2 / math.pi) * deviation * state.size(one) * unit) for one in some],
+                    [round(min(math.sqrt(2 / math.pi) * deviation * state.size(one) * unit, _MOST)) for one in some],
                     GUESSED,
                 )
                 chosen = some[choose(mechanism, scores, self.reserved)]
@@ -272,7 +273,7 @@ class _State:
     def size(self, columns: Columns) -> int:
         return math.prod(self.sizes[column] for column in columns)
 
-    def guess(self, columns: Columns) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
+    def guess(self, columns: Columns) -> Reals:
         """What the model says of a marginal, in rows."""
         return self.total * self.model.beliefs.project(columns)
 
@@ -311,6 +312,11 @@ def join(domain: Domain, own: Sequence[Measurement], zeros: Zeros) -> tuple[Inte
             (keep_apart(coding) if apart else merge(coding, own[column].real([coding.count]), own[column].deviation)).places
         )
     return tuple(found)
+
+
+def in_units(counts: Reals, unit: int) -> Integers:
+    """A guess in whole units, each so small that scores stay within 64 bits, whatever noise has made of it."""
+    return np.rint(np.minimum(counts.ravel() * unit, _MOST / counts.size)).astype(np.int64)
 
 
 def noisy_own(one: Measurement, places: Integers) -> Noisy:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import numpy  # noqa: F401 - before a run inside this one forgets what it loaded: it can be loaded once only
 import pytest
 
 pytest_plugins = ["pytester"]

@@ -11,7 +11,7 @@ from pathlib import Path
 from traceback import format_exception_only
 
 import pytest
-from support.house import Kind, cycles, first_sentences, imports, modules
+from support.house import Kind, cycles, first_sentences, imports, modules, parsed
 
 import discreet
 
@@ -174,7 +174,7 @@ def test_an_engine_is_known_by_its_seam(room: str) -> None:
 
 def test_what_begins_with_an_underscore_stays_in_its_file() -> None:
     """A room's ``__init__`` and a module that users see list their names; elsewhere the underscore says what is private."""
-    trees = {module: ast.parse(file.read_text()) for module, file in MODULES.items()}
+    trees = {module: parsed(file) for module, file in MODULES.items()}
     taken = [
         f"{module} imports {alias.name} of {node.module}"
         for module, tree in trees.items()
@@ -264,7 +264,7 @@ def test_no_test_depends_on_a_clock() -> None:
     read = {
         str(file)
         for file in Path(__file__).parent.rglob("*.py")
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        for node in ast.walk(parsed(file))
         if isinstance(node, ast.Attribute) and node.attr in clocks and ast.unparse(node.value) == "time"
     }
     assert read == set()

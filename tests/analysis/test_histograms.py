@@ -36,8 +36,23 @@ def _closed() -> object:
 
 
 def test_unknown_words_are_answered_with_an_example(hospital: Any) -> None:
-    with pytest.raises(ParameterError, match=r"histogram\(\) knows no bins; write histogram\(\"age\", edges="):
-        hospital.histogram("age", bins=10)
+    with pytest.raises(ParameterError, match=r"histogram\(\) knows no buckets; write histogram\(\"age\", edges="):
+        hospital.histogram("age", buckets=10)
+
+
+def test_equal_bins_lie_between_declared_bounds(hospital: Any) -> None:
+    found = hospital.histogram(["debt", "ward"], bins=4, epsilon=10**4)
+    assert list(dict.fromkeys(found["debt"])) == ["[0, 2500)", "[2500, 5000)", "[5000, 7500)", "[7500, 10000]"]
+    held, ward = np.clip(table()["debt"].to_numpy(), 0, 10_000), table()["ward"].to_pylist()
+    known = np.array([one is not None for one in ward])
+    counts = [sum(row["n"] for row in found.rows() if row["debt"] == name) for name in dict.fromkeys(found["debt"])]
+    assert counts == pytest.approx(np.histogram(held[known], 4, (0, 10_000))[0], abs=5)
+    assert list(hospital.histogram("age", bins=7, epsilon=10**4)["age"])[-1] == "[108, 126]"  # whole numbers have whole widths
+    for bins, says in ((1, "from 2 to"), (2.5, "whole number"), (True, "whole number"), (10**7, "from 2 to")):
+        with pytest.raises(ParameterError, match=says):
+            hospital.histogram("age", bins=bins, epsilon=1)
+    with pytest.raises(ParameterError, match="nobody"):
+        hospital.histogram("nobody", bins=3, epsilon=1)
 
 
 def test_a_million_values_are_refused_unlisted(hospital: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,6 +132,7 @@ def test_bad_bins_cost_nothing(hospital: Any) -> None:
     assert hospital.budget.spent.epsilon == 0
 
 
+@pytest.mark.usefixtures("unrehearsed")
 def test_an_audit_replays_it() -> None:
     facts = Schema({"age": COLUMNS["age"]}, dp.rows(neighbours="replace", size=8))
 

@@ -1,20 +1,26 @@
 """The register: every public mechanism, how to build it, how large its noise is, and how to catch it out.
 
 A new mechanism joins the contract with one entry here. ``make(sensitivity, budget)`` builds it; ``cost`` says, in the unit of
-the budget, what it claims to cost; ``spread`` is the size of its noise; ``misses(mechanism, confidence, rounds)`` counts how
-often ``error(confidence)`` was exceeded; ``cdf`` is the law of release(0) in steps of the grid, for additive noise.
+the budget, what it claims to cost; ``spread`` is the size of its noise; ``beyond(mechanism, confidence, part)`` is the exact
+chance, in the worst case, that a release is farther out than this part of ``error(confidence)``; ``cdf`` is the law of release(0)
+in steps of the grid, for additive noise. That releases follow these laws is shown in the contract for additive noise, and in
+every other mechanism's own file.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from flint import arb
 from reference import laws
+from scipy.integrate import quad
+from scipy.stats import binom
 
 import discreet as dp
 
@@ -27,47 +33,84 @@ class Member:
     make: Callable[[Any, Any], Any]
     cost: Callable[[Any], float]
     spread: Callable[[Any], Any]
-    misses: Callable[[Any, float, int], int]
+    beyond: Callable[[Any, float, float], float]
     values: tuple[Any, ...]
     cdf: Callable[[Any], Callable[[int], arb]] | None = None
     by_noise: Callable[[Any, Any], Any] | None = None
-    rounds: int = 40_000
+    slack: float = 0  # of what 1 - confidence may be exceeded by, for laws that are stated as approximations
 
     @property
     def additive(self) -> bool:
         return self.cdf is not None
 
 
-def additive(mechanism: Any, confidence: float, rounds: int) -> int:
-    drawn = mechanism.release(np.zeros(rounds, dtype=np.int64))
-    return int(np.count_nonzero(np.abs(drawn) > mechanism.error(confidence)))
+def outside(cdf: Callable[[int], Any], reach: Fraction) -> float:
+    """The chance of more than so many steps, either way."""
+    last = math.floor(reach)
+    return 1 - float(cdf(last)) + float(cdf(-last - 1))
 
 
-def contest(mechanism: Any, confidence: float, rounds: int, candidates: int = 12) -> int:
-    """The worst case: everybody but one is a little farther behind than ``error``."""
-    scores = np.full(candidates, -mechanism.error(confidence, candidates=candidates) * 1.000001)
-    scores[5] = 0
-    return sum(mechanism.release(scores) != 5 for _ in range(rounds))
+def additive(law: Callable[[Any], Callable[[int], Any]]) -> Callable[[Any, float, float], float]:
+    return lambda m, confidence, part: outside(law(m), Fraction(part * m.error(confidence)) / Fraction(m.grid))
 
 
-def survey(mechanism: Any, confidence: float, rounds: int, reports: int = 4000) -> int:
-    truth = np.repeat(np.array(mechanism.options), -(-reports // len(mechanism.options)))[:reports].tolist()
-    share, reach = truth.count(truth[0]) / reports, mechanism.error(confidence, reports=reports)
-    found = (mechanism.estimate(mechanism.release(truth)).values[0] for _ in range(rounds))
-    return sum(abs(value - share) > reach for value in found)
+CANDIDATES = 12
+LEADER_LOSES: dict[str, Callable[[float], float]] = {  # against eleven who are all this far behind, in units of the noise
+    "Exponential": lambda lead: 1 - 1 / (1 + 11 * math.exp(-lead)),
+    "PermuteAndFlip": lambda lead: 1 - (1 - (1 - math.exp(-lead)) ** 12) / (12 * math.exp(-lead)),
+    "NoisyMax": lambda lead: 1 - integrate(lambda y: density(y) * below(y + lead) ** 11, [-lead, 0]),
+}
 
 
-def stream(mechanism: Any, confidence: float, rounds: int, queries: int = 10) -> int:
-    """A round fails when any of the answers is wrong about values just farther than ``error`` from the threshold."""
-    reach = mechanism.error(confidence, queries=queries) * 1.000001
-    values = [-reach] * (queries - 1) + [reach]
-    return sum(mechanism.release(values, threshold=0) != [False] * (queries - 1) + [True] for _ in range(rounds))
+def density(y: float) -> float:
+    """Of standard Laplace noise; and the chance that it is below."""
+    return math.exp(-abs(y)) / 2
 
 
-def shown(mechanism: Any, confidence: float, rounds: int) -> int:
-    """Counts far above the cut are always shown, so that their noise can be seen."""
-    noisy, reach = mechanism.release(dict.fromkeys(range(rounds), 10**9)), mechanism.error(confidence)
-    return sum(abs(count - 10**9) > reach for count in noisy.values())
+def below(y: float) -> float:
+    return 1 - density(y) if y > 0 else density(y)
+
+
+def integrate(function: Callable[[float], float], corners: list[float]) -> float:
+    """Piece by piece between corners; what lies 50 and more beyond them is below e^-50."""
+    ends = [min(corners) - 50, *sorted(corners), max(corners) + 50]
+    return float(sum(quad(function, a, b, epsabs=1e-12, limit=200)[0] for a, b in pairwise(ends)))
+
+
+def contest(mechanism: Any, confidence: float, part: float) -> float:
+    """The worst case: everybody but one is as far behind as ``error``."""
+    lead = part * mechanism.error(confidence, candidates=CANDIDATES) * float(mechanism.weight)
+    return LEADER_LOSES[type(mechanism).__name__](lead)
+
+
+def survey(mechanism: Any, confidence: float, part: float, reports: int = 4000) -> float:
+    """Of people drawn from a population in which the first option is as common as is worst: reports of it are binomial."""
+    theta, lie = float(mechanism.theta), float((1 - mechanism.theta) / (len(mechanism.options) - 1))
+    chance = 0.5 if theta >= 0.5 else theta
+    reach = part * mechanism.error(confidence, reports=reports) * (theta - lie) * reports
+    inside = math.floor(chance * reports + reach), math.ceil(chance * reports - reach) - 1
+    return float(1 - binom.cdf(inside[0], reports, chance) + binom.cdf(inside[1], reports, chance))
+
+
+def stream(mechanism: Any, confidence: float, part: float, queries: int = 10) -> float:
+    """Some noise is too large: the threshold's for one part of the way, or a query's for the rest; the best of all such unions.
+
+    The exact chance of a wrong answer is less, but depends on the stream.
+    """
+    way = part * mechanism.error(confidence, queries=queries) - 2 * float(mechanism.step)
+    first, second = map(float, mechanism.scales)
+    parts = np.linspace(0, way, 10_001)
+    return float((np.exp(-parts / first) + queries * np.exp((parts - way) / second)).min())
+
+
+def shown(mechanism: Any, confidence: float, part: float) -> float:
+    """Noise beyond the cut is drawn again, if it is geometric."""
+    reach = part * mechanism.error(confidence)
+    if mechanism.noise == "gaussian":
+        return outside(lambda x: laws.normal_cdf(mechanism._squared_sigma, x + HALF), Fraction(reach))
+    cdf = lambda x: laws.discrete_laplace_cdf(mechanism._scale, x)  # noqa: E731
+    cut = outside(cdf, Fraction(mechanism.cut))
+    return (outside(cdf, Fraction(reach)) - cut) / (1 - cut)
 
 
 def discrete_gaussian_cdf(mechanism: Any) -> Callable[[int], float]:
@@ -116,34 +159,34 @@ def laplace(unit: Any = 1, values: tuple[Any, ...] = (0, 7, -3)) -> Member:
     """Real if the unit is a float, coarse if it is large."""
     cdf = discrete_laplace_cdf if unit == 1 and isinstance(unit, int) else laplace_cdf
     by_noise = lambda s, b: dp.Laplace(sensitivity=s * unit, scale=b * Fraction(unit))  # noqa: E731
-    return Member(lambda s, e: dp.Laplace(sensitivity=s * unit, epsilon=e), pure, scale, additive, values, cdf, by_noise)
+    return Member(lambda s, e: dp.Laplace(sensitivity=s * unit, epsilon=e), pure, scale, additive(cdf), values, cdf, by_noise)
 
 
 def gaussian(unit: Any = 1, values: tuple[Any, ...] = (0, 7, -3)) -> Member:
     by_noise = lambda s, b: dp.Gaussian(sensitivity=s * unit, sigma=b * Fraction(unit))  # noqa: E731
     make = lambda s, e: dp.Gaussian(sensitivity=s * unit, epsilon=e, delta=DELTA)  # noqa: E731
-    return Member(make, at_delta, sigma_squared, additive, values, gaussian_cdf, by_noise)
+    return Member(make, at_delta, sigma_squared, additive(gaussian_cdf), values, gaussian_cdf, by_noise)
 
 
 def concentrated(law: Any, cdf: Any) -> Member:
     by_noise = lambda s, b: law(sensitivity=s, sigma=b)  # noqa: E731
-    return Member(lambda s, r: law(sensitivity=s, rho=r), rho, sigma_squared, additive, (0, 7, -3), cdf, by_noise)
+    return Member(lambda s, r: law(sensitivity=s, rho=r), rho, sigma_squared, additive(cdf), (0, 7, -3), cdf, by_noise)
 
 
 def selecting(law: Any, **more: bool) -> Member:
     make = lambda s, e: law(sensitivity=s, epsilon=e, **more)  # noqa: E731
-    return Member(make, pure, one_over_weight, contest, ([0, 1, 2, 1],), rounds=4000)
+    return Member(make, pure, one_over_weight, contest, ([0, 1, 2, 1],))
 
 
 def responding(*options: Any) -> Member:
     """Randomized response has no sensitivity: one person's answer is replaced by any other."""
     make = lambda _, e: dp.RandomizedResponse(epsilon=e, options=options)  # noqa: E731
-    return Member(make, pure, lambda m: 1 - m.theta, survey, options, rounds=1500)
+    return Member(make, pure, lambda m: 1 - m.theta, survey, options, slack=0.05)
 
 
 def sparse(unit: Any = 1, **more: Any) -> Member:
     make = lambda s, e: dp.SparseVector(sensitivity=s * unit, epsilon=e, **more)  # noqa: E731
-    return Member(make, pure, lambda m: sum(m.scales), stream, (), rounds=3000)
+    return Member(make, pure, lambda m: sum(m.scales), stream, ())
 
 
 def keys(**more: Any) -> Member:
@@ -152,17 +195,18 @@ def keys(**more: Any) -> Member:
     return Member(make, at_delta, lambda m: m.cut, shown, ({"a": 40, "b": 3},))
 
 
-def measured(mechanism: Any, confidence: float, rounds: int) -> int:
+def measured(mechanism: Any, confidence: float, part: float) -> float:
     """Every answer of a strategy has noise of its own."""
-    drawn = np.concatenate([mechanism.release([0, 0]) for _ in range(rounds // mechanism.strategy.size)])
-    return int(np.count_nonzero(np.abs(drawn) > mechanism.error(confidence)))
+    noise = mechanism.noise
+    law = gaussian_cdf if isinstance(noise, dp.Gaussian) else discrete_laplace_cdf
+    return outside(law(noise), Fraction(part * mechanism.error(confidence)) / Fraction(noise.grid))
 
 
 def linear(cost: Any, **more: Any) -> Member:
     """The sensitivity of a strategy grows with what one unit weighs."""
     rows = [[1, 1], [1, 0], [0, 2]]  # norms (L1) 2 and 3
     make = lambda w, b: dp.Linear(strategy=rows, weight=w, **{("rho" if cost is rho else "epsilon"): b}, **more)  # noqa: E731
-    return Member(make, cost, lambda m: m.variance, measured, ([3, 4],), rounds=30_000)
+    return Member(make, cost, lambda m: m.variance, measured, ([3, 4],))
 
 
 MEMBERS: dict[str, Member] = {

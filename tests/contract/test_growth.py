@@ -12,10 +12,11 @@ from unittest.mock import patch
 import pyarrow as pa
 import pytest
 from contract import losses, test_mechanism_contract
-from contract.members import Member, additive, pure
+from contract.members import Member, outside, pure
 from contract.stores import PROMISES
 from curator.hospital import curator, table
 from local import protocols, tasks
+from reference import laws
 from support.share_true import ShareTrue
 from support.toy_loss import Abstaining
 from support.toy_mechanism import Twice
@@ -25,6 +26,7 @@ from support.toy_task import Grades
 import discreet as dp
 from discreet.cli import main
 from discreet.curator.curator import VERBS
+from discreet.ledger.place import Address, Place
 from discreet.ledger.store import STORES
 from discreet.local import task as local_tasks
 from discreet.local.protocols import PROTOCOLS
@@ -75,11 +77,10 @@ def test_the_command_line_knows_a_new_local_task(tmp_path: Path, monkeypatch: py
 
 
 @pytest.mark.parametrize("promise", PROMISES, ids=lambda promise: promise.__name__)
-def test_a_ledger_store(promise: Callable[[Path], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_ledger_store(promise: Callable[[Place], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One file, ``support/memory_store.py``, and one line."""
-    monkeypatch.setitem(STORES, ".memory", "support.memory_store")
-    promise(tmp_path / "clinic.memory")
-    assert not (tmp_path / "clinic.memory").exists()
+    monkeypatch.setitem(STORES, "memory", "support.memory_store")
+    promise(Address.parse(f"memory://here/{tmp_path.name}?ledger=patients"))
 
 
 @pytest.mark.parametrize("promise", losses.PROMISES, ids=lambda promise: promise.__name__)
@@ -110,7 +111,12 @@ MECHANISM_PROMISES = [
 @pytest.mark.parametrize("promise", MECHANISM_PROMISES, ids=lambda promise: promise.__name__)
 def test_a_mechanism(promise: Callable[[Member], None]) -> None:
     """One class, ``support/toy_mechanism.py``, and one entry in the contract; audits and answers get their words from it."""
-    toy = Member(lambda s, e: Twice(sensitivity=s, epsilon=e), pure, lambda m: m.scale, additive, (0, 7, -3))
+
+    def beyond(mechanism: Twice, confidence: float, part: float) -> float:
+        half = Fraction(part * mechanism.error(confidence)) / 2
+        return 2 * outside(lambda x: laws.discrete_laplace_cdf(mechanism.scale, x), half)
+
+    toy = Member(lambda s, e: Twice(sensitivity=s, epsilon=e), pure, lambda m: m.scale, beyond, (0, 7, -3))
     promise(toy)
     mechanism = toy.make(2, 1)
     with recorded() as record:

@@ -1,7 +1,7 @@
 """What every public mechanism promises, checked on all of them alike.
 
-Every statistical test here raises a false alarm with probability below 1e-6: binomial tails at 1e-7, chi-square as in
-``reference.statistics`` (1e-7), and eight standard errors for variances.
+Every statistical test here raises a false alarm with probability below 1e-6: chi-square as in ``reference.statistics`` (1e-7),
+and eight standard errors for variances.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ import numpy as np
 import pytest
 from contract.members import MEMBERS, Member
 from reference import statistics
-from scipy.stats import binom
 
 import discreet as dp
 from discreet import mechanisms
@@ -27,7 +26,7 @@ every = pytest.mark.parametrize("member", MEMBERS.values(), ids=MEMBERS.keys())
 additive = pytest.mark.parametrize(
     "member", [m for m in MEMBERS.values() if m.additive], ids=[name for name, m in MEMBERS.items() if m.additive]
 )
-DRAWS = 40_000
+DRAWS = 20_000
 
 
 def play(member: Member, mechanism: Any) -> list[Any]:
@@ -92,13 +91,15 @@ def test_its_curve_falls_in_delta_and_in_epsilon(member: Member, delta: float) -
 @every
 @pytest.mark.parametrize("confidence", [0.5, 0.95])
 def test_error_covers_what_it_says(member: Member, confidence: float) -> None:
-    """At most 1 - confidence of the releases lie outside; a false alarm has probability 1e-7.
+    """At most 1 - confidence of the releases lie outside, by their exact law."""
+    missed = member.beyond(member.make(1, 0.5), confidence, 1)
+    assert missed <= (1 - confidence) * (1 + member.slack + 1e-9)
 
-    An ``error`` that is a fifth too small is found 99 times in 100 at confidence 0.95, for additive noise, thresholds, the
-    exponential mechanism, noisy max and surveys with two options; the others state bounds that are wider than their quantiles.
-    """
-    missed = member.misses(member.make(1, 0.5), confidence, member.rounds)
-    assert binom.sf(missed - 1, member.rounds, 1 - confidence) > 1e-7
+
+@every
+def test_an_error_that_is_a_fifth_too_small_would_not_cover(member: Member) -> None:
+    """So that the test above finds it; bounds by unions are wide at low confidence, hence at 0.95."""
+    assert member.beyond(member.make(1, 0.5), 0.95, 0.8) > 0.05 * (1 + member.slack)
 
 
 @additive
@@ -109,24 +110,20 @@ def test_error_grows_with_confidence(member: Member) -> None:
 
 
 @additive
-@pytest.mark.parametrize("budget", [0.2, 1, 3])
-def test_variance_is_that_of_the_releases(member: Member, budget: float) -> None:
-    """Within eight standard errors of 40 000 squares: below 1e-14 in the normal range, and no single square reaches that far."""
-    mechanism = member.make(1, budget)
-    squares = mechanism.release(np.zeros(DRAWS, dtype=np.int64)).astype(float) ** 2
-    assert abs(squares.mean() - mechanism.variance) < 8 * squares.std() / math.sqrt(DRAWS)
-
-
-@additive
 @pytest.mark.parametrize("budget", [0.05, 1, Fraction(10, 3)])
-def test_releases_follow_the_exact_law(member: Member, budget: Any) -> None:
-    """Chi-square, a false alarm below 1e-7."""
+def test_releases_follow_the_exact_law_and_have_its_variance(member: Member, budget: Any) -> None:
+    """Chi-square, a false alarm below 1e-7; noise a tenth too large or too small is missed at most once in 1e5.
+
+    Squares within eight standard errors: below 1e-14 in the normal range, and no single square reaches that far.
+    """
     mechanism = member.make(1, budget)
-    step = Fraction(mechanism.grid)
-    cells = np.array([int(x / step) for x in map(Fraction, mechanism.release(np.zeros(20_000, dtype=np.int64)).tolist())])
+    step, released = Fraction(mechanism.grid), mechanism.release(np.zeros(DRAWS, dtype=np.int64))
+    cells = np.array([int(x / step) for x in map(Fraction, released.tolist())])
     reach = 4 * mechanism.variance**0.5 / float(step)
-    edges = sorted({round(edge) for edge in np.linspace(-reach, reach, 101)})
+    edges = sorted({round(edge) for edge in np.linspace(-reach, reach, 61)})
     assert statistics.fit_bins(cells, member.cdf(mechanism), edges) > statistics.ALARM
+    squares = released.astype(float) ** 2
+    assert abs(squares.mean() - mechanism.variance) < 8 * squares.std() / math.sqrt(DRAWS)
 
 
 @every

@@ -12,7 +12,8 @@ import pytest
 from curator.hospital import COLUMNS, curator, table
 
 import discreet as dp
-from discreet.curator.plans import answer_of, digest_of
+from discreet.curator.digest import digest_of
+from discreet.curator.plans import answer_of
 from discreet.curator.series import Series
 from discreet.engine.base import groups_of
 from discreet.errors import DiscreetError, ParameterError

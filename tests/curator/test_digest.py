@@ -13,10 +13,10 @@ import pytest
 from golden.worlds import WORLDS, open_world, questions, write_table
 
 import discreet as dp
-from discreet.curator import plans
-from discreet.curator.former import declared_text
+from discreet.curator import digest
+from discreet.curator.digest import declared_text, facts_of
 from discreet.curator.inspection import declarations
-from discreet.curator.plans import Plans, Select, facts_of
+from discreet.curator.plans import Plans, Select
 from discreet.plan.cost import Terms
 from discreet.plan.preview import price_within
 from discreet.plan.sql import parse_query
@@ -86,13 +86,12 @@ def test_every_declaration_has_facts_and_its_former_text() -> None:
     assert {name: declared_text(column) for name, column in COLUMNS.items()} == TEXTS
     assert {unit: declared_text(unit) for unit in UNITS} == UNITS
     assert declared_text(dp.text(length=9, missing="?")) == "Text(missing='?', length=9)"
-    assert {*plans._DECLARED} == {*map(type, COLUMNS.values()), *map(type, UNITS)}
+    assert {*digest._DECLARED} == {*map(type, COLUMNS.values()), *map(type, UNITS)}
     assert declarations(Schema(COLUMNS, dp.rows()))["age"] == "42daf02394dff135"
 
 
 SAME = "SELECT count(*) AS n FROM data"
 OTHERS = [
-    asked("SELECT count(*) AS m FROM data"),
     asked("SELECT count(*) AS n FROM data WHERE age > 3"),
     asked(SAME, unit=dp.person("id", rows=8, groups=3)),
     asked(SAME, unit=dp.person("id", rows=8, groups=4)),
@@ -109,6 +108,25 @@ def test_what_is_paid_and_what_is_free_make_no_difference() -> None:
         assert (other.digest, other.former) == (one.digest, one.former)
     for kind in ("digest", "former"):
         assert len({getattr(other, kind) for other in (one, *OTHERS)}) == 1 + len(OTHERS)
+
+
+def test_names_and_orders_make_no_difference() -> None:
+    one = asked("SELECT drug, well, count(*) AS n, avg(debt) AS d FROM data GROUP BY drug, well")
+    for other in (
+        "SELECT drug AS a, well AS b, count(*) AS c, avg(debt) AS e FROM data GROUP BY drug, well",
+        "SELECT well, drug, avg(debt) AS d, count(*) AS n FROM data GROUP BY well, drug HAVING n > 3 ORDER BY d",
+        "SELECT count(*) AS k, avg(debt) AS d, well, drug, count(*) AS twice FROM data GROUP BY drug, well",
+    ):
+        assert asked(other).digest == one.digest
+        assert set(asked(other).former).isdisjoint(one.former)
+    for other in (
+        "SELECT drug, well, count(*) AS n FROM data GROUP BY drug, well",
+        "SELECT drug, well, count(*) AS n, avg(age) AS d FROM data GROUP BY drug, well",
+        "SELECT drug, age > 9 AS well, count(*) AS n, avg(debt) AS d FROM data GROUP BY 1, 2",
+    ):
+        assert asked(other).digest != one.digest
+    margins = "SELECT {0}, count(*) AS n FROM data GROUP BY ROLLUP ({0})"
+    assert asked(margins.format("drug, well")).digest != asked(margins.format("well, drug")).digest
 
 
 @pytest.mark.parametrize("world", WORLDS)

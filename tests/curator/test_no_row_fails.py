@@ -241,7 +241,7 @@ def questions(chance: random.Random) -> Iterator[str]:
 
 @pytest.mark.parametrize("unit", [dp.rows(), dp.person("person", rows=2, groups=2)], ids=["rows", "persons"])
 def test_every_question_that_is_paid_for_has_an_answer(unit: object, tmp_path: Path) -> None:
-    chance = random.Random(str(unit))
+    chance = random.Random(f"{unit} 3")
     table: list[dict[str, Value]] = [{**row, "person": i % 7} for i, row in enumerate(rows(40, chance))]
     assert set(VALUES) == set(DECLARED)
     people = curator(pa.Table.from_pylist(table), tmp_path, columns=DECLARED, unit=unit)

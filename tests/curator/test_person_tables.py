@@ -10,7 +10,7 @@ import pytest
 from curator.hospital import curator
 
 import discreet as dp
-from discreet.curator.plans import digest_of, facts_of
+from discreet.curator.digest import digest_of, facts_of
 from discreet.errors import ParameterError
 from discreet.plan.cost import Cost
 from discreet.plan.plan import price

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -40,6 +41,92 @@ def before(one: dp.Curator, text: str = COUNT, epsilon: float = 1) -> str:
     said = [remark for remark in one.preview(text, epsilon=epsilon).remarks if remark.startswith("Asked before")]
     assert len(said) <= 1
     return said[0] if said else ""
+
+
+def test_other_names_and_another_order_are_the_same_question(tmp_path: Path) -> None:
+    """Listed keys and open ones; the rows are those of the new order, with the old numbers."""
+    wards = pa.table(
+        {"ward": [f"w{i % 3}" for i in range(900)], "sex": ["fm"[i % 7 < 3] for i in range(900)], "age": list(range(900))}
+    )
+    columns = {"ward": dp.text(), "sex": dp.category("f", "m"), "age": dp.integer(0, 120)}
+    facts = {"unit": dp.rows(), "columns": columns, "budget": dp.Budget(epsilon=100, delta=1e-3)}
+    for keys, swapped in ((("sex", "age // 60"), "age // 60"), (("sex", "ward"), "ward")):
+        one = curator(wards, tmp_path, **facts, ledger=tmp_path / f"{swapped[0]}.ledger")
+        first = one.sql(f"SELECT {keys[0]} AS a, {keys[1]} AS b, count(*) AS n, avg(age) AS m FROM data GROUP BY 1, 2", epsilon=9)
+        other = f"SELECT {keys[1]} AS x, {keys[0]} AS y, avg(age) AS mean, count(*) AS k, count(*) AS l FROM data GROUP BY 1, 2"
+        assert "free" in before(one, other, 9)
+        again = one.sql(other, epsilon=9)
+        assert again.repeated
+        assert len(again.rows()) > 2
+        assert list(again.keys) == ["x", "y"]
+        assert [(row["x"], row["y"]) for row in again.rows()] == sorted((row["b"], row["a"]) for row in first.rows())
+        old = {(row["b"], row["a"]): (row["m"], row["m_lower"], row["n"], row["n"]) for row in first.rows()}
+        assert old == {(row["x"], row["y"]): (row["mean"], row["mean_lower"], row["k"], row["l"]) for row in again.rows()}
+        twice = first["n"] + again["k"]  # the same noise, which does not average out
+        assert twice.upper[0] - twice[0] > 1.9 * (first["n"].upper[0] - first["n"][0])
+        assert len(one.history()) == 1
+
+
+KEYS = ("sex", "ward", "age // 60", "bin(age, 0, 30, 121)", "old")
+OUTPUTS = ("count(*)", "sum(age)", "avg(age)", "sum(120 - age)", "count(*) / 2", "sum(age) / count(*)", "count(sex)")
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_whatever_columns_are_called_and_wherever_they_stand_each_cell_is_the_one_that_was_paid_for(
+    seed: int, tmp_path: Path
+) -> None:
+    """Names are few, and those of columns too, so that questions swap them; what comes after noise differs as well."""
+    draw = random.Random(seed)
+    wards = pa.table(
+        {
+            "ward": [f"w{i % 3}" for i in range(900)],
+            "sex": ["fm"[i % 7 < 3] for i in range(900)],
+            "age": [i % 97 for i in range(900)],
+            "old": [i % 4 == 0 for i in range(900)],
+        }
+    )
+    columns = {"ward": dp.text(), "sex": dp.category("f", "m"), "age": dp.integer(0, 120), "old": dp.boolean()}
+    one = curator(wards, tmp_path, unit=dp.rows(), columns=columns, budget=dp.Budget(epsilon=1000, delta=1e-3))
+    keys, outputs = draw.sample(KEYS, draw.randint(0, 3)), draw.sample(OUTPUTS, draw.randint(1, 4))
+
+    def asked(*, repeated: bool) -> dict[tuple[object, ...], dict[str, object]]:
+        here, more = (
+            draw.sample(keys, len(keys)),
+            draw.sample(outputs, len(outputs)) + draw.choices(outputs, k=draw.randint(0, 1)),
+        )
+        names = draw.sample(["a", "b", "c", "d", "e", "sex", "ward", "age", "old"], len(here) + len(more))
+        items = [f"{of} AS {name}" for of, name in zip(here + more, names, strict=True)]
+        places = ", ".join(str(i + 1) for i in range(len(here)))
+        text = f"SELECT {', '.join(items)} FROM data" + (f" GROUP BY {places} ORDER BY {names[-1]} DESC" if keys else "")
+        answer = one.sql(text, epsilon=9)
+        assert answer.repeated == repeated
+        assert [*answer.keys, *answer.outputs] == names
+        called = dict(zip(here, names, strict=False))
+        rows = answer.rows()
+        last = [row[names[-1]] for row in rows if row[names[-1]] is not None]
+        assert not keys or last == sorted(last, reverse=True)
+        return {
+            tuple(row[called[key]] for key in keys): {
+                of: (row[name], row[f"{name}_lower"], row[f"{name}_upper"])
+                for of, name in zip(more, names[len(here) :], strict=True)
+            }
+            for row in rows
+        }
+
+    first = asked(repeated=False)
+    assert all(asked(repeated=True) == first for _ in range(5))
+    assert len(one.history()) == 1
+
+
+def test_two_keys_of_the_same_column_with_lists_of_their_own_keep_them(tmp_path: Path) -> None:
+    one = curator(pa.table({"age": [i % 5 for i in range(500)]}), tmp_path, unit=dp.rows())
+    lists = {"a": [1, 2], "b": [1, 2, 3]}
+    first = one.group_by(keys=lists, a="age", b="age").agg(n=dp.count()).release(epsilon=9)
+    swapped = one.group_by(keys={"b": lists["a"], "a": lists["b"]}, b="age", a="age").agg(n=dp.count()).release(epsilon=9)
+    assert swapped.repeated
+    assert list(swapped["b"]) == list(first["a"])
+    assert list(swapped["a"]) == list(first["b"])
+    assert list(swapped["n"]) == list(first["n"])
 
 
 def test_a_file_that_is_touched_copied_moved_or_linked_is_the_same_data(file: Path, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 from engine import reference_counting as reference
+from engine.on_postgres import engine_on_postgres, without_nuls
 from engine.second import SECOND, SecondSession
 
 from discreet.engine import open_engine, open_public, open_source
@@ -37,6 +38,7 @@ RHO = Cost("rho", Fraction(1, 2), Fraction(1, 10**6))
 Rows = Sequence[Mapping[str, Any]]
 T = TypeVar("T")
 _TURNS = itertools.count()
+_MOST_SENT = 20_000  # rows
 
 
 def planned(
@@ -109,18 +111,40 @@ def _alike(plan: Plan, source: object, public: Mapping[str, Rows] | None, count:
     with _engines(plan, source, public) as engines:
         found = [count(engine) for engine in engines]
     assert all(one == found[0] for one in found)
+    _alike_on_postgres(plan, source, public, count, found[0])
     return found[0]
+
+
+def _alike_on_postgres(
+    plan: Plan, source: object, public: Mapping[str, Rows] | None, count: Callable[[Engine], T], found: T
+) -> None:
+    """A server counts the same, where it can hold the table; texts with a NUL, which it cannot hold, are missing to both."""
+    held = _held(plan, source)
+    sources = held if isinstance(held, dict) else {"": held}
+    if any(one.frame is None or one.frame.num_rows > _MOST_SENT for one in sources.values()):
+        return
+    tables = {name: without_nuls(one.frame) for name, one in sources.items()}
+    facts = (plan.private, public, [(name, one.layout) for name, one in sources.items()])
+    engine = engine_on_postgres(tables, plan.private, _public(public), facts)
+    if engine is None:
+        return
+    if any(tables[name] is not one.frame for name, one in sources.items()):
+        with _engines(plan, tables if isinstance(held, dict) else tables[""], public) as engines:
+            found = count(engines[0])
+    assert count(engine) == found
 
 
 @contextmanager
 def _engines(plan: Plan, source: object, public: Mapping[str, Rows] | None) -> Iterator[list[Engine]]:
     """DuckDB's, and a second one that speaks another dialect to the same database. Several tables are given by their names."""
-    if isinstance(source, dict):
-        held: Any = {name: open_source(one) for name, one in source.items()}
-    else:
-        held = open_source(source, columns=_names(plan))
-    first = _opened(held, plan.private, public)
+    first = _opened(_held(plan, source), plan.private, public)
     yield [first, SqlEngine(SecondSession(first._session), SECOND, first._raw, first.layout)]
+
+
+def _held(plan: Plan, source: object) -> Any:
+    if isinstance(source, dict):
+        return {name: open_source(one) for name, one in source.items()}
+    return open_source(source, columns=_names(plan))
 
 
 _last: list[tuple[SqlEngine, object]] = []

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import replace
 
 import numpy as np
@@ -56,6 +57,9 @@ class SecondSession:
         for batch in self._inner.stream(_plain(sql), parameters):
             for start in range(0, len(next(iter(batch.values()))), 7):  # batches of any size
                 yield {name: column[start : start + 7] for name, column in batch.items()}
+
+    def reading(self) -> AbstractContextManager[None]:
+        return self._inner.reading()
 
     def progress(self) -> float | None:
         return None

@@ -211,3 +211,27 @@ def test_nanoseconds_mean_the_same_in_frames_files_and_databases(zone: str | Non
     assert found["id"][:3] == ["1970-01-01 00:00:00", "1969-12-31 23:59:59.999999", "1970-01-01 00:00:00"]
     assert cleaned(tmp_path / "x.parquet") == found
     assert cleaned(tmp_path / "x.duckdb") == found
+
+
+NARROW = {
+    "x": number(-3, 100, step=0.1),
+    "few": number(0, 2, step=1),
+    "two": number(0, 1, step=1),
+    "large": number(-(2**48), 2**48, step=1),
+    "larger": number(0, 2**52, step=1),
+    "far": number(10**9, 10**9 + 3, step=0.01),
+    "third": number(0, 1, step=Fraction(1, 3)),
+}
+
+
+def test_bounds_are_kept_to_the_last_bit() -> None:
+    """Around every bound, and around half a step outside it, one double after the other."""
+    cells = [math.inf, -math.inf, math.nan, 1e308, -1e308, 5e-324, -0.0]
+    for column in NARROW.values():
+        for bound in (column.lower, column.upper):
+            for away in (-1, -0.5, -0.4, -0.25, -0.1, 0, 0.1, 0.25, 0.4, 0.5, 1):
+                near = float(bound) + away * float(column.step)
+                cells += [near, *(math.nextafter(near, end) for end in (-math.inf, math.inf))]
+    found = cleaned(pa.table({"x": cells}), columns=dict(NARROW))
+    for said, values in expected(cells, dict(NARROW)).items():
+        assert [(cell, one) for cell, one in zip(cells, found[said], strict=True)] == list(zip(cells, values, strict=True)), said

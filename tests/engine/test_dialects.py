@@ -11,6 +11,7 @@ from golden.pins import pin
 
 from discreet.engine.base import groups_of
 from discreet.engine.duckdb.dialect import DIALECT
+from discreet.engine.postgres.dialect import DIALECT as POSTGRES
 from discreet.engine.sql.counting import Counting
 from discreet.engine.sql.dialect import Dialect
 from discreet.engine.sql.statement import Raw, Statement
@@ -21,6 +22,7 @@ from discreet.schema.units import person, rows
 
 COLUMNS = {"age": integer(0, 120), "debt": number(0, 100, step=0.1), "drug": category("yes", "no"), "city": text(length=20)}
 RAW = {"age": ("Age", "BIGINT"), "debt": ("debt", "DOUBLE"), "drug": ("drug", "VARCHAR"), "city": ("city", "VARCHAR")}
+_NAMES = {"postgres": {"BIGINT": "bigint", "DOUBLE": "double precision", "VARCHAR": "text"}}  # of types, where they are others
 UNITS = {"rows": rows(), "persons": person("id", rows=2, groups=1)}
 LISTED = "SELECT drug, count(*) AS n, sum(debt / 3) AS s, avg(age) AS a FROM data WHERE city <> 'x' GROUP BY drug"
 CHOICES = "SELECT age // 40 AS k, median(debt) AS m, mode(drug) AS c FROM data GROUP BY k"
@@ -29,7 +31,9 @@ OPEN = "SELECT city, count(*) AS n FROM data GROUP BY city"
 
 def written(plan: Plan, dialect: Dialect) -> dict[str, Any]:
     """The statements of a plan, by what they count."""
-    counting = Counting(plan, Raw(dialect.quote("the table"), RAW | {"id": ("id", "BIGINT")}), dialect, "salt")
+    named = _NAMES.get(dialect.name, {})
+    raw = {name: (of, named.get(kind, kind)) for name, (of, kind) in (RAW | {"id": ("id", "BIGINT")}).items()}
+    counting = Counting(plan, Raw(dialect.quote("the table"), raw), dialect, "salt")
     if plan.keys.size is None:
         return {"keys": said(counting.open_keys())}
     groups = groups_of(plan)
@@ -43,7 +47,7 @@ def said(statement: Statement) -> list[Any]:
     return [statement.text.split("\n"), {name: str(value) for name, value in statement.parameters.items()}]
 
 
-@pytest.mark.parametrize("dialect", [DIALECT, SECOND], ids=lambda dialect: dialect.name)
+@pytest.mark.parametrize("dialect", [DIALECT, SECOND, POSTGRES], ids=lambda dialect: dialect.name)
 def test_statements(dialect: Dialect) -> None:
     found = {}
     for who, unit in UNITS.items():

@@ -159,11 +159,12 @@ def test_statements_for_the_engine(world: str, folder: Path, statements: list[ob
     found = {}
     with open_world(world, folder) as hospital:
         hospital.sql("SELECT count(*) AS warm FROM data", **WORLDS[world][2])
-        for text, cost in questions(world):
+        for i, (text, cost) in enumerate(questions(world), 1):
             if text == OPEN:
                 continue  # which keys are chosen is noise
             statements.clear()
-            hospital.sql(text, **cost)
+            more = {name: Fraction(str(amount)) * (10_000 + i) / 10_000 for name, amount in cost.items()}
+            hospital.sql(text, **more)  # for more than before: what is only spelled in another way would be free
             found[text] = [one for one in statements if "SELECT" in one[0] and "DESCRIBE" not in one[0]]  # type: ignore[index]
     pin(f"statements_{world}", found)
 

@@ -13,6 +13,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from contract.stores import MEMBERS, Member
 
 from discreet.ledger import Ledger, adopt, witness
 from discreet.privacy import pure
@@ -21,11 +22,14 @@ from discreet.privacy.budget import Budget
 DRIVER = """
 import json, os, signal, sys
 from pathlib import Path
-from discreet.ledger import Ledger, sqlite, witness
+from discreet.ledger import Ledger, witness
+from discreet.ledger.place import resolve
+from discreet.ledger.store import store_of
 from discreet.privacy import pure
 from discreet.privacy.budget import Budget
 
-folder = Path(sys.argv[1])
+places, dying = {name: resolve(place) for name, place in json.loads(sys.argv[1]).items()}, sys.argv[2]
+store = store_of(next(iter(places.values())))
 die = lambda: os.kill(os.getpid(), signal.SIGKILL)
 
 def before(module, name):
@@ -41,13 +45,10 @@ def after(module, name):
     return lambda: setattr(module, name, patched)
 
 def between():  # inserted, not committed
-    def add(connection, record):
-        connection.execute("INSERT INTO records VALUES (?, ?, ?)", (record.number, record.text, record.hash))
-        die()
-    sqlite.add = add
+    exec(dying, {"store": store, "die": die})
 
 STEPS = {
-    "before add": before(sqlite, "add"), "inserted": between, "after add": after(sqlite, "add"),
+    "before add": before(store.Transaction, "add"), "inserted": between, "after add": after(store.Transaction, "add"),
     "before witness": before(witness, "write"), "before fsync": before(os, "fsync"), "before rename": before(os, "replace"),
     "after rename": after(os, "replace"), "before folder": before(witness, "sync_folder"),
     "after witness": after(witness, "write"),
@@ -56,7 +57,7 @@ VERBS = ("open", "reserve", "commit")
 
 for verb in VERBS:
     for number, (step, patch) in enumerate(STEPS.items()):
-        path = folder / f"{verb} {step}"
+        path = places[f"{verb} {step}"]
         if verb != "open":
             ledger = Ledger.open(path, Budget(epsilon=1))
             first = ledger.reserve(question="?", plan="p", data="d", privacy=pure(0.1), asked="")
@@ -75,19 +76,23 @@ for verb in VERBS:
             os._exit(0)
         _, status = os.waitpid(child, 0)
         assert os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL, (verb, step, status)
-print(json.dumps([VERBS, list(STEPS)]))
+assert len(places) == len(VERBS) * len(STEPS)
 """
+VERBS = ("open", "reserve", "commit")
+STEPS = ("before add", "inserted", "after add", "before witness", "before fsync", "before rename", "after rename")
+STEPS += ("before folder", "after witness")
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the driver forks")
-def test_nothing_is_forgotten_wherever_a_process_dies(tmp_path: Path) -> None:
-    done = subprocess.run([sys.executable, "-c", DRIVER, str(tmp_path)], capture_output=True, text=True, check=False)
+@pytest.mark.parametrize("member", MEMBERS, ids=lambda member: member.name)
+def test_nothing_is_forgotten_wherever_a_process_dies(member: Member, tmp_path: Path) -> None:
+    places = {f"{verb} {step}": member.place(tmp_path, f"{verb} {step}") for verb in VERBS for step in STEPS}
+    told = json.dumps({name: str(place) for name, place in places.items()})
+    done = subprocess.run([sys.executable, "-c", DRIVER, told, member.dying], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    verbs, steps = json.loads(done.stdout)
-    assert len(verbs) * len(steps) == 27
-    for verb in verbs:
-        for step in steps:
-            path, lost = tmp_path / f"{verb} {step}", step in ("before add", "inserted")
+    for verb in VERBS:
+        for step in STEPS:
+            path, lost = places[f"{verb} {step}"], step in ("before add", "inserted")
             seen = witness.read(path)
             if verb == "open":
                 ledger, expected = Ledger.open(path, Budget(epsilon=1)), 0.0
@@ -108,7 +113,7 @@ def test_nothing_is_forgotten_wherever_a_process_dies(tmp_path: Path) -> None:
             found = witness.read(path)
             assert found is not None
             assert found.number > (seen.number if seen else -1)
-            assert not path.with_name(f"{path.name}-journal").exists()
+    assert not [*tmp_path.glob("*-journal")]
 
 
 # Media that cannot be written.

@@ -215,7 +215,7 @@ from discreet.privacy.budget import Budget
 def die(*_):
     os.kill(os.getpid(), signal.SIGKILL)
 
-owner, name = {"register": (people, "_insert"), "file": (sqlite, "create_file"), "opening": (ledgers, "opening")}[sys.argv[2]]
+owner, name = {"register": (people, "_insert"), "file": (sqlite, "create"), "opening": (ledgers, "opening")}[sys.argv[2]]
 setattr(owner, name, die)
 Ledger.open(sys.argv[1], Budget(epsilon=1), "u", "", Table("patient", frozenset({"age"})))
 """
@@ -305,7 +305,7 @@ def test_a_ledger_from_before_keeps_its_place_and_its_spending(tmp_path: Path) -
         | {"privacy": pure(0.25).to_json(), "account": paid.to_json()},
         {"kind": "answered", "time": "t", "reservation": 1, "answer": "7"},
     ]
-    sqlite.create_file(path)
+    sqlite.create(path)
     before = START
     for number, one in enumerate(facts):
         with sqlite.connect(path) as database:

@@ -10,10 +10,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from contract.stores import MEMBERS, Member
 from support.refusals import refused
 
 from discreet.errors import BudgetExceeded, LedgerRefused
 from discreet.ledger import Ledger, sqlite, witness
+from discreet.ledger.place import Place
 from discreet.privacy import pure
 from discreet.privacy.budget import Budget
 
@@ -32,7 +34,10 @@ def drain(ledger: Ledger) -> int:
         got += 1
 
 
-def whole(path: Path) -> None:
+stores = pytest.mark.parametrize("member", MEMBERS, ids=lambda member: member.name)
+
+
+def whole(path: Place) -> None:
     """Ten answers, a whole chain, and a witness of its end."""
     ledger = Ledger.open(path)
     assert ledger.account.spent.epsilon == 1.0
@@ -43,8 +48,9 @@ def whole(path: Path) -> None:
 
 
 @pytest.mark.parametrize("shared", [True, False], ids=["one ledger", "a ledger each"])
-def test_sixteen_threads(tmp_path: Path, shared: bool) -> None:
-    path = tmp_path / "x"
+@stores
+def test_sixteen_threads(member: Member, tmp_path: Path, shared: bool) -> None:
+    path = member.place(tmp_path, "x")
     one = Ledger.open(path, BUDGET)
     with ThreadPoolExecutor(16) as pool:
         got = list(pool.map(drain, [one if shared else Ledger.open(path, BUDGET) for _ in range(16)]))
@@ -71,8 +77,9 @@ except BudgetExceeded:
 """
 
 
-def test_four_processes_that_also_race_to_make_it(tmp_path: Path) -> None:
-    path = tmp_path / "x"
+@stores
+def test_four_processes_that_also_race_to_make_it(member: Member, tmp_path: Path) -> None:
+    path = member.place(tmp_path, "x")
     command = [sys.executable, "-c", DRAIN, str(path)]
     racers = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(4)]
     for racer in racers:
@@ -120,8 +127,9 @@ print(sum(found))
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks are POSIX")
-def test_forks_in_the_middle_of_transactions(tmp_path: Path) -> None:
-    path = tmp_path / "x"
+@stores
+def test_forks_in_the_middle_of_transactions(member: Member, tmp_path: Path) -> None:
+    path = member.place(tmp_path, "x")
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", FORK, str(path)], capture_output=True, text=True, check=False, timeout=600
     )

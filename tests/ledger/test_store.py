@@ -1,4 +1,4 @@
-"""What every store promises, of the one that ledgers are kept in unless told."""
+"""What every store promises, of those that there are."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from contract.stores import PROMISES
+from contract.stores import MEMBERS, PROMISES, Member
+
+from discreet.ledger.place import Place
 
 
+@pytest.mark.parametrize("member", MEMBERS, ids=lambda member: member.name)
 @pytest.mark.parametrize("promise", PROMISES, ids=lambda promise: promise.__name__)
-def test_sqlite_keeps(promise: Callable[[Path], None], tmp_path: Path) -> None:
-    promise(tmp_path / "clinic.ledger")
+def test_a_store_keeps(promise: Callable[[Place], None], member: Member, tmp_path: Path) -> None:
+    promise(member.place(tmp_path, "clinic"))

@@ -53,9 +53,17 @@ def test_the_discrete_law_at_large_scales(scale: Fraction) -> None:
     assert statistics.fit_bins(drawn, lambda x: laws.discrete_laplace_cdf(scale, x), edges) > statistics.ALARM
 
 
-@pytest.mark.parametrize("scale", [Fraction(2**52) + Fraction(1, 3), Fraction(2**60), Fraction(10**30), Fraction(2**900)])
-@pytest.mark.parametrize("fraction", [Fraction(0), Fraction(1, 3), Fraction(1, 2)])
+@pytest.mark.parametrize(
+    ("scale", "fraction"),
+    [
+        (Fraction(2**52) + Fraction(1, 3), Fraction(1, 2)),
+        (Fraction(2**60), Fraction(1, 3)),
+        (Fraction(10**30), Fraction(0)),
+        (Fraction(2**900), Fraction(1, 3)),
+    ],
+)
 def test_the_law_on_a_coarse_grid(scale: Fraction, fraction: Fraction) -> None:
+    """A scale that is a tenth off is missed at most once in 1e5."""
     mechanism = Laplace(sensitivity=1, scale=scale)
     grid = mechanism.grid
     assert isinstance(grid, int)

@@ -21,6 +21,7 @@ from discreet.noise import coins, gaussian, laplace, selection
 from discreet.noise.selection import Noise, noisy_argmax
 
 DRAWS = 3000
+SAME = 1000
 THIRD = Fraction(1, 3)
 SCALES = [
     THIRD,
@@ -32,14 +33,14 @@ SCALES = [
     Fraction(2**40),
     Fraction(2**52),
 ]
-OFFSETS = [Fraction(i * 977 % 1000, 1000) for i in range(DRAWS)]
+OFFSETS = [Fraction(i * 977 % 1000, 1000) for i in range(SAME)]
 
 SAMPLERS: dict[str, Callable[[Fraction], np.ndarray]] = {
-    "geometric": lambda scale: laplace.geometric(scale, DRAWS),
-    "discrete Laplace": lambda scale: laplace.discrete(scale, DRAWS),
+    "geometric": lambda scale: laplace.geometric(scale, SAME),
+    "discrete Laplace": lambda scale: laplace.discrete(scale, SAME),
     "rounded Laplace": lambda scale: laplace.rounded(scale, np.array([float(f) for f in OFFSETS]), OFFSETS.__getitem__),
-    "rounded Gaussian": lambda scale: gaussian.rounded(scale**2, DRAWS),
-    "discrete Gaussian": lambda scale: gaussian.discrete(scale**2, DRAWS),
+    "rounded Gaussian": lambda scale: gaussian.rounded(scale**2, SAME),
+    "discrete Gaussian": lambda scale: gaussian.discrete(scale**2, SAME),
 }
 
 
@@ -61,14 +62,14 @@ def test_same_words_same_draws(name: str, scale: Fraction, slow: Callable[[], No
     if name == "discrete Gaussian" and scale > gaussian.LARGEST_DISCRETE:
         scale = Fraction(gaussian.LARGEST_DISCRETE)
     dice = random.Random(f"{name} {scale}")
-    tape = [dice.getrandbits(64) for _ in range(8 * DRAWS)]
+    tape = [dice.getrandbits(64) for _ in range(8 * SAME)]
     fast = replay(lambda: SAMPLERS[name](scale), tape)
     slow()
     settled = count_balls(monkeypatch)
     exact = replay(lambda: SAMPLERS[name](scale), tape)
     assert np.array_equal(fast.value, exact.value)
     assert fast.words_left == exact.words_left
-    assert sum(settled) >= DRAWS // 2  # a pair of Gaussians is settled in one go
+    assert sum(settled) >= SAME // 2  # a pair of Gaussians is settled in one go
 
 
 @pytest.mark.parametrize("scale", [Fraction(5), Fraction(2**28)])

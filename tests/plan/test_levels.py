@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-from discreet.curator.plans import facts_of
+from discreet.curator.digest import facts_of
 from discreet.errors import ParameterError
 from discreet.plan.cost import Cost
 from discreet.plan.margins.levels import level_rows

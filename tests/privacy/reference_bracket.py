@@ -6,6 +6,7 @@ import inspect
 import math
 from collections.abc import Iterable
 from fractions import Fraction
+from functools import lru_cache
 
 from flint import arb
 from privacy.reference_curves import Curve, real
@@ -18,12 +19,14 @@ EPSILONS = [Fraction(n) for n in ("0", "1e-8", "0.1", "0.9", "5", "100")]
 _MORE = (None,) * (len(inspect.signature(composition._epsilon).parameters) - 3)
 
 
+@lru_cache(maxsize=512)  # many cases have a guarantee in common
 def raw_delta(privacy: dp.Privacy, epsilon: Fraction) -> tuple[float, float]:
     """The bracket before the smaller end is clamped to the larger."""
     low = max(composition._delta(one, epsilon, top=False) for one in _members(privacy))
     return low, max(composition._delta(one, epsilon, top=True) for one in composition.directions(privacy.parts))
 
 
+@lru_cache(maxsize=512)
 def raw_epsilon(privacy: dp.Privacy, delta: Fraction) -> tuple[float, float]:
     low = max(composition._epsilon(one, delta, *_MORE, top=False) for one in _members(privacy))
     return low, max(composition._epsilon(one, delta, *_MORE, top=True) for one in composition.directions(privacy.parts))

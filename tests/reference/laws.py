@@ -6,6 +6,7 @@ shared with the library: a law and a sampler that agree were written twice.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import cache, lru_cache, wraps
@@ -174,18 +175,20 @@ def laplace_winner(scores: Sequence[Fraction]) -> list[arb]:
     Between neighbouring scores the integrand is analytic; beyond 60 from every score less than e^-60 is left out.
     """
     corners = sorted({score + away for score in scores for away in (-60, 0, 60)})
+    many = Counter(scores)  # those with the same score win alike
 
-    def wins(i: int) -> arb:
+    def wins(winner: Fraction) -> arb:
         total = arb(0)
         for left, right in pairwise(corners):
             middle = (left + right) / 2
 
             def integrand(y: acb, _: bool, middle: Fraction = middle) -> acb:
                 product = acb(1)
-                for j, score in enumerate(scores):
+                for score, count in many.items():
                     gap = y - acb(real(score))
                     half = (gap if middle < score else -gap).exp() / 2
-                    product *= half if i == j or middle < score else 1 - half
+                    below = half if middle < score else 1 - half
+                    product *= half * below ** (count - 1) if score == winner else below**count
                 return product
 
             total += acb.integral(
@@ -193,4 +196,5 @@ def laplace_winner(scores: Sequence[Fraction]) -> list[arb]:
             ).real
         return total
 
-    return [wins(i) for i in range(len(scores))]
+    chances = {score: wins(score) for score in many}
+    return [chances[score] for score in scores]

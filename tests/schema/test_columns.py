@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.curator.former import former_digest
-from discreet.curator.plans import digest_of
+from discreet.curator.digest import digest_of, former_digest
 from discreet.errors import ParameterError
 from discreet.plan.cost import Cost
 from discreet.plan.plan import price

@@ -6,10 +6,11 @@ import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["Import", "Kind", "cycles", "first_sentences", "imports", "modules"]
+__all__ = ["Import", "Kind", "cycles", "first_sentences", "imports", "modules", "parsed"]
 
 
 class Kind(Enum):
@@ -34,9 +35,15 @@ def modules(source: Path) -> dict[str, Path]:
     return {".".join(parts).removesuffix(".__init__"): file for file, parts in names.items()}
 
 
+@cache
+def parsed(file: Path) -> ast.Module:
+    """A file's syntax, which several questions are about."""
+    return ast.parse(file.read_text(encoding="utf-8"))
+
+
 def imports(modules: Mapping[str, Path]) -> list[Import]:
     """All imports of modules of a package by each other."""
-    return [one for name, file in modules.items() for one in _imports(name, ast.parse(file.read_text()), modules)]
+    return [one for name, file in modules.items() for one in _imports(name, parsed(file), modules)]
 
 
 def _imports(user: str, tree: ast.Module, modules: Mapping[str, Path]) -> Iterator[Import]:
@@ -81,7 +88,7 @@ def _reached(start: str, leads: Mapping[str, set[str]]) -> set[str]:
 def first_sentences(modules: Mapping[str, Path]) -> Iterator[tuple[str, str | None]]:
     """The first sentence of the docstring of every module and everything public in it; None where there is none."""
     for name, file in modules.items():
-        tree = ast.parse(file.read_text())
+        tree = parsed(file)
         yield name, _sentence(tree)
         for node in tree.body:
             if not isinstance(node, ast.FunctionDef | ast.ClassDef) or node.name.startswith("_"):

@@ -5,12 +5,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from discreet.errors import LedgerRefused
 from discreet.ledger.chain import Record
+from discreet.ledger.place import Place
 
-_kept: dict[Path, list[Record]] = {}
+_kept: dict[Place, list[Record]] = {}
 _lock = threading.RLock()
 
 
@@ -27,10 +27,11 @@ class _Records:
         if not self._held:
             self._held = _lock.acquire()
 
-    def add(self, record: Record) -> None:
-        if not self._held or record.number != len(self._records):
+    def add(self, *records: Record) -> None:
+        first = len(self._records)
+        if not self._held or [one.number for one in records] != [*range(first, first + len(records))]:
             raise LedgerRefused("A ledger is append-only.")
-        self._records.append(record)
+        self._records.extend(records)
         self.release()
 
     def release(self) -> None:
@@ -41,31 +42,31 @@ class _Records:
     def read(self, first: int) -> list[Record]:
         return self._records[first:]
 
-    def get(self, number: int) -> Record:
-        return self._records[number]
+    def get(self, *numbers: int) -> list[Record]:
+        return [self._records[number] for number in sorted({*numbers})]
 
 
-def exists(path: Path) -> bool:
-    return path in _kept
+def exists(place: Place) -> bool:
+    return place in _kept
 
 
-def begun(path: Path) -> bool:
-    return bool(_kept.get(path))
+def begun(place: Place) -> bool:
+    return bool(_kept.get(place))
 
 
-def create_file(path: Path) -> None:
-    _kept.setdefault(path, [])
+def create(place: Place) -> None:
+    _kept.setdefault(place, [])
 
 
 @contextmanager
-def reading(path: Path) -> Iterator[_Records]:
+def reading(place: Place) -> Iterator[_Records]:
     with _lock:
-        yield _Records(list(_kept[path]), write=False)
+        yield _Records(list(_kept[place]), write=False)
 
 
 @contextmanager
-def writing(path: Path) -> Iterator[_Records]:
-    records = _Records(_kept[path], write=True)
+def writing(place: Place) -> Iterator[_Records]:
+    records = _Records(_kept[place], write=True)
     records.lock()
     try:
         yield records

@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 
 from discreet.arrays import Number
 from discreet.curator.answer import Answer, Column
-from discreet.curator.plans import Measured, Part, Receipt, facts_of
+from discreet.curator.digest import facts_of
+from discreet.curator.plans import Measured, Part, Receipt
 from discreet.curator.question import Inquiry
 from discreet.engine.base import groups_of
 from discreet.errors import ParameterError

@@ -7,6 +7,7 @@ chosen rows, of persons, in a batch, as any other.
 from __future__ import annotations
 
 import datetime
+import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import pairwise
@@ -39,6 +40,7 @@ def histogram(
     columns: str | Sequence[str],
     edges: Edges | Mapping[str, Edges] | None = None,
     *,
+    bins: int | None = None,
     epsilon: Number | None = None,
     rho: Number | None = None,
     accuracy: Accuracy | None = None,
@@ -47,7 +49,8 @@ def histogram(
     """Rows by bins: ``[0, 18, 65, 120]`` is [0, 18), [18, 65) and [65, 120], and what is outside is in none.
 
     ``edges`` is a list, for one column, or a dictionary of lists; of dates it lists dates. Categories, truth values and whole
-    numbers of at most 200 values need none.
+    numbers of at most 200 values need none. ``bins=20`` makes as many of equal width between the declared bounds of every number
+    that has no edges.
     """
     names = [columns] if isinstance(columns, str) else list(columns) if isinstance(columns, Sequence) else []
     if not names or not all(isinstance(name, str) for name in names):
@@ -57,6 +60,8 @@ def histogram(
     if len(names) > _MOST_COLUMNS:
         raise ParameterError(f"A histogram is of at most {_MOST_COLUMNS} columns, not {len(names):,}; take fewer.")
     given = _by_column(edges, names)
+    if bins is not None:
+        given = {**_equal(rows, [name for name in names if name not in given], bins), **given}
     asked = rows.keyed(*(_key(rows, name, given.get(name)) for name in names)).agg(n=count())
     if epsilon is None and rho is None and accuracy is None:
         return asked
@@ -76,6 +81,28 @@ def _by_column(edges: object, names: Sequence[str]) -> dict[str, Edges]:
             f"edges= is about {', '.join(unknown)[:100]}, which is no column of this histogram; name it in both."
         )
     return dict(edges)
+
+
+def _equal(rows: Question, names: Sequence[str], bins: int) -> dict[str, Edges]:
+    """Edges of equal bins between the declared bounds of numbers; of whole numbers they are whole, and the last bin may be wider
+    than what is declared."""
+    if not isinstance(bins, int) or isinstance(bins, bool) or not 2 <= bins <= _MOST_BINS:
+        raise ParameterError(f"bins= is a whole number from 2 to {_MOST_BINS:,}; write bins=20, or say edges=.")
+    facts = facts_of(rows.facts, rows.rows.tables)
+    found: dict[str, Edges] = {}
+    for name in names:
+        known = infer(rows.read(name), facts)
+        if known.kind != "number":
+            continue
+        if known.lower is None or known.upper is None or known.lower == known.upper:
+            raise ParameterError(f"Nothing bounds {name}, so it has no equal bins; declare bounds, or say edges=.")
+        width = (known.upper - known.lower) / bins
+        if known.step is not None:
+            width = math.ceil(width / known.step) * known.step
+        found[name] = tuple(
+            known.lower + i * width for i in range(bins + 1) if i < 3 or known.lower + (i - 1) * width < known.upper
+        )
+    return found
 
 
 def _key(rows: Question, name: str, edges: Edges | None) -> Key:

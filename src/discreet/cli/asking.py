@@ -55,9 +55,11 @@ def read_questions(questions: list[str]) -> list[str]:
 def list_read(configuration: Path, questions: list[str], curator: Curator) -> list[str]:
     """All that a command reads, and must never write over: the owner's file, what it names, the ledger, files of questions."""
     from discreet.curator.configuration import read
+    from discreet.curator.held import is_file
 
     facts, ledger = read(configuration), str(curator.ledger)
-    sources = facts["source"].values() if isinstance(facts["source"], dict) else [facts["source"]]
+    given = facts["source"].values() if isinstance(facts["source"], dict) else [facts["source"]]
+    sources = [source for source in given if is_file(source)]
     tables = [*sources, *(f"{source}.wal" for source in sources), *facts["public"].values()]  # a database has its log beside it
     ledgers = [ledger, f"{ledger}-wal", f"{ledger}-shm", f"{ledger}-journal"]
     return [str(configuration), *tables, *ledgers, *(text[1:] for text in questions if text.startswith("@"))]

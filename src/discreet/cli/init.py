@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Annotated
 
@@ -13,7 +12,9 @@ from discreet.errors import ParameterError
 
 
 def run(
-    source: Annotated[str, typer.Argument(help="A table: .parquet, .csv, .tsv or .duckdb.", show_default=False)],
+    source: Annotated[
+        str, typer.Argument(help="A table: .parquet, .csv, .tsv or .duckdb, or postgresql://...?table=...", show_default=False)
+    ],
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="The file to write (people.toml for people.csv unless told).")
     ] = None,
@@ -30,15 +31,12 @@ def run(
       discreet init "visits/*.parquet" -o visits.toml
     """
     from discreet.curator.configuration import write_skeleton
+    from discreet.curator.held import is_file, written_from
 
-    if output is None and any(sign in source for sign in "*?["):
+    if output is None and is_file(source) and any(sign in source for sign in "*?["):
         raise ParameterError("Several files have no one name; say where to write with -o visits.toml.")
-    file = output or Path(source).with_suffix(".toml")
-    try:
-        relative = os.path.relpath(source, file.parent)
-    except ValueError:  # another drive
-        relative = os.path.abspath(source)
-    text = write_skeleton(source, written=relative, table=table)
+    file = output or (Path(source).with_suffix(".toml") if is_file(source) else Path("table.toml"))
+    text = write_skeleton(source, written=written_from(source, file.parent), table=table)
     create(file, text, " and is not overwritten")
     then = f'discreet preview {file} "SELECT count(*) FROM data" --epsilon 0.5'
     typer.echo(f"Wrote {file}. Fill in [unit], [budget] and [columns], then: {then}")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 app = typer.Typer(no_args_is_help=True)
+
+_HELP = "The ledger: a file such as hospital.ledger, or an address such as postgresql://host/database?ledger=patients."
+_Place = Annotated[str, typer.Argument(help=_HELP, show_default=False)]
 
 
 @app.callback()
@@ -16,7 +18,23 @@ def _about() -> None:
 
 
 @app.command()
-def adopt(path: Annotated[Path, typer.Argument(help="The ledger, such as hospital.ledger.", show_default=False)]) -> None:
+def create(path: _Place) -> None:
+    """Make an empty ledger, for others to pay from.
+
+    The first question makes one where it is needed. On a server not everybody may: its owner does this first, and then lets
+    others add to it and read it.
+
+    Example:
+
+      discreet ledger create "postgresql://owner@db.clinic/research?ledger=patients"
+    """
+    from discreet.ledger import create as make
+
+    typer.echo(f"Made an empty ledger at {make(path)}: the first question begins it.")
+
+
+@app.command()
+def adopt(path: _Place) -> None:
     """Trust a ledger that was moved, copied or restored.
 
     Its chain is checked, and it becomes the one that this machine has seen. If it is an older copy, what was spent since is
@@ -29,12 +47,12 @@ def adopt(path: Annotated[Path, typer.Argument(help="The ledger, such as hospita
     from discreet.ledger import adopt as trust
 
     ledger = trust(path)
-    typer.echo(f"Adopted {path}: {ledger.account.brief}.")
+    typer.echo(f"Adopted {_shown(path)}: {ledger.account.brief}.")
 
 
 @app.command()
 def people(
-    path: Annotated[Path, typer.Argument(help="The ledger.", show_default=False)],
+    path: _Place,
     whose: Annotated[str, typer.Argument(help="Whose budget it is, in a few words.", show_default=False)],
 ) -> None:
     """Say whose budget a ledger is.
@@ -50,11 +68,11 @@ def people(
 
     ledger = Ledger.open(path)
     ledger.name(whose)
-    typer.echo(f"{path} is the budget of {ledger.people}.")
+    typer.echo(f"{_shown(path)} is the budget of {ledger.people}.")
 
 
 @app.command()
-def forget(path: Annotated[Path, typer.Argument(help="Where the ledger was.", show_default=False)]) -> None:
+def forget(path: _Place) -> None:
     """Let a new ledger be made where one was deleted.
 
     What the deleted one had answered stays answered, and nobody counts it any more: together with a new budget, the people in
@@ -67,4 +85,30 @@ def forget(path: Annotated[Path, typer.Argument(help="Where the ledger was.", sh
     from discreet.ledger import forget as let_go
 
     let_go(path)
-    typer.echo(f"Forgotten: the next question begins a new ledger at {path}.")
+    typer.echo(f"Forgotten: the next question begins a new ledger at {_shown(path)}.")
+
+
+@app.command()
+def move(
+    path: _Place, to: Annotated[str, typer.Argument(help="Where it goes on: a new file, or an address.", show_default=False)]
+) -> None:
+    """Let a ledger go on at another place, such as a server.
+
+    All that it knows goes along; the old one ends and says where. If this is interrupted, run it again.
+
+    Example:
+
+      discreet ledger move hospital.ledger "postgresql://db.clinic/research?ledger=patients"
+    """
+    from discreet.ledger import move as bring
+
+    ledger = bring(path, to)
+    typer.echo(f"Moved to {_shown(to)}: {ledger.account.brief}.")
+
+
+def _shown(path: str) -> str:
+    """A ledger as it was typed, but for a password."""
+    from discreet.ledger.place import Address, resolve
+
+    place = resolve(path)
+    return str(place) if isinstance(place, Address) else path

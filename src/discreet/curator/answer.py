@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from discreet.curator import exports, rendering
 from discreet.curator.series import Series
@@ -148,10 +148,10 @@ class Answer:
         """
         outputs = {
             name: {
-                "values": [_written(value) for value in column.values],
+                "values": _all_written(column.values),
                 "mechanism": column.mechanism,
                 **{
-                    part: [_written(number) for number in numbers]
+                    part: _all_written(numbers)
                     for part, numbers in (("errors", column.errors), ("lower", column.lower), ("upper", column.upper))
                     if numbers is not None
                 },
@@ -162,7 +162,7 @@ class Answer:
             "discreet": "answer",
             "version": 1,
             "question": self.question,
-            "keys": {name: [_written(value) for value in values] for name, values in self.keys.items()},
+            "keys": {name: _all_written(values) for name, values in self.keys.items()},
             "outputs": outputs,
             "parts": [list(part) for part in self.parts],
             "cost": self.cost,
@@ -216,7 +216,7 @@ class Answer:
         """The values of a key; those of an output with their intervals, which arithmetic on them carries along."""
         if name in self.outputs:
             column = self.outputs[name]
-            source = f"{name} of {self.question} for {self.cost}: {column.values}"  # asked again it is the same noise
+            source = f"{column.mechanism} for {self.cost}: {column.values}"  # asked again, by any name, it is the same noise
             return Series(column.values, column.lower, column.upper, frozenset({source}))
         if name not in self.keys:
             raise KeyError(f"There is no column {name!r}; there are {', '.join((*self.keys, *self.outputs))}.")
@@ -238,6 +238,15 @@ class Answer:
 
 
 _Written = None | bool | int | float | str | dict[str, str]
+_PLAIN = frozenset({type(None), bool, int, str})
+
+
+def _all_written(values: Sequence[Value]) -> Sequence[_Written]:
+    """Most columns hold nothing but what JSON has words for; one look at their types is enough."""
+    kinds = {*map(type, values)}
+    if kinds <= _PLAIN or (kinds == {float} and all(map(math.isfinite, cast(Sequence[float], values)))):
+        return cast(Sequence[_Written], values)
+    return [_written(value) for value in values]
 
 
 def _written(value: Value) -> _Written:

@@ -45,14 +45,29 @@ from typing import NotRequired, TypedDict, TypeVar
 
 from discreet.calls import called_as
 from discreet.curator.curator import Curator
+from discreet.engine import address_of, engine_of, open_source
 from discreet.errors import ParameterError
 from discreet.exact import shown
+from discreet.ledger.place import is_address
 from discreet.privacy.budget import Budget
 from discreet.schema import columns as kinds
 from discreet.schema.columns import Column
 from discreet.schema.units import Unit, person, rows
 
-_TOP = ("version", "source", "table", "ledger", "people", "data_version", "unit", "budget", "columns", "tables", "public")
+_TOP = (
+    "version",
+    "engine",
+    "source",
+    "table",
+    "ledger",
+    "people",
+    "data_version",
+    "unit",
+    "budget",
+    "columns",
+    "tables",
+    "public",
+)
 _TEXTS = ("table", "ledger", "people", "data_version")
 _HUGE = 400  # digits before or after the point
 
@@ -95,11 +110,12 @@ def read(path: str | os.PathLike[str]) -> Configuration:
         _check_keys(facts, _TOP, "the file")
         if facts.get("version") != 1 or isinstance(facts["version"], bool):
             raise ParameterError("its first line must say which version of these rules it follows; write version = 1.")
+        _check_engine(facts)
         table, ledger, people, data = (_text(facts, name) if name in facts else None for name in _TEXTS)
         made = Configuration(
             source="" if "tables" in facts else _resolve(file, _text(facts, "source")),
             table=table,
-            ledger=None if ledger is None else _resolve(file, ledger),
+            ledger=ledger if ledger is None or is_address(ledger) else _resolve(file, ledger),
             people=people,
             version=data,
             unit=_unit(_section(facts, "unit")),
@@ -112,6 +128,23 @@ def read(path: str | os.PathLike[str]) -> Configuration:
         return made if "tables" not in facts else _several(file, facts, made)
     except ParameterError as mistake:
         raise ParameterError(f"{file.name}: {mistake}") from None
+
+
+def _check_engine(facts: _Table) -> None:
+    """Refuse an engine that does not read these tables: where a table is says which does."""
+    if "engine" not in facts:
+        return
+    asked, parts = _text(facts, "engine"), facts.get("tables")
+    tables = [facts, *(parts.values() if isinstance(parts, dict) else ())]
+    for source in (one["source"] for one in tables if isinstance(one, dict) and "source" in one):
+        if engine_of(source) != asked:
+            raise ParameterError(
+                f"engine = {shown(asked)} does not read this source, which {engine_of(source)} does; leave engine out, or give "
+                f"what it reads: {', '.join(f'{name} reads {what}' for name, what in _READS.items())}."
+            )
+
+
+_READS = {"duckdb": "files", "postgres": "postgresql://user@host/database?table=schema.visits"}
 
 
 def _several(file: Path, facts: _Table, made: Configuration) -> Configuration:
@@ -259,6 +292,7 @@ def _text(given: _Table, name: str) -> str:
 
 
 _EXAMPLES = {
+    "engine": "duckdb",
     "source": "hospital.parquet",
     "table": "patients",
     "ledger": "hospital.ledger",
@@ -269,7 +303,7 @@ _EXAMPLES = {
 
 
 def _resolve(file: Path, name: str) -> str:
-    return str(file.parent / name)
+    return str(file.parent / name) if engine_of(name) == "duckdb" else name
 
 
 _TEXT = """\
@@ -318,9 +352,8 @@ source = {source}
 
 def write_skeleton(source: str | os.PathLike[str], *, written: str | None = None, table: str | None = None) -> str:
     """A commented configuration for a file, from the names of its columns; ``written`` is its path as the text will say it."""
-    from discreet.engine import open_source
-
-    return skeleton(written or os.fspath(source), open_source(source, table=table).names, table)
+    names, address = open_source(source, table=table).names, address_of(source)
+    return skeleton(written or address or os.fspath(source), names, table)
 
 
 def skeleton(source: str, names: Sequence[str], table: str | None = None) -> str:
@@ -329,7 +362,7 @@ def skeleton(source: str, names: Sequence[str], table: str | None = None) -> str
     >>> print(skeleton("people.csv", ["age"]).splitlines()[8])
     source = "people.csv"
     """
-    path = Path(source)
+    path = Path(source if engine_of(source) == "duckdb" else source.rpartition("=")[2])
     columns = "".join(
         f'# {write_key(name)} = {{ type = "" }}   # integer, number, category, boolean, date or text\n' for name in names
     )

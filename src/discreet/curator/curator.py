@@ -17,12 +17,10 @@
 
 from __future__ import annotations
 
-import os
 import re
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from discreet.arrays import Number
@@ -36,7 +34,7 @@ from discreet.curator.rendering import History
 from discreet.curator.tables import Tables
 from discreet.errors import DiscreetError, ParameterError
 from discreet.ledger.people import check, check_name
-from discreet.ledger.witness import resolve
+from discreet.ledger.place import Named, Place, resolve
 from discreet.plan.aggregates import Askable
 from discreet.plan.cost import Accuracy, Terms
 from discreet.plan.expressions import Value
@@ -54,10 +52,12 @@ _SIZE = re.compile(r"(?=.*[1-9])[0-9]+(\.[0-9]+)?\s*[KMGT]i?B", re.ASCII | re.IG
 class Curator:
     """Answers questions about one table, or several about the same persons, until the budget is spent. Threads may share it.
 
-    ``source`` is a path (.csv, .tsv, .parquet, .duckdb, patterns of them) or a frame (Arrow, pandas, polars). ``unit`` says who
-    is protected, ``rows()`` or ``person("id", rows=, groups=)``; ``columns`` what is publicly known of each column; ``budget``
-    what all questions about these people may cost together, ever. What was spent is kept in ``ledger``, a file beside the table
-    unless told: tables about the same people share one, and ``people`` says whose it is ("patients of the clinic").
+    ``source`` is a path (.csv, .tsv, .parquet, .duckdb, patterns of them), a frame (Arrow, pandas, polars), or an address of a
+    table that stays where it is (``postgresql://user@host/database?table=schema.visits``). ``unit`` says who is protected,
+    ``rows()`` or ``person("id", rows=, groups=)``; ``columns`` what is publicly known of each column; ``budget`` what all
+    questions about these people may cost together, ever. What was spent is kept in ``ledger``, a file beside the table unless
+    told, or a list on a server ("postgresql://..."): tables about the same people share one, and ``people`` says whose it
+    is ("patients of the clinic").
     ``public`` are tables by name that anybody may know, for joins; ``table`` names the one of a DuckDB database; ``memory``
     bounds the engine, such as "2GB". That a table changed ends free repeats and so is public, unless its owner declares a
     ``version`` that says so instead. Each answer states its guarantee; neighbours are those of the unit.
@@ -79,7 +79,7 @@ class Curator:
         unit: Unit,
         columns: Mapping[str, Column] | Mapping[str, Mapping[str, Column]],
         budget: Budget,
-        ledger: str | os.PathLike[str] | None = None,
+        ledger: Named | None = None,
         people: str | None = None,
         public: Mapping[str, object] | None = None,
         table: str | Mapping[str, str] | None = None,
@@ -228,8 +228,8 @@ class Curator:
         return self._desk.budget.open() if ledger is None else ledger.account
 
     @property
-    def ledger(self) -> Path:
-        """Where spending is written down."""
+    def ledger(self) -> Place:
+        """Where spending is written down: a path, or an address without its password."""
         return self._desk.place
 
     @property

@@ -12,7 +12,6 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, TypeVar
 
 from discreet.curator.gate import Outcome, Request, ask, describe_repeat
@@ -22,6 +21,7 @@ from discreet.curator.tables import Tables
 from discreet.errors import DiscreetError, ParameterError
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.people import check
+from discreet.ledger.place import Place
 from discreet.plan.cost import Terms
 from discreet.plan.plan import Plan
 from discreet.plan.preview import Preview, Priceable, offer, price_within
@@ -37,7 +37,7 @@ Result = TypeVar("Result")
 class Desk:
     """Tables, the budget, and the ledger that keeps it. Threads may share it; a forked process may not."""
 
-    def __init__(self, tables: Tables, budget: Budget, place: Path, people: str) -> None:
+    def __init__(self, tables: Tables, budget: Budget, place: Place, people: str) -> None:
         self.tables, self.budget, self.place, self.people = tables, budget, place, people
         self._process = os.getpid()
         self._opening = threading.Lock()

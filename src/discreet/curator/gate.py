@@ -37,6 +37,7 @@ from discreet.privacy.filters import as_approximate, as_concentrated
 from discreet.privacy.losses import Loss
 
 _TORN = "The table changed while this was counted, so it is of neither state; asked again, it is paid for again."
+_SPENT = "What was paid for it stays spent."
 _MOVED = (
     "The columns, types or files of the table changed while it was counted, so nothing is released, and what was paid stays "
     "spent; ask again when the table is left alone."
@@ -222,11 +223,16 @@ def describe_repeat(request: Request[Result], ledger: Ledger, tables: Tables) ->
 def _run(request: Request[Result], engine: Engine, reserved: Reservation) -> Result:
     """The result; whatever goes wrong between data and noise, nothing of it is said."""
     try:
-        return request.run(engine, reserved)
+        with engine.reading():
+            return request.run(engine, reserved)
+    except EngineError as problem:
+        failure: DiscreetError = EngineError(f"{problem} {_SPENT}")
     except DiscreetError as refusal:
         failure = refusal
     except Exception:
-        failure = EngineError("The question could not be finished; nothing more can be said without speaking of the data.")
+        failure = EngineError(
+            f"The question could not be finished; nothing more can be said without speaking of the data. {_SPENT}"
+        )
     raise failure.with_traceback(None)  # here, so that neither its words nor its frames travel along
 
 

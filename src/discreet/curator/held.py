@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from copy import copy
 from pathlib import Path
 
-from discreet.engine import open_source
+from discreet.engine import address_of, engine_of, open_source, place_of
 from discreet.engine.base import Source, hashed
 from discreet.errors import ParameterError
 from discreet.ledger.people import Table, find_beside, is_begun, is_pattern, pays
@@ -17,15 +17,21 @@ from discreet.schema.units import Person, Rows, Unit
 
 
 class Held:
-    """One private table: a path, which is looked at anew, or a frame. ``table`` is that of a database."""
+    """One private table: a path or an address, which are looked at anew, or a frame. ``table`` is that of a database."""
 
     def __init__(self, source: object, columns: Iterable[str], unit: Unit, table: str | None) -> None:
-        source = _resolve(source)  # now, whatever the working folder is when questions come
-        self.path, self._table = source if isinstance(source, str | os.PathLike) else None, table
+        self.place = place_of(source, table)  # on a server, in words that anybody may see
+        source = source if self.place else _resolve(source)  # now, whatever the working folder is when questions come
+        self.path, self._table = source if isinstance(source, str | os.PathLike) and not self.place else None, table
         self._declared, self._unit = tuple(columns), unit
         self._looking = threading.Lock()
-        self._frame = None if self.path is not None else source
-        self._source = None if self.path is not None else self._open(source)
+        self._given = source
+        self._source = self._open(source) if self.is_frame else None
+
+    @property
+    def is_frame(self) -> bool:
+        """Whether it is held in memory, where nothing changes it."""
+        return self.path is None and self.place is None
 
     def reading(self, columns: Iterable[str]) -> Held:
         """The same table, of which these columns are read too, though nothing is declared of them."""
@@ -43,6 +49,8 @@ class Held:
         under another unit; where it is the only one for these people, the other files of the folder share it. A ledger of which
         there is no more than such a look gives way to the one from which the folder pays.
         """
+        if self.place is not None:
+            raise ParameterError('A table on a server has no folder for a ledger to lie in; write ledger="hospital.ledger".')
         if self.path is None:
             raise ParameterError('A frame has no place beside which a ledger could lie; write ledger="hospital.ledger".')
         folder, path, unit = self._folder(), Path(self.path), self._unit
@@ -61,7 +69,7 @@ class Held:
         unit, columns = self._unit, frozenset(name.lower() for name in self._declared)
         person = unit.id.lower() if isinstance(unit, Person) else None
         if self.path is None:
-            return Table(person, columns)
+            return Table(person, columns, self.place)
         source = self.path if is_pattern(Path(self.path)) else os.path.realpath(self.path)
         return Table(person, columns, os.path.normcase(source), os.path.normcase(self._folder()))
 
@@ -76,7 +84,7 @@ class Held:
         return Path(os.path.realpath(path))
 
     def name(self, salt: bytes) -> str | None:
-        """A keyed hash of the table's path, which stays when what it holds changes; a frame has no name."""
+        """A keyed hash of where the table is, which stays when what it holds changes; a frame has no name."""
         source = self.facts().source
         if source is None:
             return None
@@ -86,7 +94,7 @@ class Held:
         """The table as it lies there now, looked at anew where its files are others or changed; refused without any."""
         with self._looking:
             if self._source is None or not self._source.is_current():
-                self._source = self._open(self._frame if self.path is None else self.path)
+                self._source = self._open(self._given)
             return self._source
 
     def _open(self, source: object) -> Source:
@@ -99,6 +107,21 @@ class Held:
                 'neighbours="replace" give the table as Parquet, or a frame.'
             )
         return found
+
+
+def is_file(source: str) -> bool:
+    """Whether a source is a path, and no address."""
+    return engine_of(source) == "duckdb"
+
+
+def written_from(source: str, folder: Path) -> str:
+    """A source as a file in this folder says it: a path from there, an address without its password."""
+    if (address := address_of(source)) is not None:
+        return address
+    try:
+        return os.path.relpath(source, folder)
+    except ValueError:  # another drive
+        return os.path.abspath(source)
 
 
 def _resolve(source: object) -> object:

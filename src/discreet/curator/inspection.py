@@ -23,7 +23,7 @@ from typing import NoReturn
 
 from discreet.curator.answer import Answer
 from discreet.curator.answer import Column as Output
-from discreet.curator.former import declared_text
+from discreet.curator.digest import declared_text
 from discreet.curator.tables import Tables
 from discreet.display import clean, label, text_table
 from discreet.engine.base import Engine, groups_of

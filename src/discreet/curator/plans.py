@@ -3,27 +3,20 @@
 A part is a question at its share of the cost: it has plans, which are counted and let out, and makes of noisy numbers what it
 was asked for. A ``Select`` is SQL, or the builder's, and ends in an ``Answer``; those of rooms above this one end in what they
 like. They may stand side by side.
-
-**Digest.** A ledger knows questions again by a hash of the public facts that make them the same. Facts are plain JSON in words of
-their own, written out one by one, so that no renaming inside discreet ends a free repeat: what is asked (as far as it touches
-data, so without HAVING, ORDER BY and LIMIT), what is declared, who is protected, and what is released how. They are not what is
-paid, because what was paid more for may be asked again for less; and what tables hold is no part of them.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
 from discreet.curator.answer import Answer, Column, agreed, made_whole, refine
-from discreet.curator.former import former_digest
+from discreet.curator.digest import columns_meant, digest_of, facts_of, former_digest, hash_facts, meaning_of
 from discreet.curator.gate import Outcome, Price, Reservation
 from discreet.engine.base import Engine, Found, Groups, groups_of
 from discreet.mechanisms import Threshold
@@ -33,29 +26,11 @@ from discreet.plan.margins.levels import estimate_levels, level_rows
 from discreet.plan.partition import Partition
 from discreet.plan.plan import Plan, price
 from discreet.plan.preview import PreviewLine, preview_lines
-from discreet.plan.query import Levels, Query
+from discreet.plan.query import Query
 from discreet.plan.release import Release, Released
 from discreet.plan.statistics import Sums
 from discreet.privacy.account import Account
-from discreet.schema.columns import Boolean, Category, Date, Integer, Number, Text
-from discreet.schema.columns import Column as Declared
 from discreet.schema.table import Schema
-from discreet.schema.units import Person, Rows, Unit
-
-_VERSION = 2  # 1: hashes of the texts of Python objects (``former``)
-
-# For every declaration: its type in the owner's file, and what it says.
-_DECLARED: dict[type, tuple[str, tuple[str, ...]]] = {
-    Integer: ("integer", ("lower", "upper", "missing", "decimal")),
-    Number: ("number", ("lower", "upper", "step", "missing", "decimal")),
-    Category: ("category", ("values", "missing")),
-    Boolean: ("boolean", ("missing",)),
-    Date: ("date", ("lower", "upper", "missing", "format")),
-    Text: ("text", ("missing", "length")),
-    Rows: ("rows", ("neighbours", "size")),
-    Person: ("person", ("id", "rows", "groups", "neighbours", "size")),
-}
-
 
 Kept = TypeVar("Kept")
 Result = TypeVar("Result")
@@ -163,12 +138,14 @@ class Plans:
 
     @property
     def former(self) -> Sequence[str]:
-        """Of texts of Python objects; and, where means are released as pairs, of the two numbers that they were before."""
+        """Of texts of Python objects; of questions with their names; and, where means are released as pairs, of the two numbers
+        that they were before."""
         selects = [part for part in self.parts if isinstance(part, Selected)]
         if len(selects) < len(self.parts):
-            return ()
+            return (hash_facts([facts_of(one.plan) if isinstance(one, Selected) else one.facts for one in self.parts]),)
+        named = digest_of([one.plan for one in selects])
         apart = digest_of([_apart(one.plan) for one in selects])
-        return (former_digest([one.plan for one in selects]), *({apart} - {self.digest}))
+        return (former_digest([one.plan for one in selects]), named, *({apart} - {named}))
 
     @cached_property
     def price(self) -> Price | None:
@@ -249,7 +226,7 @@ class Selected(Part[Answer, Answer]):
 
     @property
     def facts(self) -> dict[str, object]:
-        return facts_of(self.plan)
+        return meaning_of(self.plan)
 
     def lines(self, fewest: int | None = None) -> tuple[PreviewLine, ...]:
         return preview_lines(self.plan, fewest)
@@ -260,10 +237,36 @@ class Selected(Part[Answer, Answer]):
         return replace(answer_of(one.plan, one.groups, one.released), cost=cost)
 
     def write(self, kept: Answer, remarks: tuple[str, ...]) -> str:
-        return replace(kept, remarks=(*kept.remarks, *remarks)).to_json()
+        """With what its columns mean, by which they are found under other names."""
+        facts = json.loads(replace(kept, remarks=(*kept.remarks, *remarks)).to_json())
+        return json.dumps({**facts, "means": columns_meant(self.plan)}, allow_nan=False)
 
     def read(self, text: str) -> Answer:
-        return Answer.from_json(text)
+        facts = json.loads(text)
+        means = facts.pop("means", None)
+        kept = Answer.from_json(json.dumps(facts, allow_nan=False))
+        return kept if means is None else self._named(kept, *means)
+
+    def _named(self, kept: Answer, keys: list[str], outputs: list[str]) -> Answer:
+        """An answer to the same question under the names, and in the order, of this one."""
+        query, (mine, wanted) = self.plan.query, columns_meant(self.plan)
+        by_key, by_output = dict(zip(keys, kept.keys, strict=True)), dict(zip(outputs, kept.outputs, strict=True))
+        kinds = {name: facts.kind for name, facts in query.result(self.plan.facts).items()}
+        found = replace(
+            kept,
+            keys={key.name: kept.keys[by_key[of]] for key, of in zip(query.keys, mine, strict=True)},
+            outputs={one.name: kept.outputs[by_output[of]] for one, of in zip(query.outputs, wanted, strict=True)},
+            kinds=kinds,
+        )
+        if keys == mine:
+            return found
+        columns = list(found.keys.values())
+        places = {row: i for i, row in enumerate(zip(*columns, strict=True))}
+        if self.plan.keys.size is None:
+            order = _ordered(list(places))
+        else:
+            order = list(zip(*_keys(self.plan, groups_of(self.plan)).values(), strict=True))
+        return found.picked([places[row] for row in order])
 
     def finish(self, kept: Answer, receipt: Receipt) -> Answer:
         """HAVING, ORDER BY, LIMIT on the noisy result, and what is left of the budget."""
@@ -339,47 +342,3 @@ def _keys(plan: Plan, groups: Groups) -> dict[str, tuple[Value, ...]]:
         name: tuple(float(v) if isinstance(v, Fraction) else v for v in column)
         for name, column in zip(plan.keys.names, columns, strict=True)
     }
-
-
-def digest_of(plans: Sequence[Plan]) -> str:
-    """The hash of the facts of SELECTs that are asked together."""
-    return hash_facts([facts_of(plan) for plan in plans])
-
-
-def hash_facts(questions: Sequence[dict[str, object]]) -> str:
-    """The hash of what is asked together."""
-    facts = {"discreet": "questions", "version": _VERSION, "questions": questions}
-    return hashlib.sha256(json.dumps(facts, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()).hexdigest()
-
-
-def facts_of(plan: Plan) -> dict[str, object]:
-    """What makes a question the same as another one."""
-    schema, rows = plan.private, plan.query.people.rows if plan.query.people else plan.query
-    several = len([one for one in rows.tables if one.joined]) > 1
-    read = tuple(f"{one.table}." for one in rows.tables) if schema.tables else ("",)
-    return {
-        "query": str(plan.query.released),
-        **({"tables": [[one.table, one.how, one.most] for one in rows.tables]} if several else {}),
-        "columns": {name: _declared(column) for name, column in schema.columns.items() if name.startswith(read)},
-        "unit": _declared(schema.unit),
-        "public": sorted(schema.public),
-        **({"levels": _levels(plan.query.levels)} if plan.query.levels else {}),
-        "delta": str(plan.share.named) if plan.keys.size is None else None,
-        "releases": [[release.label, release.how] for release in plan.releases],
-    }
-
-
-def _levels(levels: Levels) -> list[object]:
-    weights = levels.weights or [1] * len(levels.asked)
-    return [[list(level), str(weight)] for level, weight in zip(levels.asked, weights, strict=True)]
-
-
-def _declared(declaration: Declared | Unit) -> dict[str, object]:
-    kind, names = _DECLARED[type(declaration)]
-    return {"type": kind, **{name: _plain(getattr(declaration, name)) for name in names}}
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, tuple):
-        return [_plain(one) for one in value]
-    return str(value) if isinstance(value, Fraction | date) else value

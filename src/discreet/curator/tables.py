@@ -125,7 +125,7 @@ class Tables:
     def declared_fingerprint(self, salt: bytes) -> str | None:
         """The fingerprint, where it takes no look at a table: the owner declares a version, or it is a frame that was hashed."""
         if self._version is None:
-            return self._hashed.get(salt) if all(held.path is None for held in self._held.values()) else None
+            return self._hashed.get(salt) if all(held.is_frame for held in self._held.values()) else None
         of = self.name(salt) or "\n".join(table.to_json() for table in self.facts())  # a version says which state, not of what
         parts = (part.encode(errors="surrogatepass") for part in ("version", of, self._version))
         return self._with_public(salt, hashed(salt, parts))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 from discreet.errors import ParameterError
@@ -18,19 +19,40 @@ if TYPE_CHECKING:
     from discreet.schema.table import Schema
     from discreet.schema.units import Person
 
-__all__ = ["check_ids", "open_engine", "open_public", "open_source"]
+__all__ = ["address_of", "check_ids", "engine_of", "open_engine", "open_public", "open_source", "place_of"]
 
 # Which engine reads what is given as a table: the first that says so.
 _ENGINES: Mapping[str, Callable[[object], bool]] = {
+    "postgres": lambda given: isinstance(given, str) and given.lower().startswith(("postgresql:", "postgres:")),
     "duckdb": lambda _: True,
 }
 
 
 def open_source(given: object, *, table: str | None = None, columns: Iterable[str] | None = None) -> Source:
     """Look at a private table without reading its rows; ``columns`` are those that will be asked for (all, unless said)."""
-    engine = next(name for name, reads in _ENGINES.items() if reads(given))
-    source: Source = import_module(f"{__name__}.{engine}.session").open_source(given, table=table, columns=columns)
+    source: Source = _session_of(engine_of(given)).open_source(given, table=table, columns=columns)
     return source
+
+
+def engine_of(given: object) -> str:
+    """The engine that reads what is given as a table."""
+    return next(name for name, reads in _ENGINES.items() if reads(given))
+
+
+def place_of(given: object, table: str | None = None) -> str | None:
+    """Where a table is that is neither a file nor a frame, in words that anybody may see; None for those."""
+    engine = engine_of(given)
+    return None if engine == "duckdb" else str(_session_of(engine).place_of(given, table))
+
+
+def address_of(given: object) -> str | None:
+    """The address of such a table as it may be written down: without a password."""
+    engine = engine_of(given)
+    return None if engine == "duckdb" else str(_session_of(engine).address_of(given))
+
+
+def _session_of(engine: str) -> ModuleType:
+    return import_module(f"{__name__}.{engine}.session")
 
 
 def open_public(given: object) -> PublicTable:
@@ -64,5 +86,5 @@ def open_engine(
         (engine,) = {one.engine for one in source.values()}
     else:
         raw, layout, engine = sql.raw_columns(source, schema, columns or {}), source.layout, source.engine
-    session = import_module(f"{__name__}.{engine}.session").open_session(source, public, memory=memory)
+    session = _session_of(engine).open_session(source, public, memory=memory)
     return sql.SqlEngine(session, import_module(f"{__name__}.{engine}.dialect").DIALECT, raw, layout)  # type: ignore[no-any-return]

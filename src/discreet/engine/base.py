@@ -6,6 +6,7 @@ Everything that an engine hands back is a ``Secret``. What a source, a layout or
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Protocol
@@ -13,7 +14,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import ParameterError
+from discreet.errors import EngineError, ParameterError
 from discreet.mechanisms.secret import Secret
 from discreet.mechanisms.values import Table
 from discreet.plan.expressions import Value
@@ -26,6 +27,10 @@ Found = Mapping[Counted, Secret[NDArray[np.generic]] | Secret[Table]]
 
 class NoFile(ParameterError):
     """There is no such file, or none that this user may read: questions wait for it, previews need not."""
+
+
+class Unreachable(EngineError):
+    """The engine cannot be asked at all, now: that says nothing about the question."""
 
 
 class Known(Protocol):
@@ -96,6 +101,9 @@ class Session(Protocol):
     def stream(self, sql: str, parameters: Mapping[str, object]) -> Iterator[dict[str, NDArray[np.generic]]]:
         """Many rows of numbers, in batches, none of which is kept."""
 
+    def reading(self) -> AbstractContextManager[None]:
+        """A block in which all that this thread asks is about one state of the tables, where an engine can see to that."""
+
     def progress(self) -> float | None:
         """How far the slowest question under way is, from 0 to 1; None when that is not known."""
 
@@ -120,6 +128,9 @@ class Engine(Protocol):
 
     def count(self, plan: Plan, groups: Groups, salt: str) -> Found:
         """Every statistic of a plan, over these groups. ``salt`` decides which of a person's groups count where not all can."""
+
+    def reading(self) -> AbstractContextManager[None]:
+        """A block in which all is counted in one state of the tables, where an engine can see to that."""
 
     def progress(self) -> float | None: ...
     def close(self) -> None: ...

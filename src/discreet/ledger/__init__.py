@@ -1,6 +1,7 @@
 """Budgets that survive: every question is paid for, durably, before data is touched."""
 
 from discreet.ledger.chain import Entry
-from discreet.ledger.ledger import Ledger, adopt, forget
+from discreet.ledger.custody import adopt, create, forget, move
+from discreet.ledger.ledger import Ledger
 
-__all__ = ["Entry", "Ledger", "adopt", "forget"]
+__all__ = ["Entry", "Ledger", "adopt", "create", "forget", "move"]

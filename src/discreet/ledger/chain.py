@@ -1,7 +1,7 @@
 """Entries: what was asked, what it cost, and what was answered; and the chain that makes them impossible to change unseen.
 
 A ledger is a list of records, each a canonical JSON text, numbered from 0. The hash of a record is SHA-256 of the hash before it
-and its own text, so whoever knows one hash knows every record up to it. There are eight kinds:
+and its own text, so whoever knows one hash knows every record up to it. There are nine kinds:
 
 * ``opened``, record 0, and again while nothing was paid for: the ledger's id, salt and budget, who is protected, whose it is;
 * ``reserved``: a question that was paid for, of which table, and the account after it. It is spent for ever, answered or not;
@@ -10,7 +10,8 @@ and its own text, so whoever knows one hash knows every record up to it. There a
 * ``seen``: what a table holds now, where no payment says so;
 * ``named``: whose budget it is, where the first record did not say, or said it in other words;
 * ``looked``: that somebody looked at the data without noise, and what was declared then. It costs nothing that could be counted;
-* ``joined``: the table pays from another ledger, which has the looks; nothing was ever paid from this one, and nothing will be.
+* ``joined``: the table pays from another ledger, which has the looks; nothing was ever paid from this one, and nothing will be;
+* ``moved``: the ledger ends here and goes on at another place, with all records before this one.
 
 A ``Chain`` is the verified part of a ledger, as it is remembered between transactions. Opening reads and checks every record.
 Later transactions read and check only what came after; that the rest is still the same is shown by the last hash, which depends
@@ -25,10 +26,10 @@ import secrets
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Literal
 
 from discreet.errors import LedgerRefused, ParameterError
+from discreet.ledger.place import Place, typed
 from discreet.privacy import Privacy
 from discreet.privacy.account import Account
 from discreet.privacy.budget import Budget
@@ -112,7 +113,9 @@ class Chain:
     torn: set[int] = field(default_factory=set)  # reservations whose table changed while it was counted
     looks: dict[int, tuple[str | None, dict[str, str]]] = field(default_factory=dict)  # without noise -> table, what was declared
     joined: str = ""  # the ledger that its table pays from instead
+    moved: str = ""  # where it goes on
     _account: str = ""  # the last one, as text
+    _read: tuple[str, Account] | None = None  # what such a text says, which never changes
 
     @property
     def head(self) -> int:
@@ -122,7 +125,9 @@ class Chain:
     @property
     def account(self) -> Account:
         """The account after the last verified record."""
-        return Account.from_json(self._account)
+        if self._read is None or self._read[0] != self._account:
+            self._read = (self._account, Account.from_json(self._account))
+        return self._read[1]
 
     def extend(self, records: Iterable[Record]) -> None:
         """Verify and remember records that follow."""
@@ -167,6 +172,8 @@ class Chain:
             self.looks[number] = (str(facts["table"]) if "table" in facts else None), declared
         elif kind == "joined" and not self.asked:
             self.joined = str(facts["ledger"])
+        elif kind == "moved" and number > 0 and not self.moved:
+            self.moved = str(facts["ledger"])
         else:
             raise ValueError
 
@@ -200,7 +207,7 @@ class Terms:
         named = not self.people or alike(self.people, chain.people)
         return named and self.unit == chain.unit and self.budget == chain.account.budget
 
-    def check(self, chain: Chain, path: Path) -> None:
+    def check(self, chain: Chain, path: Place) -> None:
         """Refuse terms under which others have paid; whose a ledger is may be said where it does not say so."""
         if chain.joined:
             raise LedgerRefused(
@@ -221,7 +228,7 @@ class Terms:
             raise LedgerRefused(
                 f"The ledger {path} is the budget of {chain.people}, not of {self.people}. Write "
                 f'people="{chain.people}", or name another ledger for others; to say it in other words from now on, run: '
-                f'discreet ledger people {path} "{self.people}".'
+                f'discreet ledger people {typed(path)} "{self.people}".'
             )
 
 

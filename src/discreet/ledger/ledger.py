@@ -1,4 +1,4 @@
-"""The ledger: one file that keeps the budget of some people, through crashes and between any number of processes.
+"""The ledger: one list that keeps the budget of some people, through crashes and between any number of processes.
 
 A question is paid for before data is touched: ``reserve`` checks the account and appends a record in one serialisable
 transaction, and returns when record and witness are on disk. ``commit`` does the same for the answer, before anybody sees it. A
@@ -9,19 +9,18 @@ spent, never too little.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
-from pathlib import Path
 
 from discreet.errors import LedgerRefused, ParameterError
 from discreet.ledger import people as register
 from discreet.ledger import witness
 from discreet.ledger.chain import START, Chain, Entry, Facts, Record, Terms, canonical, entry_of, now, opening, seal
 from discreet.ledger.people import Table, check_name
+from discreet.ledger.place import Named, Place, key_of, resolve
 from discreet.ledger.store import Records, store_of
-from discreet.ledger.witness import Witness, distrust, resolve, resolve_real, resolve_writable
+from discreet.ledger.witness import Witness, distrust, resolve_real, resolve_writable
 from discreet.privacy import Privacy
 from discreet.privacy.account import Account
 from discreet.privacy.budget import Budget
@@ -41,16 +40,17 @@ class Ledger:
     epsilon 0.4 of 1 spent, 0.6 left
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Place) -> None:
         self.path, self._store = path, store_of(path)
         self._chain = Chain()
         self._terms: Terms | None = None  # those it was opened with
         self._seen = True  # whether it must have been seen here before
+        self._left = ""  # where it is about to go on
 
     @classmethod
     def open(
         cls,
-        path: str | os.PathLike[str],
+        path: Named,
         budget: Budget | None = None,
         unit: str = "",
         people: str = "",
@@ -75,7 +75,7 @@ class Ledger:
         if table is not None:
             (register.check if begun else register.begin)(self.path, people, table)
         if budget is not None:
-            self._store.create_file(self.path)
+            self._store.create(self.path)
         with self._store.writing(self.path) as records:
             if records.is_empty():
                 if witness.read(self.path) is not None:
@@ -87,14 +87,13 @@ class Ledger:
             known = witness.read(self.path)  # again, now that nobody else can write it
             self._follow(records)
             if known is not None:
-                self._check_witness(known)
+                known.check(self._chain, self.path)
             elif self._chain.asked or self._chain.looks:  # a ledger without entries has nothing to lose: its maker crashed
                 raise LedgerRefused(distrust(self.path, "has entries, but this machine and user never saw it"))
             if budget is not None:
                 self._terms = Terms(budget, unit, people)
                 self._agree(records)
-            if known is None or known.number < self._chain.head:
-                self._write_witness()
+            self._write_witness(known)
         if table is not None:
             for other in register.find_giving_way(self.path, table):
                 self._take_over(other, called)
@@ -102,7 +101,7 @@ class Ledger:
         return self
 
     @classmethod
-    def view(cls, path: str | os.PathLike[str], budget: Budget, unit: str = "", people: str = "") -> Ledger | None:
+    def view(cls, path: Named, budget: Budget, unit: str = "", people: str = "") -> Ledger | None:
         """The ledger at a path, checked from end to end, to read what was spent and asked; None where there was never any.
 
         Nothing is written, so it may be a file, or in a folder, that this user cannot write to, and one that this user never saw:
@@ -117,6 +116,43 @@ class Ledger:
         with self._reading():
             if self._chain.asked or self._chain.joined:
                 self._insist()
+        return self
+
+    @classmethod
+    def trust(cls, path: Named) -> Ledger:
+        """The ledger at a path, its chain checked, which from now on is the one that this machine has seen."""
+        self = cls._there(path, "adopt")
+        with self._store.writing(self.path) as records:
+            if records.is_empty():
+                raise LedgerRefused(f"The ledger {self.path} is empty, and no copy; restore one, then adopt it.")
+            self._follow(records)
+            self._write_witness(None)
+        return self
+
+    @classmethod
+    def leave(cls, path: Named, target: Place, found: Sequence[Record]) -> list[Record]:
+        """End the ledger at a path, durably: it goes on at the target, with these records; again where it ended so before.
+
+        The target has ``found``: nothing, or what came of an earlier try.
+        """
+        self = cls._there(path, "move")
+        self._left = key_of(target)
+        with self._store.writing(self.path) as records:
+            self._follow(records)
+            witness.recall(self.path).check(self._chain, self.path)
+            kept = records.read(0)[: -1 if self._chain.moved else None]
+            if found and not (self._chain.moved and [*found[: len(kept)]] == kept):
+                raise LedgerRefused(f"There is another ledger at {target} already; name a place where there is none.")
+            if not self._chain.moved:
+                self._append(records, {"kind": "moved", "time": now(), "ledger": self._left})
+            self._bear_witness(records)
+        return kept
+
+    @classmethod
+    def _there(cls, path: Named, to_do: str) -> Ledger:
+        self = cls(resolve_writable(path))
+        if not self._store.exists(self.path):
+            raise LedgerRefused(f"There is no ledger at {self.path} to {to_do}; check its name.")
         return self
 
     @property
@@ -239,23 +275,23 @@ class Ledger:
         register.check(self.path, people, table)
         register.remember(self.path, self._chain.people, table)
 
-    def _take_over(self, path: Path, called: Callable[[bytes], str | None]) -> None:
+    def _take_over(self, path: Place, called: Callable[[bytes], str | None]) -> None:
         """Note the looks of another ledger, under which nothing was paid, and end it."""
         other = Ledger(path)
         with register.ending(path), other._store.writing(path) as records:
             other._follow(records)
-            other._check_witness(other._read_witness())
+            witness.recall(path).check(other._chain, path)
             if other._chain.asked:
                 raise LedgerRefused(f"{path} was paid from a moment ago, so it does not give way; ask again.")
             name = called(self.salt)
             for number, (_, declared) in other._chain.looks.items():
                 if (name, declared) not in self._chain.looks.values():  # whoever died here may have noted it
-                    self._note(records.get(number).facts | ({} if name is None else {"table": name}))
+                    self._note(records.get(number)[0].facts | ({} if name is None else {"table": name}))
             if not other._chain.joined:
                 other._append(records, {"kind": "joined", "time": now(), "ledger": str(self.path)})
                 records.lock()
                 other._follow(records)
-            other._write_witness()
+            other._write_witness(None)
 
     @property
     def looks(self) -> tuple[tuple[str | None, Mapping[str, str]], ...]:
@@ -296,20 +332,22 @@ class Ledger:
 
     @contextmanager
     def _reading(self) -> Iterator[tuple[Records, Witness | None]]:
-        known = self._read_witness() if self._seen else witness.read(self.path)  # before the snapshot: others may go on meanwhile
+        known = (
+            witness.recall(self.path) if self._seen else witness.read(self.path)
+        )  # before the snapshot: others may go on meanwhile
         with self._store.reading(self.path) as records:
             if not self._seen and records.is_empty():
                 raise LedgerRefused(distrust(self.path, "is empty, but once was not"))
             self._follow(records)
             if known is not None:
-                self._check_witness(known)
+                known.check(self._chain, self.path)
             yield records, known
 
     @contextmanager
     def _writing(self) -> Iterator[Records]:
         with self._store.writing(self.path) as records:
             self._follow(records)
-            self._check_witness(self._read_witness())
+            witness.recall(self.path).check(self._chain, self.path)
             self._agree(records)
             yield records
 
@@ -334,66 +372,28 @@ class Ledger:
                 raise LedgerRefused(distrust(self.path, "was exchanged or rolled back while it was open"))
             chain.check(news.pop(0))
         chain.extend(news)
+        if chain.moved not in ("", self._left):
+            raise LedgerRefused(f'The ledger {self.path} was moved, and nothing is paid here; write ledger="{chain.moved}".')
         if not chain.hashes:
             raise LedgerRefused(f"{self.path} has lost its first record, so nobody knows how much was spent; restore a copy.")
-
-    def _read_witness(self) -> Witness:
-        known = witness.read(self.path)
-        if known is None:
-            raise LedgerRefused(distrust(self.path, "has lost its witness"))
-        return known
-
-    def _check_witness(self, known: Witness) -> None:
-        chain = self._chain
-        if known.ledger != chain.id:
-            raise LedgerRefused(distrust(self.path, "is not the one that was here before"))
-        if known.number > chain.head:
-            raise LedgerRefused(distrust(self.path, f"ends at record {chain.head}, but record {known.number} was seen"))
-        if known.hash != chain.hashes[known.number]:
-            raise LedgerRefused(distrust(self.path, "has records that differ from those seen before"))
 
     def _bear_witness(self, records: Records) -> None:
         """Write the witness under the ledger's write lock: whoever writes it last has seen the most."""
         records.lock()
         self._follow(records)
-        self._write_witness()
+        self._write_witness(witness.read(self.path))  # a server may have taken the lock from us, and others have gone on
 
-    def _write_witness(self) -> None:
-        witness.write(self.path, Witness(self._chain.id, self._chain.head, self._chain.hashes[-1]))
+    def _write_witness(self, known: Witness | None) -> None:
+        if known is None or known.number < self._chain.head:
+            witness.write(self.path, Witness(self._chain.id, self._chain.head, self._chain.hashes[-1]))
 
     def _read(self, records: Records, numbers: list[int]) -> tuple[Entry, ...]:
         """Answered questions by the numbers of their reservations."""
         wanted = {*numbers, *(self._chain.answers[number] for number in numbers)}
-        return self._entries({number: records.get(number) for number in wanted}, numbers)
+        return self._entries({record.number: record for record in records.get(*wanted)}, numbers)
 
     def _entries(self, stored: dict[int, Record], numbers: list[int]) -> tuple[Entry, ...]:
         for record in stored.values():
             self._chain.check(record)
         answers = {number: stored[self._chain.answers[number]] for number in numbers if number in self._chain.answers}
         return tuple(entry_of(stored[number], answers.get(number)) for number in numbers)
-
-
-def adopt(path: str | os.PathLike[str]) -> Ledger:
-    """Trust a ledger that was moved, copied or restored: check its chain, and make it the one that this machine has seen.
-
-    If it is an older copy, what was spent since is forgotten, and the budget no longer bounds what was let out.
-    """
-    ledger = Ledger(resolve_writable(path))
-    if not ledger._store.exists(ledger.path):
-        raise LedgerRefused(f"There is no ledger at {ledger.path} to adopt; name the file.")
-    with ledger._store.writing(ledger.path) as records:
-        if records.is_empty():
-            raise LedgerRefused(f"The file {ledger.path} is empty and no ledger; restore a copy, then adopt it.")
-        ledger._follow(records)
-        ledger._write_witness()
-    register.move(ledger.path, ledger.id)
-    return ledger
-
-
-def forget(path: str | os.PathLike[str]) -> None:
-    """Let a new ledger be made where one was deleted, or for its people. What it answered stays answered, and is not counted."""
-    place = resolve(path)  # its folder may be gone too
-    if store_of(place).exists(place):
-        raise LedgerRefused(f"The ledger {place} is there, and is not forgotten; move it away first, and keep it.")
-    if not (register.forget(place) | witness.remove(place)):
-        raise LedgerRefused(f"Nobody remembers a ledger at {place}, so one can be made there as it is.")

@@ -32,6 +32,7 @@ from pathlib import Path
 from discreet.errors import LedgerRefused, ParameterError
 from discreet.ledger import sqlite, witness
 from discreet.ledger.chain import Chain, alike
+from discreet.ledger.place import Address, Place, recall, typed
 from discreet.ledger.store import store_of
 
 _SCHEMA = "CREATE TABLE IF NOT EXISTS tables (ledger TEXT, people TEXT, facts TEXT, PRIMARY KEY (ledger, facts))"
@@ -86,7 +87,7 @@ class Table:
 class _Kept:
     """A table that pays from a ledger, as it is remembered."""
 
-    ledger: Path
+    ledger: Place
     people: str
     table: Table
 
@@ -112,7 +113,8 @@ def find_beside(table: Table) -> Path | None:
     found = {
         one.ledger
         for one in _read_kept()
-        if (one.people, one.table.person, one.table.folder) == ("", table.person, table.folder)
+        if isinstance(one.ledger, Path)
+        and (one.people, one.table.person, one.table.folder) == ("", table.person, table.folder)
         and one.table.source is not None
         and one.ledger == Path(one.table.source).with_suffix(".ledger")
         and _counts(one.ledger)
@@ -120,8 +122,8 @@ def find_beside(table: Table) -> Path | None:
     return found.pop() if len(found) == 1 else None
 
 
-def is_begun(ledger: Path) -> bool:
-    """Whether there is a ledger at a real path, or was one; an empty file is none yet, and may show its mode and group."""
+def is_begun(ledger: Place) -> bool:
+    """Whether there is a ledger at a place, or was one; an empty file is none yet, and may show its mode and group."""
     try:
         if store_of(ledger).begun(ledger):
             return True
@@ -130,32 +132,32 @@ def is_begun(ledger: Path) -> bool:
     return witness.read(ledger) is not None
 
 
-def pays(ledger: Path) -> bool:
-    """Whether a ledger at a real path may have been paid from, for all that can be read of it."""
+def pays(ledger: Place) -> bool:
+    """Whether a ledger at a place may have been paid from, for all that can be read of it."""
     chain = _read(ledger)
     return is_begun(ledger) and (chain is None or bool(chain.asked))
 
 
-def find_giving_way(ledger: Path, table: Table) -> list[Path]:
+def find_giving_way(ledger: Place, table: Table) -> list[Place]:
     """Other ledgers that know this one table, by looks alone: nothing was paid from them, and nobody said whose they are."""
     return _giving_way(_read_kept(), ledger, table)
 
 
-def check(ledger: Path, people: str, table: Table | None = None) -> None:
+def check(ledger: Place, people: str, table: Table | None = None) -> None:
     """Refuse a ledger that would be a second budget of what looks like the same people, or a name that another one has."""
     _compare(_read_kept(), ledger, people, table)
 
 
-def begin(ledger: Path, people: str, table: Table) -> None:
+def begin(ledger: Place, people: str, table: Table) -> None:
     """Check, remember, and make the ledger's empty file, in one step: of two that begin at once, the second is refused."""
     with _register() as database:
         _compare(_rows(database), ledger, people, table)
         for one in table.each:
             _insert(database, ledger, people, one)
-        store_of(ledger).create_file(ledger)
+        store_of(ledger).create(ledger)
 
 
-def remember(ledger: Path, people: str, table: Table | None = None) -> None:
+def remember(ledger: Place, people: str, table: Table | None = None) -> None:
     """Check, and keep whose a ledger is, and that a table pays from it: one that would have given way may have paid meanwhile."""
     check(ledger, people, table)
     wanted = [kept for kept in _read_kept() if kept.ledger == ledger]
@@ -164,42 +166,53 @@ def remember(ledger: Path, people: str, table: Table | None = None) -> None:
         return
     with _register() as database:
         _compare(_rows(database), ledger, people, table)  # again, now that nobody else can begin or remember
-        database.execute("UPDATE tables SET people = ? WHERE ledger = ?", (people, _text(ledger)))
+        database.execute("UPDATE tables SET people = ? WHERE ledger = ?", (people, _text(database, ledger)))
         for one in new:
             _insert(database, ledger, people, one)
 
 
-def forget(ledger: Path) -> bool:
+def forget(ledger: Place) -> bool:
     """Whether a ledger was remembered; it is no longer."""
     if not _place().exists():
         return False
     with _register() as database:
-        gone = database.execute("DELETE FROM tables WHERE ledger = ?", (_text(ledger),)).rowcount
+        gone = database.execute("DELETE FROM tables WHERE ledger = ?", (_text(database, ledger),)).rowcount
     return gone > 0
 
 
 @contextmanager
-def ending(ledger: Path) -> Iterator[None]:
+def ending(ledger: Place) -> Iterator[None]:
     """Forget a ledger that ends within this block, while nobody begins or ends another."""
     with _register() as database:
         yield
-        database.execute("DELETE FROM tables WHERE ledger = ?", (_text(ledger),))
+        database.execute("DELETE FROM tables WHERE ledger = ?", (_text(database, ledger),))
 
 
-def move(ledger: Path, id: str) -> None:
-    """A ledger that is trusted here, and is gone from where it was: what is remembered of the old place is that of the new."""
+def move(ledger: Place, id: str) -> None:
+    """A ledger that is trusted here, and is gone from where it was, or ended there: the old place gives way to the new."""
     for old in {kept.ledger for kept in _read_kept()} - {ledger}:
         try:
-            seen = None if store_of(old).exists(old) else witness.read(old)
+            seen = witness.read(old)
+            if seen is None or seen.ledger != id:
+                continue
+            there = store_of(old).exists(old)
         except LedgerRefused:
-            continue  # a damaged witness of another one
-        if seen is not None and seen.ledger == id:
-            with _register() as database:
-                database.execute("UPDATE OR REPLACE tables SET ledger = ? WHERE ledger = ?", (_text(ledger), _text(old)))
+            continue  # a damaged witness of another one, or out of reach
+        chain = _read(old) if there else None
+        if there and not (chain is not None and chain.moved):
+            continue
+        rename(old, ledger)
+        if not there:
             witness.remove(old)
 
 
-def _compare(kept: list[_Kept], ledger: Path, people: str, table: Table | None) -> None:
+def rename(old: Place, new: Place) -> None:
+    """What is remembered of one place is that of another from now on."""
+    with _register() as database:
+        database.execute("UPDATE OR REPLACE tables SET ledger = ? WHERE ledger = ?", (_text(database, new), _text(database, old)))
+
+
+def _compare(kept: list[_Kept], ledger: Place, people: str, table: Table | None) -> None:
     """One name is one ledger; so is one table, and all that look like it, unless both ledgers say that they are others'."""
     ours, yielding = [one for one in kept if one.ledger == ledger], _giving_way(kept, ledger, table)
     others = [one for one in kept if one.ledger not in (ledger, *yielding) and _counts(one.ledger) and _near(one, ledger, table)]
@@ -217,20 +230,21 @@ def _compare(kept: list[_Kept], ledger: Path, people: str, table: Table | None) 
             raise LedgerRefused(_refusal(one, ledger, why))
 
 
-def _giving_way(kept: list[_Kept], ledger: Path, table: Table | None) -> list[Path]:
-    tables: dict[Path, list[_Kept]] = {}
+def _giving_way(kept: list[_Kept], ledger: Place, table: Table | None) -> list[Place]:
+    tables: dict[Place, list[_Kept]] = {}
     for one in kept:
         tables.setdefault(one.ledger, []).append(one)
     found = []
     for other, known in tables.items():
         same = table is not None and all(not one.people and one.table.source == table.source is not None for one in known)
+        same = same and isinstance(other, Path)  # from one on a server somebody elsewhere may be about to pay
         chain = _read(other) if same and other != ledger else None
         if chain is not None and chain.looks and not chain.asked:
             found.append(other)
     return found
 
 
-def _read(ledger: Path) -> Chain | None:
+def _read(ledger: Place) -> Chain | None:
     """The records of a ledger, checked; None where there is none that can be read."""
     chain = Chain()
     try:
@@ -242,28 +256,33 @@ def _read(ledger: Path) -> Chain | None:
     return chain if chain.hashes else None
 
 
-def _counts(ledger: Path) -> bool:
-    """Whether a remembered ledger still matters: a deleted one does, unless it went with a temporary folder."""
+def _counts(ledger: Place) -> bool:
+    """Whether a remembered ledger still matters: a deleted one does, unless it went with a temporary folder.
+
+    So does one on a server, which is not asked: nobody waits for the servers of other ledgers.
+    """
+    if isinstance(ledger, Address):
+        return True
     if not os.path.isdir(ledger.parent) and _is_temporary(ledger):
         return False
     return store_of(ledger).exists(ledger) or os.path.exists(witness.place(ledger))
 
 
-def _near(other: _Kept, ledger: Path, table: Table | None) -> bool:
+def _near(other: _Kept, ledger: Place, table: Table | None) -> bool:
     if not _is_temporary(ledger) and not _is_temporary(other.ledger):
         return True
     beside = table is not None and table.folder is not None and table.folder == other.table.folder
-    return beside or ledger.parent == other.ledger.parent
+    return beside or (isinstance(ledger, Path) and isinstance(other.ledger, Path) and ledger.parent == other.ledger.parent)
 
 
-def _is_temporary(ledger: Path) -> bool:
+def _is_temporary(ledger: Place) -> bool:
     try:
-        return ledger.is_relative_to(os.path.realpath(tempfile.gettempdir()))
+        return isinstance(ledger, Path) and ledger.is_relative_to(os.path.realpath(tempfile.gettempdir()))
     except FileNotFoundError:  # there is no such folder
         return False
 
 
-def _beside(kept: list[_Kept], ledger: Path, table: Table) -> Iterator[_Kept]:
+def _beside(kept: list[_Kept], ledger: Place, table: Table) -> Iterator[_Kept]:
     """Ledgers in a table's folder that nobody remembers, and that count for persons with the same column."""
     if table.person is None or table.folder is None:
         return
@@ -272,15 +291,16 @@ def _beside(kept: list[_Kept], ledger: Path, table: Table) -> Iterator[_Kept]:
         chain = None if file in known else _read(file)
         if chain is None or not chain.unit.lower().startswith(f"every person by {table.person} ("):
             continue
-        paying = Path(chain.joined) if chain.joined else file  # its persons pay there
+        paying = recall(chain.joined or chain.moved) if chain.joined or chain.moved else file  # its persons pay there
         if paying not in known:
             people = chain if paying == file else _read(paying)
             yield _Kept(paying, "" if people is None else people.people, Table(table.person, frozenset(), folder=table.folder))
 
 
-def _refusal(other: _Kept, ledger: Path, why: str) -> str:
-    name, there = other.ledger.name, store_of(other.ledger).exists(other.ledger)
-    naming = f', and of {name}: discreet ledger people {name} "..."' if there and not other.people else ""
+def _refusal(other: _Kept, ledger: Place, why: str) -> str:
+    name, there = other.ledger.name, isinstance(other.ledger, Address) or store_of(other.ledger).exists(other.ledger)
+    short = typed(other.ledger) if isinstance(other.ledger, Address) else name
+    naming = f', and of {name}: discreet ledger people {short} "..."' if there and not other.people else ""
     lost = "" if there else f"; {name} is missing: put it back, or run: discreet ledger forget {name}"
     return (
         f"{ledger.name} would be a second budget for what looks like the people of another ledger ({why}). If they are, write "
@@ -308,7 +328,7 @@ def _register() -> Iterator[sqlite3.Connection]:
     except OSError as problem:
         why = witness.reason(problem)
         raise LedgerRefused(f"The state folder {place.parent} cannot be made ({why}); mend that, then ask again.") from None
-    sqlite.create_file(place)
+    sqlite.create(place)
     with sqlite.connect(place, what=_WHAT) as database:
         database.execute("BEGIN IMMEDIATE")
         database.execute(_SCHEMA)
@@ -322,15 +342,15 @@ def _register() -> Iterator[sqlite3.Connection]:
 def _rows(database: sqlite3.Connection) -> list[_Kept]:
     found = database.execute("SELECT ledger, people, facts FROM tables ORDER BY ledger, facts").fetchall()
     try:
-        return [_Kept(Path(json.loads(ledger)), people, Table.from_json(facts)) for ledger, people, facts in found]
+        return [_Kept(recall(json.loads(ledger)), people, Table.from_json(facts)) for ledger, people, facts in found]
     except (KeyError, TypeError, ValueError):
         raise LedgerRefused(f"{_place()} is damaged; remove it, and what it remembered is asked for again.") from None
 
 
-def _insert(database: sqlite3.Connection, ledger: Path, people: str, table: Table) -> None:
-    database.execute("INSERT OR REPLACE INTO tables VALUES (?, ?, ?)", (_text(ledger), people, table.to_json()))
+def _insert(database: sqlite3.Connection, ledger: Place, people: str, table: Table) -> None:
+    database.execute("INSERT OR REPLACE INTO tables VALUES (?, ?, ?)", (_text(database, ledger), people, table.to_json()))
 
 
-def _text(path: Path) -> str:
-    """A path as a text that any database holds, whatever bytes it is made of."""
-    return json.dumps(str(path))
+def _text(database: sqlite3.Connection, place: Place) -> str:
+    """A place as a text that any database holds, whatever bytes it is made of; of an address, as it was first written."""
+    return json.dumps(str(next((one.ledger for one in _rows(database) if one.ledger == place), place)))

@@ -4,15 +4,13 @@ Journal mode DELETE with synchronous EXTRA: when COMMIT returns, the row and the
 power cut can neither lose the row nor bring back the state before it. Write-ahead logging would need shared memory between
 processes (no network folders) and a second file whose loss is a silent rollback. SQLite gives the journal the file's own mode.
 
-Every transaction has its own connection, closed at its end, and transactions of one process take turns. A fork waits for the
-turn to end: the child inherits no half-open connection, whose locks it would wrongly believe to hold.
+Every transaction has its own connection, closed at its end, and transactions of one process take turns (``turns``).
 """
 
 from __future__ import annotations
 
 import os
 import sqlite3
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,11 +18,11 @@ from pathlib import Path
 
 from discreet.errors import LedgerRefused
 from discreet.ledger.chain import Record
+from discreet.ledger.turns import turn
 from discreet.ledger.witness import is_writable, reason, sync_folder
 
 _APPLICATION = 0x64706C67  # "dplg", in the file's header
 _PATIENCE = 60.0  # seconds to wait for other processes
-_turn = threading.RLock()
 
 _SCHEMA = """
 CREATE TABLE records (number INTEGER PRIMARY KEY, text TEXT NOT NULL, hash BLOB NOT NULL);
@@ -36,17 +34,6 @@ CREATE TRIGGER always_next BEFORE INSERT ON records
 """
 
 
-def _fresh_turn() -> None:
-    global _turn
-    _turn = threading.RLock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=lambda: _turn.acquire() and None, after_in_parent=lambda: _turn.release(), after_in_child=_fresh_turn
-    )
-
-
 @contextmanager
 def connect(path: Path, *, write: bool = True, what: str = "ledger") -> Iterator[sqlite3.Connection]:
     """A connection for one transaction; what was not committed is rolled back. SQLite's troubles become refusals.
@@ -54,7 +41,7 @@ def connect(path: Path, *, write: bool = True, what: str = "ledger") -> Iterator
     Reading needs no right to write. Where there is one it is used: what a crashed writer left is then rolled back.
     """
     mode = "rw" if write or is_writable(path) else "ro"
-    with _turn:
+    with turn():
         try:
             connection = sqlite3.connect(f"{path.as_uri()}?mode={mode}", uri=True, timeout=_PATIENCE, isolation_level=None)
             try:
@@ -70,7 +57,7 @@ def connect(path: Path, *, write: bool = True, what: str = "ledger") -> Iterator
             raise LedgerRefused(_sentence(what, path, problem)) from None
 
 
-def create_file(path: Path) -> None:
+def create(path: Path) -> None:
     """An empty file that only its owner may read; one that is there already is left alone, with its mode and group."""
     try:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
@@ -96,17 +83,18 @@ class Transaction:
         if not self.connection.in_transaction:
             self.connection.execute("BEGIN IMMEDIATE")
 
-    def add(self, record: Record) -> None:
-        if not record.number:
+    def add(self, *records: Record) -> None:
+        if not records[0].number:
             create_table(self.connection)
-        add(self.connection, record)
+        add(self.connection, *records)
 
     def read(self, first: int) -> list[Record]:
         return records(self.connection, self.path, first)
 
-    def get(self, number: int) -> Record:
+    def get(self, *numbers: int) -> list[Record]:
         query = "SELECT number, text, hash FROM records WHERE number = ?"
-        return _read(self.path, self.connection.execute(query, (number,)).fetchone())
+        found = (self.connection.execute(query, (number,)).fetchone() for number in sorted({*numbers}))
+        return [_read(self.path, row) for row in found]
 
 
 @contextmanager
@@ -148,9 +136,9 @@ def create_table(connection: sqlite3.Connection) -> None:
             connection.execute(statement.replace("\0", ";"))
 
 
-def add(connection: sqlite3.Connection, record: Record) -> None:
-    """Append a record and commit: it is durable when this returns."""
-    connection.execute("INSERT INTO records VALUES (?, ?, ?)", (record.number, record.text, record.hash))
+def add(connection: sqlite3.Connection, *records: Record) -> None:
+    """Append records and commit: they are durable when this returns."""
+    connection.executemany("INSERT INTO records VALUES (?, ?, ?)", ((one.number, one.text, one.hash) for one in records))
     connection.execute("COMMIT")
 
 

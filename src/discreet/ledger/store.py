@@ -1,4 +1,4 @@
-"""The seam between a ledger and whatever keeps its records: SQLite, and others by the ending of the ledger's name.
+"""The seam between a ledger and whatever keeps its records: SQLite for files, and others by the scheme of an address.
 
 A store is a module with the verbs of ``Store``, and one line in ``STORES``. It promises no more than a list that only grows: what
 makes records impossible to change unseen (``chain``), what notices a list that was cut (``witness``), and whose budget it is
@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 from importlib import import_module
-from pathlib import Path
 from typing import Protocol, cast
 
+from discreet.errors import ParameterError
 from discreet.ledger.chain import Record
+from discreet.ledger.place import Address, Place
 
-STORES: dict[str, str] = {}  # the ending of a name -> the module; all others are kept by SQLite
+STORES: dict[str, str] = {  # the scheme of an address -> the module; files are kept by SQLite
+    "postgresql": "discreet.ledger.postgres",
+}
 
 
 class Records(Protocol):
@@ -26,35 +29,42 @@ class Records(Protocol):
     def lock(self) -> None:
         """Keep all others from writing until the next record is added or the transaction ends; again where it is held."""
 
-    def add(self, record: Record) -> None:
-        """Append the next record and give up the lock. It is durable, and everybody sees it, when this returns."""
+    def add(self, *records: Record) -> None:
+        """Append the next records, all or none, and give up the lock. They are durable, and seen by all, when this returns."""
 
     def read(self, first: int) -> list[Record]:
         """All records from this number on, in order."""
 
-    def get(self, number: int) -> Record:
-        """The record with this number."""
+    def get(self, *numbers: int) -> list[Record]:
+        """The records with these numbers, in order."""
 
 
 class Store(Protocol):
-    """Keeps ledgers by their paths; troubles are refusals (``LedgerRefused``)."""
+    """Keeps ledgers by their places; troubles are refusals (``LedgerRefused``)."""
 
-    def exists(self, path: Path) -> bool:
+    def exists(self, place: Place) -> bool:
         """Whether there is a ledger, be it empty."""
 
-    def begun(self, path: Path) -> bool:
+    def begun(self, place: Place) -> bool:
         """Whether there is one with records; told without waiting for anybody."""
 
-    def create_file(self, path: Path) -> None:
+    def create(self, place: Place) -> None:
         """Make an empty one, durably; what is there is left alone."""
 
-    def reading(self, path: Path) -> AbstractContextManager[Records]:
+    def reading(self, place: Place) -> AbstractContextManager[Records]:
         """A transaction that sees the records of one moment."""
 
-    def writing(self, path: Path) -> AbstractContextManager[Records]:
+    def writing(self, place: Place) -> AbstractContextManager[Records]:
         """A transaction that holds the lock; what was not added is forgotten at its end."""
 
 
-def store_of(path: Path) -> Store:
-    """The store that keeps the ledger at a path."""
-    return cast(Store, import_module(STORES.get(path.suffix, "discreet.ledger.sqlite")))
+def store_of(place: Place) -> Store:
+    """The store that keeps the ledger at a place."""
+    if not isinstance(place, Address):
+        return cast(Store, import_module("discreet.ledger.sqlite"))
+    if place.scheme not in STORES:
+        known = ", ".join(f"{scheme}://" for scheme in STORES)
+        raise ParameterError(
+            f'Ledgers are kept in files and at {known}, not at {place.scheme}://; write ledger="hospital.ledger".'
+        )
+    return cast(Store, import_module(STORES[place.scheme]))

@@ -2,7 +2,7 @@
 
 A hash chain shows every change inside a ledger but not that its end was cut off, that an older copy was put back, or that the
 file was deleted. The witness does: it holds the number and the hash of a recent record, in the user's state folder, under a name
-made from the ledger's real path. It may lag behind the ledger (a crash between the two); it is never ahead of it.
+made from the ledger's real path or its address. It may lag behind the ledger (a crash between the two); it is never ahead of it.
 
 It is replaced in one step (written aside, synced, renamed, folder synced). Writers hold the ledger's own write lock, so that it
 never moves backwards.
@@ -20,7 +20,9 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from discreet.errors import LedgerRefused, ParameterError
+from discreet.errors import LedgerRefused
+from discreet.ledger.chain import Chain
+from discreet.ledger.place import Address, Named, Place, key_of, resolve, typed
 from discreet.ledger.store import store_of
 
 
@@ -32,14 +34,23 @@ class Witness:
     number: int
     hash: bytes
 
+    def check(self, chain: Chain, ledger: Place) -> None:
+        """Refuse a ledger, of which this is the verified part, that does not contain the record."""
+        if self.ledger != chain.id:
+            raise LedgerRefused(distrust(ledger, "is not the one that was here before"))
+        if self.number > chain.head:
+            raise LedgerRefused(distrust(ledger, f"ends at record {chain.head}, but record {self.number} was seen"))
+        if self.hash != chain.hashes[self.number]:
+            raise LedgerRefused(distrust(ledger, "has records that differ from those seen before"))
 
-def place(ledger: Path) -> Path:
-    """Where the witness of the ledger at this real path is kept."""
-    name = hashlib.sha256(os.path.normcase(str(ledger)).encode(errors="surrogateescape")).hexdigest()
+
+def place(ledger: Place) -> Path:
+    """Where the witness of the ledger at this place is kept."""
+    name = hashlib.sha256(os.path.normcase(key_of(ledger)).encode(errors="surrogateescape")).hexdigest()
     return state_folder() / "witness" / f"{name}.json"
 
 
-def read(ledger: Path) -> Witness | None:
+def read(ledger: Place) -> Witness | None:
     """The witness of a ledger, None where there is none."""
     path = place(ledger)
     try:
@@ -56,12 +67,20 @@ def read(ledger: Path) -> Witness | None:
     except (KeyError, TypeError, ValueError, RecursionError):
         raise LedgerRefused(
             f"The witness of the ledger {ledger.name} is damaged, so nobody knows how much was spent. "
-            f"If you are sure that this ledger is the latest, run: discreet ledger adopt {ledger}."
+            f"If you are sure that this ledger is the latest, run: discreet ledger adopt {typed(ledger)}."
         ) from None
     return found
 
 
-def write(ledger: Path, witness: Witness) -> None:
+def recall(ledger: Place) -> Witness:
+    """The witness of a ledger that was seen here before."""
+    found = read(ledger)
+    if found is None:
+        raise LedgerRefused(distrust(ledger, "has lost its witness"))
+    return found
+
+
+def write(ledger: Place, witness: Witness) -> None:
     """Make a witness durable; the caller holds the ledger's write lock."""
     path = place(ledger)
     facts = {"discreet": "witness", "version": 1, "ledger": witness.ledger, "number": witness.number, "hash": witness.hash.hex()}
@@ -82,7 +101,7 @@ def write(ledger: Path, witness: Witness) -> None:
         ) from None
 
 
-def remove(ledger: Path) -> bool:
+def remove(ledger: Place) -> bool:
     """Forget a ledger; whether there was a witness of it."""
     path = place(ledger)
     try:
@@ -133,17 +152,11 @@ def reason(problem: OSError) -> str:
     return (problem.strerror or type(problem).__name__).lower()
 
 
-def resolve(path: str | os.PathLike[str]) -> Path:
-    """A path that no longer depends on links or the working folder."""
-    try:
-        return Path(os.path.realpath(os.fsdecode(path)))
-    except (TypeError, ValueError):
-        raise ParameterError('A ledger is named by a path; write ledger="hospital.ledger".') from None
-
-
-def resolve_real(path: str | os.PathLike[str]) -> Path:
-    """The one path of a ledger, through all links."""
+def resolve_real(path: Named) -> Place:
+    """The one place of a ledger, through all links."""
     found = resolve(path)
+    if isinstance(found, Address):
+        return found
     if os.path.isdir(found) or not os.path.isdir(found.parent):
         raise LedgerRefused(f"A ledger is a file in a folder that exists, which {found} is not; name such a file.")
     return found
@@ -154,10 +167,13 @@ def is_writable(path: Path) -> bool:
     return os.access(path.parent, os.W_OK) and (not os.path.exists(path) or os.access(path, os.W_OK))
 
 
-def resolve_writable(path: str | os.PathLike[str]) -> Path:
-    """The real path of a ledger that can be written; others can be looked at, and nothing is paid from them."""
+def resolve_writable(path: Named) -> Place:
+    """The real place of a ledger that can be written; others can be looked at, and nothing is paid from them.
+
+    Of an address the server says that, whenever something is written.
+    """
     found = resolve_real(path)
-    if not is_writable(found):
+    if isinstance(found, Path) and not is_writable(found):
         raise LedgerRefused(
             f"The ledger {found} cannot be written, so nothing is answered; make the file and its folder writable "
             "(for a group: chmod 660 and chmod 2770)."
@@ -165,11 +181,11 @@ def resolve_writable(path: str | os.PathLike[str]) -> Path:
     return found
 
 
-def distrust(path: Path, what: str) -> str:
+def distrust(path: Place, what: str) -> str:
     """Why a ledger is not believed, and what its owner can do."""
     then = (
-        f"or, if you are sure that this is it, run: discreet ledger adopt {path}."
+        f"or, if you are sure that this is it, run: discreet ledger adopt {typed(path)}."
         if store_of(path).exists(path)
-        else f"or, to begin anew although what was answered before stays answered, run: discreet ledger forget {path}."
+        else f"or, to begin anew although what was answered before stays answered, run: discreet ledger forget {typed(path)}."
     )
     return f"The ledger {path.name} {what}, so nobody knows how much was spent. Put the latest copy back, {then}"

@@ -162,11 +162,13 @@ class Ratio:
 Form = Linear | Ratio
 
 
-def last_possible(start: Reals, possible: Callable[[Reals], NDArray[np.bool_]], first: Reals, bound: float, sign: float) -> Reals:
+def last_possible(
+    start: Reals, possible: Callable[[Reals], NDArray[np.bool_]], first: Reals, bound: float | Reals, sign: float | Reals
+) -> Reals:
     """How far one can go from the best number, upwards or down, with noise still explaining it: by doubling a first step, and
     then by halving what is between; the bound where even that is possible."""
     step = first + 1e-9 * np.abs(start) + 1e-300
-    low, high = (bound, math.inf) if sign < 0 else (-math.inf, bound)
+    low, high = np.where(np.less(sign, 0), bound, -math.inf), np.where(np.less(sign, 0), math.inf, bound)
     near, far = start.copy(), np.clip(start + sign * step, low, high)
     for _ in range(_DOUBLINGS):
         further = possible(far) & (far != bound)

@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Literal
 
 from discreet.errors import ParameterError
@@ -69,6 +70,13 @@ class Measure:
     shift: int = 0
     lift: int = 0
     factors: tuple[Measure, ...] = ()
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.what, self.low, self.high, self.of, self.step, self.shift, self.lift, self.factors))
+
+    def __hash__(self) -> int:  # once: of long expressions and many factors it takes long
+        return self._hash
 
     @property
     def bound(self) -> int:

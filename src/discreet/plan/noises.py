@@ -194,7 +194,7 @@ def _kinds(noises: Sequence[Noise], like: Reals) -> list[Noise]:
         if one.spread.law == "none" or not (weight * one.many).any():
             continue
         for place, other in enumerate(found):
-            if np.array_equal(other.weight, weight) and other.spread == one.spread:
+            if (other.spread is one.spread or other.spread == one.spread) and np.array_equal(other.weight, weight):
                 found[place] = Noise(one.spread, weight, other.many + one.many)
                 break
         else:

@@ -240,7 +240,7 @@ def _written(query: Query, beside: Sequence[Expression]) -> Iterator[tuple[Expre
 
 
 def _check_size(query: Query, facts: Mapping[str, Facts], beside: Sequence[Expression]) -> None:
-    count, characters, seen = 0, 0, set[Expression]()
+    count, characters, seen, known = 0, 0, set[Expression](), dict[int, tuple[Expression, Facts]]()
     for expression, times in _written(query, beside):
         count += times * terms(expression)
         if count > MOST_TERMS:
@@ -248,7 +248,7 @@ def _check_size(query: Query, facts: Mapping[str, Facts], beside: Sequence[Expre
                 f"This question has more than {MOST_TERMS:,} terms as an engine has to write it; ask about less at a time, with "
                 "fewer nested divisions, candidates or listed values."
             )
-        characters += _made(expression, facts, seen)
+        characters += _made(expression, facts, seen, known)
     if characters > MOST_TEXT:
         raise ParameterError(
             f"This question makes texts of up to {characters:,} characters of one row, and at most {MOST_TEXT:,} are made; "
@@ -262,14 +262,16 @@ def _check_size(query: Query, facts: Mapping[str, Facts], beside: Sequence[Expre
         )
 
 
-def _made(expression: Expression, facts: Mapping[str, Facts], seen: set[Expression]) -> int:
+def _made(
+    expression: Expression, facts: Mapping[str, Facts], seen: set[Expression], known: dict[int, tuple[Expression, Facts]]
+) -> int:
     """The characters of all texts that are made on the way to an expression's value; each text that was not seen before."""
     if not isinstance(expression, Call) or expression in seen:
         return 0
     seen.add(expression)
-    known = infer(expression, facts)
-    mine = known.length or 0 if known.kind == "text" and known.values != () else 0
-    return mine + sum(_made(argument, facts, seen) for argument in expression.arguments)
+    found = infer(expression, facts, known)
+    mine = found.length or 0 if found.kind == "text" and found.values != () else 0
+    return mine + sum(_made(argument, facts, seen, known) for argument in expression.arguments)
 
 
 def _condition(condition: Expression | None, facts: Mapping[str, Facts], otherwise: str) -> None:

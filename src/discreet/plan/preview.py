@@ -37,6 +37,7 @@ from discreet.schema.units import Rows
 _TYPICAL = 1000
 _CHEAPEST, _DEAREST = Fraction(1, 10**9), Fraction(10**4)  # costs among which one is found for an accuracy
 _MANY = 10_000
+_SHOWN = 16  # parts of a question, and errors, that are written out
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,8 @@ class Preview:
 
     def _notes(self) -> list[str]:
         groups = "groups chosen privately" if self.groups is None else f"{self.groups:,} group{'s' if self.groups != 1 else ''}"
-        split = "; ".join(f"{what}: {how}" for what, how in self.parts)
+        split = "; ".join(f"{what}: {how}" for what, how in self.parts[:_SHOWN])
+        split += f"; and {len(self.parts) - _SHOWN} more" if len(self.parts) > _SHOWN else ""
         return [
             f"Would cost {self.cost}; {groups}. No data was read.",
             f"Split {'evenly' if self.even else 'where it helps most'}: {split}." if split else "",
@@ -191,7 +193,7 @@ def offer(
         parts=tuple(release.description for plan in plans for release in plan.releases),
         halve=_halve(account, cost.amount) if costs and any(plan.behind for plan in plans) else "",
         fits="" if total is None else _fits(account, total),
-        even=all(plan.query.levels is None for plan in plans),
+        even=all(plan.query.levels is None and (plan.query.outputs or not plan.behind) for plan in plans),
         remarks=(
             *([before] if before else []),
             *(said for one in priced for said in one.advice),
@@ -240,7 +242,9 @@ def _without_delta(
     rho, most = budget.rho_of(cost.amount), budget.most_rho or Fraction(1)
     gain = float(rho / most * (budget.epsilon / cost.amount) ** 2)
     many = max(1, math.ceil(max(((one.error or 0) / (other.error or 1)) ** 2 for one, other in pairs) * gain))
-    errors = ", ".join(f"{other.output} ± {other.error:,.4g}" for _, other in pairs)
+    shown = pairs if len(pairs) <= _SHOWN else pairs[: _SHOWN - 1]
+    errors = ", ".join(f"{other.output} ± {other.error:,.4g}" for _, other in shown)
+    errors += f", and {len(pairs) - len(shown)} more" if len(shown) < len(pairs) else ""
     when = "for a single one" if many == 1 else f"from about {many:,} such questions on"
     yield f"Without a delta the same epsilon would give {errors}; in a budget of this epsilon a delta pays {when}."
 

@@ -158,7 +158,7 @@ class Query:
         hidden = {output.name: Written(str(output.aggregate)) for output in self.outputs if not output.shown}
         text = f"SELECT {', '.join(columns)} FROM {self.source}"
         if self.keys:
-            keys = [*map(_grouped, self.keys)]
+            keys = [*map(grouped, self.keys)]
             text += " GROUP BY " + (", ".join(keys) if self.levels is None else self.levels.write(keys))
         if self.having is not None:
             text += f" HAVING {rename(self.having, hidden)}"
@@ -173,6 +173,7 @@ def _named(text: str, name: str) -> str:
     return text if text == shown else f"{text} AS {shown}"
 
 
-def _grouped(key: Key) -> str:
+def grouped(key: Key) -> str:
+    """A key as GROUP BY writes it: what is grouped by, and the values that are listed."""
     listed = "" if key.values is None else f" IN ({', '.join(str(Literal(value)) for value in key.values)})"
     return f"{key.of}{listed}"

@@ -178,6 +178,7 @@ class Additive(Need):
 
     statistic: Sums | Margin | Persons | Histogram
     worth: Fraction = Fraction(1)  # shares: more than one for what stands for several statistics
+    label: str = ""  # where other words than the statistic's own are better
 
     @property
     def shares(self) -> Fraction:
@@ -192,7 +193,7 @@ class Additive(Need):
                 f"{self.statistic} are released for listed groups, at most {MOST_WORK:,} numbers in all; list the keys, or ask "
                 "for less at a time."
             )
-        size, label = self.statistic.norms(frame), str(self.statistic)
+        size, label = self.statistic.norms(frame), self.label or str(self.statistic)
         if size.l1 == 0:
             return (Release(self.statistic, None, label=label),)
         if share.epsilon is not None:

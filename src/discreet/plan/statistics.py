@@ -29,7 +29,8 @@ Let a row add at most b (``bound``) in size to one group, and let there be K gro
   moves groups. The weights of a person's rows add up to at most r, whatever the levels, so a person's vector is in r times the
   convex hull of these, 0 included; numbers that are cut off towards zero stay there. What is convex is furthest apart at its
   corners: all norms are r times those of a row, for rows added, removed and replaced. Other sums of the same plan have the
-  same weights, so that levels add up to the whole, which they need not where levels are keys.
+  same weights, so that levels add up to the whole, which they need not where levels are keys. The same holds of measures whose
+  vector in any row is in a set that is known by its largest norms (``Sums.reach``); two rows are at most twice as far apart.
 * **Persons of one row** (``OneRow``): r = m = 1, and rows are whole.
 
 Weighted numbers are kept in ``2**bits`` parts of a unit and cut off towards zero, so that the bounds hold for whole numbers.
@@ -40,6 +41,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import ClassVar
 
 from discreet.errors import ParameterError
@@ -70,12 +72,21 @@ class Contest:
 class Sums:
     """The sums of some measures in every group, one measure after the other: usually of one; of the two of a mean that is a pair
     (``aggregates.soft``); of as many as there are candidates, where one is chosen for the whole table. ``apart``: what they are,
-    in words, where no row adds to two of them and they have a sensitivity together."""
+    in words, where they have a sensitivity together: because no row adds to two of them, or because of what one row adds to all
+    of them at most, which ``reach`` says, in L1 and, squared, in L2."""
 
     of: tuple[Measure, ...]
     apart: str = ""
+    reach: tuple[int, int] | None = None
 
     tabular: ClassVar[bool] = False
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.of, self.apart, self.reach))
+
+    def __hash__(self) -> int:  # once: of many measures it takes long
+        return self._hash
 
     @property
     def worth(self) -> Fraction:
@@ -97,10 +108,13 @@ class Sums:
         return not self.apart and len(self.of) == 2 and self.of[1].what != "value"
 
     def _apart(self, frame: Frame) -> Norms:
-        """Of a row in one of them; of a person r times as much."""
+        """Of a row in one of them, or in all of them within their reach; of a person r times as much."""
         assert frame.groups == 1, "a person's weights add up to r in the whole table"
         low, high = min(0, *(one.low for one in self.of)), max(0, *(one.high for one in self.of))
-        l1, square = move(low, high, grouped=True, neighbours=frame.unit.neighbours)
+        if self.reach is None:
+            l1, square = move(low, high, grouped=True, neighbours=frame.unit.neighbours)
+        else:
+            l1, square = (2 * self.reach[0], 4 * self.reach[1]) if frame.exchanged else self.reach
         if not isinstance(frame.unit, Person):
             return round_norms(l1, square)
         bits = 0 if isinstance(frame.unit, OneRow) else max(0, 16 - max(-low, high).bit_length())

@@ -20,8 +20,8 @@ from functools import cached_property
 import numpy as np
 
 from discreet.arrays import Integers, Reals
+from discreet.curator.digest import facts_of, hash_facts
 from discreet.curator.gate import Price, Reservation
-from discreet.curator.plans import facts_of, hash_facts
 from discreet.engine.base import Engine, groups_of
 from discreet.errors import ParameterError
 from discreet.mechanisms import Laplace

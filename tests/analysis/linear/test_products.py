@@ -66,7 +66,10 @@ def test_sensitivities_hold_and_are_attained(unit: Unit, share: Cost, tmp_path: 
 @pytest.mark.parametrize("share", SHARES.values(), ids=SHARES.keys())
 @pytest.mark.parametrize("unit", UNITS.values(), ids=UNITS.keys())
 def test_nobody_moves_a_product_too_far(unit: Unit, share: Cost, tmp_path: Path) -> None:
-    plans = priced("regress", "y ~ x*g", unit=unit, share=share, folder=tmp_path, where="y <> 17").plans
+    """One number by category, and four by which rows are weighed."""
+    plans = priced("regress", "y ~ x*g", unit=unit, share=share, folder=tmp_path / "one", where="y <> 17").plans
+    weighed = "y ~ x + I(x % 7) + I(100 - least(x, 100)) + I(abs(150 - x)) + g"
+    plans += priced("regress", weighed, unit=unit, share=share, folder=tmp_path / "many").plans
 
     @settings(deadline=None, max_examples=6, suppress_health_check=list(HealthCheck))
     @given(st.lists(ANY_ROW, max_size=20), st.lists(ANY_ROW, min_size=1, max_size=20), st.data(), st.sampled_from(plans))
@@ -85,7 +88,7 @@ def test_engines_and_the_reference_count_the_same(unit: Unit, tmp_path: Path) ->
     """Products of up to four numbers, of expressions too, in cells of a category."""
     sheet = priced("regress", "y ~ x:I(x // 7):g + I(least(x, 40) * 0.25)", unit=unit, share=RHO, folder=tmp_path)
     most = max(len(one.statistic.of[0].factors) for plan in sheet.plans for one in plan.releases)  # type: ignore[union-attr]
-    assert most == 4 + isinstance(unit, Person)  # whose levels are factors
+    assert most == 5 + isinstance(unit, Person)  # what a row weighs is a factor, and so are levels of persons
     rows = [one | {"id": f"p{i % 7}"} for i, one in enumerate(base(1) + ROWS * 3)]
     for plan in sheet.plans:
         agree(plan, count(plan, table(plan, rows, TYPES)), rows)

@@ -15,7 +15,9 @@ import pytest
 from curator.hospital import COLUMNS, curator, table
 
 import discreet as dp
-from discreet.analysis.linear.gram import Matrix, Product
+from discreet.analysis.linear.fit import fit
+from discreet.analysis.linear.formula import Column
+from discreet.analysis.linear.gram import Matrix, Product, Scale
 from discreet.analysis.linear.regression import Regression, RegressionAsked, conclude
 from discreet.auditor.curators import replay_curator
 from discreet.errors import BudgetExceeded, ParameterError
@@ -237,6 +239,18 @@ def test_what_noise_drowns_is_said_and_shrunk(hospital: Any) -> None:
     assert "?" in str(found)
 
 
+def test_what_noise_all_but_drowns_is_said() -> None:
+    """A matrix whose noise is 0.3 of it, and one of 0.2; and how it is said."""
+    for deviation, strained in ((30.0, True), (20.0, False)):
+        sums = {Product(): 1000.0, Product((), ("x",)): 0.0, Product((), ("y",)): 0.0, Product((), ("x", "x")): 100.0}
+        sums |= {Product((), ("x", "y")): 50.0, Product((), ("y", "y")): 100.0}
+        noisy = {one: (np.array(value), deviation) for one, value in sums.items()}
+        scale = Scale(0.0, 1.0, -1.0, 1.0)
+        found = fit(Matrix({"x": scale, "y": scale}, {}, noisy, 1.0), (Column("intercept"), Column("x", ("x",))), "y")
+        assert found.covariance is not None
+        assert found.strained is strained
+
+
 BAD = {
     "debt ~ nobody": "nobody",
     "debt ~ city": "no list of values|no column|categories|city",
@@ -287,9 +301,14 @@ def test_no_table_makes_it_fail(rows: list[int], tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("unit", "formula", "releases"),
-    [(dp.rows(), "y ~ x", 6), (dp.person("id", rows=2, groups=1, neighbours="replace"), "y ~ g", 5)],
-    ids=["rows", "persons"],
+    [
+        (dp.rows(), "y ~ x", 6),
+        (dp.person("id", rows=2, groups=1, neighbours="replace"), "y ~ g", 5),
+        (dp.person("id", rows=2, groups=1), "y ~ x + I(1 - x) + I(x * 2)", 6),
+    ],
+    ids=["rows", "persons", "weighed"],
 )
+@pytest.mark.usefixtures("unrehearsed")
 def test_an_audit_replays_it(unit: Any, formula: str, releases: int) -> None:
     facts = Schema({"x": dp.integer(0, 1), "y": dp.integer(-1, 1), "g": dp.category("a", "b")}, unit)
 
@@ -331,6 +350,29 @@ def test_results_are_shown(hospital: Any) -> None:
         found.regress("debt ~ drug_use")
     low, high = found.interval("age")
     assert low < found["age"] < high
+
+
+def test_models_by_level_and_models_of_which_nothing_is_known_are_drawn(hospital: Any) -> None:
+    matplotlib.use("Agg")
+    by_ward = hospital.regress("debt ~ age + drug_use", by="ward", epsilon=100).plot()
+    assert [one.get_text() for one in by_ward.get_legend().get_texts()] == ["eye", "heart", "bone"]
+    assert len(by_ward.containers) == 3
+    drowned = hospital.regress("debt ~ age*drug_use", epsilon=0.001).plot()
+    assert [one.get_text() for one in drowned.get_legend().get_texts()] == ["nothing is known"]
+    assert sum(line.get_linestyle() == ":" for line in drowned.lines) >= 3
+
+
+def test_truth_values_have_models_of_their_share(hospital: Any) -> None:
+    found = hospital.regress("`debt > 3000` ~ age + ward", epsilon=10**7)
+    yes = (np.clip(table()["debt"].to_numpy(), 0, 10_000) > 3000) * 1.0
+    truth = np.linalg.lstsq(design("1", "age", "heart", "bone"), yes, rcond=None)[0]
+    assert found.fit.coefficients == pytest.approx(truth, abs=1e-4)
+    assert "a model of its share" in str(found)
+    assert "CASE" not in str(found)
+    assert "CASE" not in str(hospital.regress("`debt > 3000` ~ age").preview(epsilon=1))
+    assert hospital.regress("`debt > 3000` ~ ward", epsilon=1).paid.repeated
+    shown = found.predict({"age": [20, 60], "ward": "eye"}).rows()
+    assert all(0 <= row["expected_lower"] <= row["expected_upper"] <= 1 for row in shown)
 
 
 def test_weights_are_shares_of_the_cost(hospital: Any) -> None:

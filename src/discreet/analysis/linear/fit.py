@@ -8,9 +8,12 @@ M; beside it stands the classical covariance s^2 A^-1 of sampling, with s^2 as l
 **When it holds.** The expansion is one in A^-1/2 E A^-1/2. Where the size of that, known up to A's own noise, is above a
 third, the matrix does not support the model: some direction of the design may have no information at all, and along it
 coefficients are unbounded. Then nothing is known of single coefficients, which their intervals say, and predictions are
-shrunk: negative eigenvalues become 0 (which is free), and every column has a ridge of half the spectral size of its noise, so
-that coefficients go to 0, and predictions to the private mean, as noise grows. All of it is decided by noisy numbers and
-public noise levels.
+shrunk: negative eigenvalues of A become 0 (which is free), and slopes are what is expected of them if they are normal around 0
+with variance t, each for columns in [-1, 1]. Then the noisy c = X^T y is normal too, around 0 with covariance t A^2 + s^2 A + D:
+what slopes, sampling and noise make of it, D being diagonal with the noise of c and t times that of a row of A; and slopes are
+expected at t A (t A^2 + s^2 A + D)^-1 c. The variance t is the one under which c is likeliest, s^2 what the response's own
+variance leaves. So coefficients go to 0, and predictions to the private mean, as noise grows (empirical Bayes). All of it is
+decided by noisy numbers and public noise levels.
 """
 
 from __future__ import annotations
@@ -28,8 +31,10 @@ from discreet.analysis.linear.gram import Cell, Gram, Matrix, Scale
 from discreet.arrays import Reals
 
 _SMALL = 1 / 3  # of A^-1/2 E A^-1/2, up to which its square is neglected
+_STRAINED = 1 / 4  # of the same, from which on intervals are given to tables whose noise happens to look small
 _FEWEST = 5  # degrees of freedom that are left, for an interval
 _NORMAL = 1.959964
+_PRIORS = np.geomspace(1e-4, 10, 26)  # variances that slopes may have together: bounds leave no room for more
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +51,7 @@ class Fit:
     explained: float  # R^2, and its standard error from noise
     explained_error: float
     repaired: bool  # whether eigenvalues were negative
+    strained: bool = False  # whether noise is all but too large for intervals
 
     @cached_property
     def factor(self) -> float:
@@ -73,17 +79,17 @@ def fit(matrix: Matrix, columns: Sequence[Column], response: str, at: tuple[tupl
     gram, rows, centred, back = design.gram, design.rows, design.centred, design.back
     moments = centred @ gram.values @ centred.T  # around the means, where there is an intercept
     varied = np.stack([np.diag(gram.noise(centred, one)) for one in centred], axis=1)
-    inner = moments[:-1, :-1]
+    inner, cross = moments[:-1, :-1], moments[:-1, -1]
     free = design.size - len(columns)
-    supported = free >= _FEWEST and design.size > 4 * design.size_error and _size_of_noise(gram, inner, centred[:-1]) <= _SMALL
+    noisy = _size_of_noise(gram, inner, centred[:-1])
+    supported = free >= _FEWEST and design.size > 4 * design.size_error and noisy <= _SMALL
     repaired = bool(len(moments) and np.linalg.eigvalsh(moments)[0] < 0)
     if supported:
         slopes = np.linalg.solve(inner, moments[:-1, -1]) if len(inner) else np.zeros(0)
     else:
         spectrum, vectors = np.linalg.eigh(moments)
         moments = (vectors * np.maximum(spectrum, 0.0)) @ vectors.T
-        ridge = np.diag(np.sqrt(varied[:-1, :-1].sum(axis=1)) + 1e-12)
-        slopes = np.linalg.solve(moments[:-1, :-1] + ridge, moments[:-1, -1]) if len(inner) else np.zeros(0)
+        slopes = _expected(inner, cross, varied, max(moments[-1, -1], 0.0), design.size) if len(inner) else np.zeros(0)
     standard = design.whole(slopes)
     along = np.append(standard, -1.0) @ rows
     total, left = max(moments[-1, -1], 0.0), along @ gram.values @ along if supported else _left(moments, slopes)
@@ -112,7 +118,25 @@ def fit(matrix: Matrix, columns: Sequence[Column], response: str, at: tuple[tupl
         min(max(share, 0.0), 1.0),
         min(explained_error, 1.0),
         repaired,
+        supported and noisy > _STRAINED,
     )
+
+
+def _expected(inner: Reals, cross: Reals, varied: Reals, total: float, size: float) -> Reals:
+    """Slopes that are expected of noisy sums if they are normal around 0; ``varied``: the variance of every sum's noise."""
+    spectrum, vectors = np.linalg.eigh(inner)
+    inner = (vectors * np.maximum(spectrum, 0.0)) @ vectors.T
+    prior = _PRIORS / len(inner)
+    spread = total / size
+    sampled = np.maximum(spread - prior * np.trace(inner) / size, spread / 20)
+    noise = varied[:-1, -1] + prior[:, None] * varied[:-1, :-1].sum(axis=1) + 1e-12
+    made = prior[:, None, None] * (inner @ inner) + sampled[:, None, None] * inner
+    made[:, range(len(inner)), range(len(inner))] += noise
+    solved = np.linalg.solve(made, np.broadcast_to(cross[:, None], (len(prior), len(inner), 1)))[..., 0]
+    likely = -np.linalg.slogdet(made)[1] - solved @ cross
+    best = int(np.argmax(likely))
+    slopes: Reals = prior[best] * inner @ solved[best]
+    return slopes
 
 
 def _left(moments: Reals, slopes: Reals) -> float:

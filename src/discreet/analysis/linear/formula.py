@@ -49,6 +49,12 @@ class Formula:
     terms: tuple[Term, ...]
     categories: frozenset[Expression]
     text: str
+    share: bool = False  # whether the response is a truth value, as 0 or 1
+
+    @property
+    def explained(self) -> str:
+        """The response, as it was written."""
+        return self.text.split("~")[0].strip()
 
     @property
     def variables(self) -> tuple[Expression, ...]:

@@ -8,15 +8,19 @@ they have the same noise, which ``Gram`` keeps track of: every error is that of 
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arrays import Reals
-from discreet.plan.expressions import Value
+from discreet.plan.expressions import Call, Expression, Literal, Value
+
+_SHARE = re.compile(r"\(CASE WHEN (.+) THEN 0\.5 (?:WHEN \(NOT \1\) THEN -0\.5 ELSE NULL|ELSE -0\.5) END \+ 0\.5\)")  # as_share
 
 
 class Product(NamedTuple):
@@ -48,6 +52,8 @@ class Matrix:
     levels: Mapping[str, tuple[Value, ...]]
     sums: Mapping[Product, tuple[Reals, float]]  # of every cell, the axes in the order of ``by``
     stretch: float  # by how much wider than Gaussian noise of the same deviation an interval is
+    weighed: tuple[str, ...] = ()  # numbers by which rows are weighed, and the least that one can weigh
+    least: float | None = None
 
     def gram(self, columns: Sequence[Cell]) -> Gram:
         """The sums of the products of every two columns."""
@@ -123,13 +129,27 @@ class Gram:
 
 def describe(product: Product) -> str:
     """What is summed up, in words."""
-    parts = [f"({bare(name)})^{count}" if count > 1 else bare(name) for name, count in _powers(product.of)]
+    parts = [f"({spell(name)})^{count}" if count > 1 else spell(name) for name, count in _powers(product.of)]
     what = f"sum of {' * '.join(parts)}" if parts else "rows"
     return f"{what} by {', '.join(map(bare, product.by))}" if product.by else what
 
 
+def as_share(of: Expression, *, nullable: bool) -> Expression:
+    """A truth value as 0 or 1, in halves, so that the middle of its bounds is on its grid."""
+    half = Literal(Fraction(1, 2))
+    less = Literal(Fraction(-1, 2))
+    no: tuple[Expression, ...] = (Call("not", (of,)), less, Literal(None)) if nullable else (less,)
+    return Call("+", (Call("case", (of, half, *no)), half))
+
+
 def _powers(of: Sequence[str]) -> Iterator[tuple[str, int]]:
     return ((name, of.count(name)) for name in dict.fromkeys(of))
+
+
+def spell(name: str) -> str:
+    """A number as it was written: a truth value without what makes 0 and 1 of it."""
+    found = _SHARE.fullmatch(name)
+    return bare(found[1] if found else name)
 
 
 def bare(text: str) -> str:

@@ -24,17 +24,20 @@ import itertools
 import json
 import math
 from abc import abstractmethod
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, Self, TypeVar
 
 from discreet.analysis.base import Analysis, Noisy, Paid, Study, read_share
-from discreet.analysis.linear.gram import Matrix, Product, Scale, bare, describe
+from discreet.analysis.linear.gram import Matrix, Product, Scale, bare, describe, spell
+from discreet.analysis.linear.weighing import Weighing
 from discreet.curator.desk import Desk
-from discreet.curator.plans import Measured, Receipt, hash_facts
-from discreet.curator.plans import facts_of as facts_of_plan
+from discreet.curator.digest import facts_of as facts_of_plan
+from discreet.curator.digest import hash_facts
+from discreet.curator.plans import Measured, Receipt
 from discreet.curator.question import Question
 from discreet.errors import ParameterError
 from discreet.plan.cost import Cost
@@ -46,7 +49,7 @@ from discreet.plan.measures import Measure, measure_coarse, measure_level, measu
 from discreet.plan.plan import Plan, facts_of, price_needs
 from discreet.plan.preview import PreviewLine
 from discreet.plan.query import Key, Query
-from discreet.plan.release import Additive
+from discreet.plan.release import Additive, Release
 from discreet.plan.statistics import Sums
 from discreet.schema.units import OneRow, Person
 
@@ -63,9 +66,10 @@ class ProductsAsked(Analysis[Result]):
     """What needs sums of products. ``weights``: how much each matters, by which the cost is shared out."""
 
     rows: Question
-    numbers: tuple[Expression, ...]
+    numbers: tuple[Expression, ...]  # of a model: the response first
     categories: tuple[Expression, ...]
     weights: tuple[tuple[Product, Fraction], ...]
+    weighed: tuple[Expression, ...] = field(default=(), kw_only=True)  # numbers by which rows are weighed
 
     @property
     def desk(self) -> Desk:  # type: ignore[override]
@@ -74,6 +78,10 @@ class ProductsAsked(Analysis[Result]):
     @abstractmethod
     def conclude(self, matrix: Matrix, paid: Paid) -> Result:
         """The result, from noisy sums: free."""
+
+    def serves(self, weighed: Sequence[Expression]) -> bool:  # noqa: ARG002
+        """Whether sums over rows that are weighed by some numbers serve it too."""
+        return False
 
     def checked(self) -> Self:
         """The same, when it is known that its numbers have bounds and its categories levels."""
@@ -102,7 +110,16 @@ class ProductsAsked(Analysis[Result]):
     @cached_property
     def measures(self) -> dict[str, Measure]:
         """Every number in units of its grid, from the middle of its bounds."""
+        return self._plain if self.weighing is None else self.weighing.measures(self.numbers)
+
+    @cached_property
+    def _plain(self) -> dict[str, Measure]:
         return {str(one): measure_number(one, infer(one, self.facts)) for one in self.numbers}
+
+    @cached_property
+    def weighing(self) -> Weighing | None:
+        """How rows are weighed, if they are."""
+        return Weighing(self.weighed, self._plain) if self.weighed else None
 
     @cached_property
     def levels(self) -> dict[str, tuple[Value, ...]]:
@@ -127,14 +144,14 @@ class ProductsAsked(Analysis[Result]):
     def scales(self) -> dict[str, Scale]:
         """From whole units to [-1, 1]."""
         found = {}
-        for name, one in self.measures.items():
+        for name, one in self._plain.items():
             middle, half = float(one.shift * one.step), float(one.bound * one.step)
             found[name] = Scale(middle, half, float((one.low + one.shift) * one.step), float((one.high + one.shift) * one.step))
         return found
 
     def _plans(self, share: Cost) -> tuple[tuple[Plan, ...], tuple[tuple[Product, ...], ...]]:
         """A plan for every set of categories; one for all where rows have weights."""
-        weights = {one: _share(weight, share) for one, weight in sorted(self.weights)}
+        weights = dict(sorted(self.weights))
         categories, schema = {str(one): one for one in self.categories}, self.desk.schema
         cells = sum(math.prod(len(self.levels[name]) for name in product.by) for product in weights)
         if len(weights) > MOST_PRODUCTS or cells > 50 * MOST_PRODUCTS:
@@ -151,24 +168,43 @@ class ProductsAsked(Analysis[Result]):
         of = (*self.numbers, *self.categories)
         if self.weighted:
             of = (*of, *(one.of for each in self.indicators.values() for one in each if one.of is not None))
+        blocks: Mapping[Product, Sums] = {}
+        if self.weighing is not None:
+            of = (*of, *(one.of for one in (self.weighing.weight, *self.measures.values()) if one.of is not None))
+            blocks = self.weighing.blocks(list(weights), self.measures, str(self.numbers[0]))
+        sums = {product: blocks.get(product) or self._sums(product) for product in weights}
         plans, products = [], []
-        total = sum(weights.values(), Fraction(0))
+        held: dict[Product | Sums, list[Product]] = defaultdict(list)  # what is released by itself, or together with others
+        for product in weights:
+            held[blocks.get(product, product)].append(product)
+        shares = {one: _share([weights[one] for one in those], sums[one], share) for those in held.values() for one in those}
+        first = {those[0] for those in held.values()}
+        total = sum((shares[product] for product in first), Fraction(0))
         for by in [()] if self.weighted else dict.fromkeys(product.by for product in weights):
             mine = [product for product in weights if self.weighted or product.by == by]
             named = {str(product): product for product in mine}
             query = replace(self.query, keys=tuple(Key(name, categories[name]) for name in by))
 
             def needs(_: object, named: Mapping[str, Product] = named) -> dict[str, tuple[Additive, ...]]:
-                return {name: (Additive(self._sums(product), weights[product]),) for name, product in named.items()}
+                return {
+                    name: (Additive(sums[product], shares[product], self._label(product, sums[product])),)
+                    for name, product in named.items()
+                }
 
-            part = sum((weights[product] for product in mine), Fraction(0)) / total
+            part = sum((shares[product] for product in mine if product in first), Fraction(0)) / total
             plans.append(price_needs(query, schema, share.part(part), needs, of))
             products.append(tuple(mine))
         return tuple(plans), tuple(products)
 
+    def _label(self, product: Product, sums: Sums) -> str:
+        """Words for rows that are weighed, and for numbers that were written in other words: what is counted is long."""
+        plain = not self.weighed and all(spell(name) == bare(name) for name in product.of)
+        return "" if sums.reach or plain else describe(product)
+
     def _sums(self, product: Product) -> Sums:
         """One sum, in every group where there are keys; or one for every cell, the last category turning fastest."""
-        factors = [self.measures[one] for one in product.of]
+        weight = [] if self.weighing is None else [self.weighing.weight]
+        factors = [*weight, *(self.measures[one] for one in product.of)]
         plain = measure_product(*factors)
         if not (self.weighted and product.by):
             return Sums((plain,))
@@ -196,7 +232,8 @@ class Sheet(Study[Result]):
 
     @property
     def asked(self) -> Mapping[str, object]:
-        return {"products": [[list(one.by), list(one.of), str(weight)] for one, weight in sorted(self.of.weights)]}
+        weighed = {"weighed": [str(one) for one in self.of.weighed]} if self.of.weighed else {}
+        return {"products": [[list(one.by), list(one.of), str(weight)] for one, weight in sorted(self.of.weights)], **weighed}
 
     @property
     def facts(self) -> dict[str, object]:
@@ -204,18 +241,26 @@ class Sheet(Study[Result]):
         return {**super().facts, **({"version": 2} if self.of.weighted else {})}
 
     def lines(self, fewest: int | None = None) -> tuple[PreviewLine, ...]:  # noqa: ARG002 - they are of sums
-        """The noise of every sum of products, divided by its largest size: to be compared with the number of rows."""
-        found = []
+        """The noise of sums of products, divided by their largest size; those that are alike in one line."""
+        weights, alike = dict((self.laid or self.of).weights), defaultdict(list)
         for plan, products in zip(self.plans, self.products, strict=True):
             for product in products:
                 (release,) = plan.behind[str(product)]
-                half = release.spread.half() / self._size(product)
-                says = f"± {half:,.4g} rows' worth{' in every cell' if product.by else ''}" if half else "exact: it is public"
-                found.append(PreviewLine(describe(product), release.how, half, says))
+                kind = release.label if _together(release) else (len(product.of), product.by, weights[product])
+                alike[kind].append((product, release.how, release.spread.half() / self._size(product)))
+        found = []
+        for those in alike.values():
+            product, how, _ = those[0]
+            half = max(half for _, _, half in those)
+            what = describe(product) + (f", and {len(those) - 1} like it" if len(those) > 1 else "")
+            adds = f"where a row {'in a cell ' if product.by else ''}adds at most 1"
+            found.append(PreviewLine(what, how, half, f"± {half:,.4g}, {adds}" if half else "exact: it is public"))
         return tuple(found)
 
     def _size(self, product: Product) -> float:
-        return math.prod((self.laid or self.of).scales[name].half for name in product.of)
+        """The largest size of a product, where numbers are counted as they are; rows that are weighed have them in [-1, 1]."""
+        of = self.laid or self.of
+        return 1.0 if of.weighed else math.prod(of.scales[name].half for name in product.of)
 
     def conclude(self, measured: Sequence[Measured], paid: Paid) -> Result:
         return self.of.conclude(self.matrix(measured), paid)
@@ -225,20 +270,26 @@ class Sheet(Study[Result]):
         of = self.laid or self.of
         levels, sums, laplace = of.levels, {}, False
         for one, products in zip(measured, self.products, strict=True):
+            places: Counter[Release] = Counter()
             for product in products:
                 (released,) = one[str(product)]
                 size, spread = self._size(product), released.release.spread
                 shape = tuple(len(levels[name]) for name in product.by)
-                sums[product] = released.real.reshape(shape) / size, spread.deviation / size
+                found = released.real
+                if _together(released.release):  # its products stand there in their order
+                    found = found[places[released.release]]
+                    places[released.release] += 1
+                sums[product] = found.reshape(shape) / size, spread.deviation / size
                 laplace = laplace or spread.law == "laplace"
-        return Matrix(of.scales, levels, sums, _LAPLACE if laplace else 1.0)
+        least = None if of.weighing is None else of.weighing.least
+        return Matrix(of.scales, levels, sums, _LAPLACE if laplace else 1.0, tuple(map(str, of.weighed)), least)
 
     def write(self, kept: Noisy, remarks: tuple[str, ...]) -> str:
         facts = json.loads(super().write(kept, remarks))
         recipe = {
             "numbers": [str(one) for one in self.of.numbers],
             "categories": [str(one) for one in self.of.categories],
-            "products": self.asked["products"],
+            **self.asked,
             "ground": self.ground,
         }
         return json.dumps({**facts, "recipe": recipe}, allow_nan=False)
@@ -260,8 +311,12 @@ class Sheet(Study[Result]):
         if not {one for one, _ in self.of.weights} <= {one for one, _ in weights}:
             return None
         try:
-            numbers, categories = (tuple(map(self.of.rows.read, recipe[kind])) for kind in ("numbers", "categories"))
-            other: Sheet[Any] = _Other(self.of.rows, numbers, categories, weights).priced(share)
+            numbers, categories, weighed = (
+                tuple(map(self.of.rows.read, recipe.get(kind, ()))) for kind in ("numbers", "categories", "weighed")
+            )
+            if weighed and not self.of.serves(weighed):
+                return None
+            other: Sheet[Any] = _Other(self.of.rows, numbers, categories, weights, weighed=weighed).priced(share)
             if other.of.query != self.of.query or other.ground != recipe["ground"]:
                 return None
             kept = other.read(text)
@@ -316,6 +371,20 @@ def list_levels(of: Expression, query: Query, facts: Mapping[str, Facts]) -> tup
     return values
 
 
-def _share(weight: Fraction, share: Cost) -> Fraction:
-    """What a weight for Gaussian noise is for the noise at hand."""
-    return weight if share.epsilon is None else Fraction(round(float(weight) ** (2 / 3) * 64), 64)
+def _together(release: Release) -> bool:
+    """Whether it is of several products."""
+    return isinstance(release.statistic, Sums) and release.statistic.reach is not None
+
+
+def _share(weights: Sequence[Fraction], sums: Sums, share: Cost) -> Fraction:
+    """What weights for Gaussian noise are for sums that have a sensitivity together, and for the noise at hand: errors, each
+    times its weight squared, are least where a block of k sums that one row moves by s times as much as one of them has
+    w sqrt(k) s, and for Laplace noise the 2/3rd power of it."""
+    mean = sum(weights, Fraction(0)) / len(weights)
+    if sums.reach is None:
+        return mean if share.epsilon is None else Fraction(round(float(mean) ** (2 / 3) * 64), 64)
+    one = max(measure.bound for measure in sums.of)
+    l1, square = sums.reach
+    far = l1 / one if share.epsilon is not None else math.sqrt(square) / one
+    block = float(mean) * math.sqrt(len(sums.of)) * far
+    return Fraction(round((block if share.epsilon is None else block ** (2 / 3)) * 64), 64)

@@ -2,8 +2,9 @@
 
 What is released are the sums of products that the model needs (``products``), in one payment; coefficients are made of them
 (``fit``), and so is every other model whose products are among them: that is free. Shares of the cost are those
-that make predictions good at any noise: the response's own sum and the number of rows, which make its mean, have the most,
-then the response times each column, then the columns among themselves.
+that make predictions good at any noise. Of d columns that are evenly spread, errors of X^T y count d times, those of X^T X as
+often as slopes squared add up, less than once, and those of the response's mean once but for all rows, also where noise drowns
+the slopes: so the response's own sum and the number of rows have the most, then the response times each column, then the rest.
 
 Intervals of coefficients hold sampling, as classical least squares does, with errors of equal variance, and noise. They are
 about numbers after clamping to declared bounds.
@@ -24,8 +25,10 @@ from discreet.analysis.base import Analysis, Paid
 from discreet.analysis.linear.fit import Fit, fit
 from discreet.analysis.linear.formula import Column as Designed
 from discreet.analysis.linear.formula import Formula, parse_formula
-from discreet.analysis.linear.gram import Cell, Matrix, Product, bare, describe
+from discreet.analysis.linear.given import evaluate_given, read_given
+from discreet.analysis.linear.gram import Cell, Matrix, Product, as_share, bare, describe, spell
 from discreet.analysis.linear.products import ProductsAsked
+from discreet.analysis.linear.weighing import reach
 from discreet.arrays import Number, Reals
 from discreet.calls import called_as
 from discreet.canvas import BLUE, GREY, finish, new_axes
@@ -36,14 +39,13 @@ from discreet.display import decimals, figure, html_table, label, text_table
 from discreet.errors import ParameterError
 from discreet.plan.cost import Accuracy
 from discreet.plan.expressions import Expression, Value
-from discreet.plan.expressions.evaluate import evaluate, infer
+from discreet.plan.expressions.evaluate import infer
 from discreet.plan.plan import facts_of
 
 if TYPE_CHECKING:
     import pandas
     from matplotlib.axes import Axes
 
-_MOST_ROWS = 100_000  # to predict for, at a time
 _HALF = Fraction(1, 2)
 
 
@@ -91,10 +93,20 @@ class Regression:
     def remarks(self) -> tuple[str, ...]:
         """What is to be said of this fit."""
         found = []
+        if self.matrix.least is not None:
+            found.append(
+                f"Rows in which many numbers are far from the middle of their bounds at once weigh less, at least "
+                f"{self.matrix.least:.2f}: noise is much smaller for it, and what is linear is found all the same."
+            )
         if not self.supported:
             found.append(
                 "There is too much noise for this many coefficients: nothing is known of single ones, and predictions are shrunk "
                 "towards the mean. Fewer terms are free; more epsilon, or more rows, would help."
+            )
+        if self.fit.strained:
+            found.append(
+                "Noise is all but too large for this many coefficients: where it would mostly be, intervals may cover less often "
+                "than they say. Fewer terms are free."
             )
         if self.fit.repaired:
             found.append("Noise had made eigenvalues negative, which no table's are.")
@@ -117,7 +129,7 @@ class Regression:
     def predict(self, rows: Any) -> Answer:
         """The response that the model expects for rows of public values, with 95 % intervals: ``expected`` is the mean of such
         rows, ``single`` what one more row would have. ``rows`` is a frame, or a dictionary of columns."""
-        given = _rows_of(rows)
+        given = read_given(rows)
         design = np.array([[_value(one, row) for one in self.columns] for row in self._variables(given)])
         design = design.reshape(len(given), len(self.columns))
         scale = self.matrix.numbers[str(self.formula.response)]
@@ -139,7 +151,7 @@ class Regression:
         for row in rows:
             found: dict[str, float | int] = {}
             for one in self.formula.variables:
-                value = _evaluated(one, row)
+                value = evaluate_given(one, row)
                 name = str(one)
                 if one in self.formula.categories:
                     levels = list(self.matrix.levels[name])
@@ -170,19 +182,7 @@ class Regression:
 
     def plot(self, ax: Axes | None = None, *, title: str | None = None) -> Axes:
         """Coefficients but the intercept with their intervals, in units of half a column's range; needs matplotlib."""
-        ax = new_axes(ax)
-        shown = [i for i, one in enumerate(self.columns) if one.numbers or one.at]
-        sizes = [math.prod(self.matrix.numbers[name].half for name in self.columns[i].numbers) for i in shown]
-        values = [self.fit.coefficients[i] * size for i, size in zip(shown, sizes, strict=True)]
-        halves = [self.fit.factor * self.fit.errors[i] * size for i, size in zip(shown, sizes, strict=True)]
-        places = range(len(shown))
-        drawn = [half if math.isfinite(half) else 0.0 for half in halves]
-        ax.errorbar(values, places, xerr=drawn, fmt="o", color=BLUE, capsize=3)
-        ax.axvline(0, color=GREY, linewidth=0.8)
-        ax.set_yticks(list(places), [self.columns[i].label for i in shown])
-        ax.invert_yaxis()
-        ax.set_xlabel(f"change of {bare(str(self.formula.response))}, by half a range")
-        return finish(ax, title or str(self.formula))
+        return _draw({None: self}, ax, title or str(self.formula))
 
     def _table(self) -> tuple[list[str], list[list[str]]]:
         rows = []
@@ -201,7 +201,8 @@ class Regression:
         return ["term", "coefficient", "std error", "lower", "upper"], rows
 
     def _heads(self) -> list[str]:
-        n = f"about {figure(round(self.n))} rows" if self.fit.rows_error else f"{figure(round(self.n))} rows"
+        about = "about " if self.fit.rows_error or self.matrix.weighed else ""
+        n = f"{about}{figure(round(self.n))} rows{', weighed' if self.matrix.weighed else ''}"
         sure = f" ± {1.96 * self.fit.explained_error:.2f}" if self.fit.explained_error < 0.5 else ""
         return [
             str(self.formula),
@@ -210,6 +211,10 @@ class Regression:
 
     def _notes(self) -> list[str]:
         says = "Intervals (95 %) hold sampling, with errors of equal variance, and privacy noise; numbers are clamped to bounds."
+        if self.formula.share:
+            says += (
+                " The response is a truth value: this is a model of its share, whose errors have nearly equal variance at best."
+            )
         asked = replace(self.coefficients, outputs={"coefficient": Column((0.0,) * len(self.columns))})
         return [*([says] if self.supported else []), *rendering.notes(asked)]
 
@@ -233,6 +238,10 @@ class Regressions(dict[Value, Regression]):
 
         return pandas.concat({label(level): one.to_pandas() for level, one in self.items()}, names=["level"]).reset_index(level=0)
 
+    def plot(self, ax: Axes | None = None, *, title: str | None = None) -> Axes:
+        """Coefficients of all levels beside each other; needs matplotlib."""
+        return _draw(self, ax, title or str(next(iter(self.values())).formula))
+
     def __str__(self) -> str:
         return "\n\n".join(f"{label(level)}: {one}" for level, one in self.items())
 
@@ -248,6 +257,10 @@ class RegressionAsked(ProductsAsked[Regression | Regressions]):
 
     formula: Formula
     by: Expression | None = None
+
+    def serves(self, weighed: Sequence[Expression]) -> bool:
+        """Models do, unless weights depend on their response."""
+        return self.formula.response not in weighed
 
     def conclude(self, matrix: Matrix, paid: Paid) -> Regression | Regressions:
         if self.by is None:
@@ -269,9 +282,13 @@ def conclude(
     """A model from noisy sums: free."""
     if not isinstance(formula, Formula):
         formula = read_formula(rows, formula)
-    strange = [bare(str(one)) for one in (formula.response, *formula.variables) if str(one) not in matrix.names]
+    strange = [spell(str(one)) for one in (formula.response, *formula.variables) if str(one) not in matrix.names]
     if strange:
-        raise ParameterError(f"{strange[0]} is not in what was paid for ({', '.join(map(bare, matrix.names))}); ask the curator.")
+        raise ParameterError(
+            f"{strange[0]} is not in what was paid for ({', '.join(map(spell, matrix.names))}); ask the curator."
+        )
+    if str(formula.response) in matrix.weighed:
+        raise ParameterError(f"{spell(str(formula.response))} decides here how much a row weighs; ask regress() of the curator.")
     columns = formula.columns(matrix.levels)
     lacking = [one for one in _weights(columns, str(formula.response), at) if one not in matrix.sums]
     if lacking:
@@ -301,6 +318,9 @@ def regress(
         raise ParameterError(f"{bare(str(group))} cannot both divide the rows and be in the model; leave it out of one of them.")
     everything = (*categories, *([] if group is None else [group]))
     blank = RegressionAsked(rows, tuple(chosen), everything, (), model, group).checked()
+    simple = all(len([one for one in term if one not in model.categories]) < 3 for term in model.terms)
+    if group is None and simple and reach(len(chosen) - 1) < len(chosen) - 1:  # of longer products engines' numbers overflow
+        blank = replace(blank, weighed=tuple(chosen[1:]))
     at = () if group is None else ((str(group), 0),)
     weights = _weights(model.columns(blank.levels), str(model.response), at)
     return replace(blank, weights=tuple(weights.items())).settle(epsilon, rho, accuracy, at_least)
@@ -309,7 +329,13 @@ def regress(
 def read_formula(rows: Question, text: str) -> Formula:
     """A formula over the columns in sight."""
     facts = facts_of(rows.facts, rows.rows.tables)
-    return parse_formula(text, rows.read, lambda one: infer(one, facts).kind in ("text", "boolean", "date"))
+    found = parse_formula(text, rows.read, lambda one: infer(one, facts).kind in ("text", "boolean", "date"))
+    known = infer(found.response, facts)
+    return (
+        replace(found, response=as_share(found.response, nullable=known.nullable), share=True)
+        if known.kind == "boolean"
+        else found
+    )
 
 
 def _weights(columns: Sequence[Designed], response: str, at: tuple[tuple[str, int], ...]) -> dict[Product, Fraction]:
@@ -323,16 +349,44 @@ def _weights(columns: Sequence[Designed], response: str, at: tuple[tuple[str, in
         product = a.product.times(b.product)
         found[product] = max(found.get(product, Fraction(0)), Fraction(weight))
 
-    need(one, one, 1 + Fraction(count, 4))
-    need(one, last, count + 2)
+    need(one, one, 1 + Fraction(count, 6))
+    need(one, last, 2 + Fraction(count, 3))
     need(last, last, Fraction(1, 3))
     for cell in cells[1:]:
-        need(one, cell, 1)
-        need(cell, last, Fraction(5, 2))
+        need(one, cell, Fraction(3, 4))
+        need(cell, last, 3)
     for a, b in itertools.combinations_with_replacement(cells[1:], 2):
         if not any(level != dict(a.at).get(name, level) for name, level in b.at):
             need(a, b, _HALF + Fraction(3 if a == b else 1, 2 * count))
     return found
+
+
+def _draw(models: Mapping[Value, Regression], ax: Axes | None, title: str) -> Axes:
+    """Coefficients but the intercept with their intervals, a colour for every model; a dotted line where nothing is known."""
+    ax = new_axes(ax)
+    first = next(iter(models.values()))
+    shown = [i for i, one in enumerate(first.columns) if one.numbers or one.at]
+    sizes = np.array([math.prod(first.matrix.numbers[name].half for name in first.columns[i].numbers) for i in shown])
+    step = 0.8 / len(models)
+    for k, (level, model) in enumerate(models.items()):
+        places = np.arange(len(shown)) + (k - (len(models) - 1) / 2) * step
+        colour = f"C{k % 10}" if len(models) > 1 else BLUE
+        values, halves = model.fit.coefficients[shown] * sizes, model.fit.factor * model.fit.errors[shown] * sizes
+        known = np.isfinite(halves)
+        name = None if level is None else label(level)
+        ax.errorbar(values[known], places[known], xerr=halves[known], fmt="o", color=colour, capsize=3, label=name)
+        for value, place in zip(values[~known], places[~known], strict=True):
+            ax.axhline(place, color=colour, linestyle=":", linewidth=0.8)
+            ax.plot([value], [place], "o", markerfacecolor="white", color=colour)
+        if not known.all() and not k:
+            ax.plot([], [], "o:", markerfacecolor="white", color=GREY, label="nothing is known")
+    ax.axvline(0, color=GREY, linewidth=0.8)
+    ax.set_yticks(range(len(shown)), [first.columns[i].label for i in shown])
+    ax.invert_yaxis()
+    ax.set_xlabel(f"change of {first.formula.explained}, by half a range")
+    if ax.get_legend_handles_labels()[1]:
+        ax.legend(frameon=False)
+    return finish(ax, title)
 
 
 def _ends(values: Reals, half: Reals) -> tuple[tuple[float, ...], tuple[float, ...]]:
@@ -343,41 +397,3 @@ def _value(column: Designed, row: Mapping[str, float | int]) -> float:
     """A column of the design in one row."""
     inside = all(row[name] == level for name, level in column.at)
     return math.prod(row[name] for name in column.numbers) if inside else 0.0
-
-
-def _evaluated(one: Expression, row: Mapping[str, Value]) -> Value:
-    try:
-        return evaluate(one, row)
-    except KeyError as missing:
-        raise ParameterError(f"The rows to predict for have no column {missing.args[0]}; give it.") from None
-    except OverflowError:
-        raise ParameterError("A row to predict for has a number beyond all doubles; give one within declared bounds.") from None
-
-
-def _rows_of(given: Any) -> list[dict[str, Value]]:
-    """Rows as dictionaries, of a frame or a dictionary of columns or of single values."""
-    if hasattr(given, "to_pydict"):
-        given = given.to_pydict()
-    elif hasattr(given, "to_dict"):
-        given = given.to_dict("list") if hasattr(given, "iloc") else given.to_dict(as_series=False)
-    if not isinstance(given, Mapping) or not given:
-        raise ParameterError('predict takes a frame or a dictionary of columns; write predict({"age": [30, 60]}).')
-    columns = {str(name): _listed(values) for name, values in given.items()}
-    counts = {len(values) for values in columns.values() if values is not None}
-    size = max(counts, default=1)
-    if len(counts) > 1 or size > _MOST_ROWS:
-        raise ParameterError(f"All columns to predict for have the same number of rows, at most {_MOST_ROWS:,}.")
-    full = {name: values if values is not None else [_plain(given[name])] * size for name, values in columns.items()}
-    return [dict(zip(full, row, strict=True)) for row in zip(*full.values(), strict=True)]
-
-
-def _listed(values: Any) -> list[Value] | None:
-    """A column's values; None for a single one."""
-    if isinstance(values, str) or not hasattr(values, "__iter__"):
-        return None
-    return [_plain(one) for one in values]
-
-
-def _plain(value: Any) -> Value:
-    plain: Value = value.item() if isinstance(value, np.generic) else value
-    return plain

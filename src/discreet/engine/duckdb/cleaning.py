@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import datetime
 import re
+import sys
 from fractions import Fraction
 from math import floor
 
@@ -144,6 +145,7 @@ def _touches(parts: tuple[str, ...], i: int) -> bool:
 
 
 _EXACT = 2**53  # whole numbers below this are doubles
+_FINE = 2**48
 _HALVES = 2**52  # below this, adding a half to a double is exact enough: above it, doubles are whole already
 _LONGEST = 10**38 - 1
 _LONG_ID = 64  # bytes of an id that is compared as it is
@@ -301,18 +303,33 @@ def _words(raw: str, raw_type: str, one: object, zero: object) -> str:
 
 
 def _on_grid(raw: str, raw_type: str, column: Number, type: str = "BIGINT", missing: int | None = None) -> str:
-    nothing, end = ("NULL", "END") if missing is None else (f"{missing}::{type}", f"ELSE {missing}::{type} END")
+    """A number x in units of its step, rounded where it is within bounds, else a bound; NaN, above infinity, is missing."""
+    end = "END" if missing is None else f"ELSE {missing}::{type} END"
     low, high = int(column.lower / column.step), int(column.upper / column.step)
     units = _in_units(_double(raw, raw_type, column.decimal), column.step)
     one, zero = (f"{_units(Fraction(number), column)}::{type}" for number in (1, 0))
     near = f"floor({units} + 0.5::DOUBLE)"
     if max(abs(low), abs(high)) > _HALVES:  # above, adding a half could carry a whole number over its bound
         near = f"CASE WHEN {units} BETWEEN -{_HALVES}::DOUBLE AND {_HALVES}::DOUBLE THEN {near} ELSE {units} END"
+    near = near if type == "DOUBLE" else f"TRY_CAST({near} AS {type})"
     return (
-        f"CASE WHEN {units} BETWEEN {low}::DOUBLE AND {high}::DOUBLE THEN TRY_CAST({near} AS {type}) "
-        f"WHEN isnan({units}) THEN {nothing} WHEN {units} < {low}::DOUBLE THEN {low}::{type} "
-        f"WHEN {units} > {high}::DOUBLE THEN {high}::{type}{_words(raw, raw_type, one, zero)} {end}"
+        f"CASE WHEN {_is_within(units, low, high)} THEN {near} WHEN {units} < {low}::DOUBLE THEN {low}::{type} "
+        f"WHEN {units} <= 'inf'::DOUBLE THEN {high}::{type}{_words(raw, raw_type, one, zero)} {end}"
     )
+
+
+def _is_within(x: str, low: int, high: int) -> str:
+    """Whether a double x, rounded to a whole number, is within bounds; not where it is missing or NaN.
+
+    To compare doubles takes DuckDB longer than to add them up, so that the test is whether (x - m) C is finite, with m the middle
+    of the bounds, h half their distance, and C the largest double over h + 1/4. If low <= x <= high, then |x - m| <= h, also
+    rounded, and the product is finite. If it is finite, then |x - m|, rounded once, is below (h + 1/4)(1 + 2^-51), so that x is
+    less than a half outside the bounds, which are at most 2^48: rounded, x is a bound or lies within.
+    """
+    if high - low < 2 or max(abs(low), abs(high)) > _FINE:
+        return f"{x} BETWEEN {low}::DOUBLE AND {high}::DOUBLE"
+    most = sys.float_info.max / ((high - low) / 2 + 0.25)
+    return f"isfinite(({x} - {(low + high) / 2!r}::DOUBLE) * {most!r}::DOUBLE)"
 
 
 def _in_units(cell: str, step: Fraction) -> str:

@@ -119,6 +119,9 @@ DIALECT = Dialect(
     wide="HUGEINT",
     total="sum({0})",  # 128 bits wide
     truncated="trunc({0})",
+    # Its own conversion of 128 bits is not to the nearest double.
+    nearest="CASE WHEN {0} BETWEEN -9223372036854775807 AND 9223372036854775807 THEN CAST(TRY_CAST({0} AS BIGINT) AS DOUBLE) "
+    "ELSE CAST(CAST({0} AS VARCHAR) AS DOUBLE) END",
     quotient="{0} // {1}",
     is_nan="isnan({0})",
     is_finite="isfinite({0})",
@@ -138,4 +141,5 @@ DIALECT = Dialect(
     numbered="(SELECT unnest({list}) AS k, CAST(unnest(range({n})) AS INTEGER) AS i) AS t{j}",
     double="{0}e0",
     placeholder="${0}",
+    brief_types=WHOLE | {"BOOLEAN", "DATE", "DOUBLE", "FLOAT"},
 )

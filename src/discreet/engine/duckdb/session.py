@@ -17,7 +17,7 @@ import tempfile
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -44,6 +44,7 @@ _EMPTY = "discreet nothing"
 _CURSORS = 2  # made before the configuration is locked, which is when progress can be asked for
 _FORKED = "This process was forked from the one that opened the table; open the table again here."
 _BATCH = 2**20
+_LONG, _MANY = 2**14, 2**10  # a text, and how many of them, that are remembered
 _MOST_MEMORY = 4 * 2**30
 _SETTINGS = {
     "allow_community_extensions": "false",
@@ -76,6 +77,7 @@ class DuckDBSession:
         self.several = {name: (quoted(_name(_RAW, name)), quoted(_name(_EMPTY, name))) for name in self._sources if name}
         self._process = os.getpid()
         self._lock = threading.Lock()
+        self._known: dict[str, dict[str, list[object]]] = {}  # what tables without rows give
         self._idle: list[duckdb.DuckDBPyConnection] = []
         self._busy: list[duckdb.DuckDBPyConnection] = []
         self._spill = Spill()
@@ -120,15 +122,24 @@ class DuckDBSession:
         run("SET lock_configuration = true")
 
     def fetch(self, sql: str, parameters: Mapping[str, object] | None = None) -> dict[str, list[object]]:
-        """All rows that one statement gives, as Python's own values by column; integers of any width are exact."""
+        """All rows that one statement gives, as Python's own values by column; integers of any width are exact.
+
+        What a statement says of tables without rows never changes, and is remembered: questions are rehearsed on them.
+        """
         if os.getpid() != self._process:
             raise EngineError(_FORKED)
+        asked = f"{sql}{parameters}"
+        if asked in self._known:
+            return self._known[asked]
         failure = None
         try:
             with self._lent() as cursor:
                 rows = interruptible(cursor, lambda: cursor.execute(sql, parameters or None).fetchall())
                 names = [column[0] for column in cursor.description or ()]
-            return {name: [row[j] for row in rows] for j, name in enumerate(names)}
+            found = {name: [row[j] for row in rows] for j, name in enumerate(names)}
+            if f'"{_EMPTY}' in sql and f'"{_RAW}' not in sql and len(asked) < _LONG and len(self._known) < _MANY:
+                self._known[asked] = found
+            return found
         except Exception as error:
             failure = _said(error)
         raise EngineError(failure)
@@ -166,6 +177,10 @@ class DuckDBSession:
                 self._busy.remove(cursor)
                 if idle:  # whatever else ended the block, such as Ctrl-C, may have left it at work
                     self._idle.append(cursor)
+
+    def reading(self) -> AbstractContextManager[None]:
+        """Files have no states to choose from: whether they changed meanwhile is asked when everything is counted."""
+        return nullcontext()
 
     def progress(self) -> float | None:
         """How far the slowest question under way is, from 0 to 1; None when that is not known."""

@@ -21,7 +21,8 @@ the group is chosen: the same numbers without looking for them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
@@ -33,6 +34,7 @@ from discreet.plan.expressions import Value
 from discreet.plan.expressions.evaluate import infer
 from discreet.plan.measures import ROWS, Measure
 from discreet.plan.plan import Plan
+from discreet.plan.query import Key
 from discreet.plan.statistics import CELL_BITS, Axis, Histogram
 from discreet.schema.units import Person
 
@@ -51,10 +53,9 @@ class Counting:
         new = self._statement()
         added, terms = written(new, [measure for measure, _ in measures], doubles=False)
         totals = [self._total(measure, term) for (measure, _), term in zip(measures, terms, strict=True)]
-        with_keys = self._with(new, added, groups)
         if not isinstance(self.plan.schema.unit, Person):
-            new.text = f"{with_keys}\n{summed(totals, len(groups.listed), wide=self._wide)}"
-            return new
+            return self._summed(new, added, groups, totals, [self.dialect.total] * len(totals))
+        with_keys = self._with(new, added, groups)
         unit, factor = self.plan.schema.unit, self._factor(groups)
         if self._single:
             totals = ["count(*)" if sql == "count(*)" else term for sql, term in zip(totals, terms, strict=True)]
@@ -79,20 +80,49 @@ class Counting:
         return new
 
     def quick_sums(self, measures: Sequence[Measure], groups: Groups) -> Statement:
-        """The same for rows, with sums in doubles, and n: rows. Exact where n times a measure's bound is at most 2^53, since no
-        partial sum in any order leaves the whole numbers that doubles hold."""
+        """The same for rows, with sums in doubles, and with the number n of rows, last where that is no measure. Exact where n
+        times a measure's bound is at most 2^53, since no partial sum in any order leaves the whole numbers that doubles hold."""
         new = self._statement()
         added, terms = written(new, measures, doubles=True)
         each = zip(measures, terms, strict=True)
-        totals = [*(f"sum({term})" if m.what in _DOUBLES else self._total(m, term) for m, term in each), "count(*)"]
-        new.text = f"{self._with(new, added, groups)}\n{summed(totals, len(groups.listed), wide=self._wide)}"
+        totals = [f"sum({term})" if m.what in _DOUBLES else self._total(m, term) for m, term in each]
+        again = ["sum({0})" if m.what in _DOUBLES else self.dialect.total for m in measures]
+        if ROWS not in measures:
+            totals, again = [*totals, "count(*)"], [*again, self.dialect.total]
+        return self._summed(new, added, groups, totals, again)
+
+    def _summed(
+        self, new: Statement, added: dict[str, str], groups: Groups, totals: Sequence[str], again: Sequence[str]
+    ) -> Statement:
+        """Rows: sums by group; ``again`` are the aggregates that add up sums of the same key. Long keys are looked up first, so
+        that only those that are asked about are kept; others are grouped by what they are made of, made, and looked up, unless
+        there can be no more than a few: then they are given as they are, k0, k1 ... instead of i."""
+        inside = ", ".join(f"{sql} AS s{j}" for j, sql in enumerate(totals))
+        keys = range(len(groups.listed))
+        if not keys or self._wide:
+            by = f"keys.i AS i, {inside} FROM lines JOIN keys ON {keyed(len(keys))} GROUP BY keys.i" if keys else ""
+            new.text = f"{self._with(new, added, groups)}\nSELECT {by or f'0 AS i, {inside} FROM lines'}"
+            return new
+        few = math.prod(infer(key.of, self.plan.facts).size or _FEW + 1 for key in self.plan.keys.keys) <= _FEW
+        pairs = [new.grouped_key(key.of, listed, f"k{j}", few=few) for j, (key, listed) in enumerate(self._listed_keys())]
+        text = new.lines({f"k{j}": first for j, (first, _) in enumerate(pairs)} | added)
+        by, names = ", ".join(f"k{j}" for j in keys), [f"s{j}" for j in range(len(totals))]
+        made = ", ".join(f"{key} AS k{j}" for j, (_, key) in enumerate(pairs))
+        last = f"grouped AS (SELECT {by}, {inside} FROM lines GROUP BY {by}),\n"
+        last += f"made AS (SELECT {made}, {', '.join(names)} FROM grouped)"
+        each = ", ".join(f"{total.format(name)} AS {name}" for total, name in zip(again, names, strict=True))
+        if few and all(key != f"k{j}" for j, (_, key) in enumerate(pairs)):
+            new.text = f"{text},\n{last}\nSELECT {by}, {each} FROM made GROUP BY {by}"
+            return new
+        sums = f"SELECT keys.i AS i, {each} FROM made AS lines JOIN keys ON {keyed(len(keys))} GROUP BY keys.i"
+        new.text = f"{text},\n{self._keys(new, groups)},\n{last}\n{sums}"
         return new
 
     def persons(self, groups: Groups) -> Statement:
         """i and s0: the distinct persons of every group, each in as many groups as the unit allows."""
         new = self._statement()
         text = f"{self._with(new, {}, groups)},\n{self._cells(groups, self._number(new, groups, 'count(*) AS c'))}"
-        kept, choice = self._kept(groups)
+        kept, choice = self._kept(new, groups)
         new.text = f"{text}{choice}\nSELECT i, count(*) AS s0 FROM {kept} GROUP BY i"
         return new
 
@@ -109,7 +139,7 @@ class Counting:
         rows = self.plan.schema.unit.rows
         counts = self._number(new, groups, "count(*) AS c")
         text += f",\ncells AS (SELECT person, i, {counts} FROM placed GROUP BY person, i)"
-        kept, choice = self._kept(groups)
+        kept, choice = self._kept(new, groups)
         less = self.dialect.quotient.format(rows << CELL_BITS, "c")
         weight = f"CASE WHEN c <= {rows} THEN {1 << CELL_BITS} ELSE {less} END"
         both = f"FROM placed JOIN {kept} ON placed.person = {kept}.person AND placed.i = {kept}.i"
@@ -150,14 +180,13 @@ class Counting:
         id = self.plan.schema.unit.id
         types = {self.raw.columns[f"{one}.{id}" if one else id][1] for one in self.raw.tables or ("",)}
         whole = types <= self.dialect.whole_types  # else ids of several tables are texts
-        number = number_of_person(new.bind(self.salt), self.dialect, whole=whole)
-        return f"{columns}, {self.dialect.any_value.format(number)} AS p"
+        return f"{columns}, {number_of_person(new.bind(self.salt), self.dialect, whole=whole)} AS p"
 
-    def _kept(self, groups: Groups) -> tuple[str, str]:
+    def _kept(self, new: Statement, groups: Groups) -> tuple[str, str]:
         """The table of cells that count, and the choice of them where not all can."""
         if not self._factor(groups):
             return "cells", ""
-        return "chosen", f",\n{chosen(self._most(groups), mark(self.salt), self.dialect)}"
+        return "chosen", f",\n{chosen(self._most(groups), mark(self.salt, new.bind), self.dialect)}"
 
     def open_keys(self) -> Statement:
         """g0, g1 ... and n: how many rows, or chosen persons, have a key. Engines keep all keys at once, so a long one, which an
@@ -201,8 +230,12 @@ class Counting:
 
     def _joined(self, keys: Sequence[str]) -> str:
         """Keys as one text that tells them apart."""
-        texts = [f"CAST({key} AS {self.dialect.types['text']})" for key in keys]
-        return "(" + " || '/' || ".join(f"length({text}) || ':' || {text}" for text in texts) + ")"
+        kind = self.dialect.types["text"]
+        texts = []
+        for name, key in zip(keys, self.plan.keys.keys, strict=False):  # a single name may be of all keys, and is a text
+            number = len(keys) == len(self.plan.keys.keys) and infer(key.of, self.plan.facts).kind == "number"
+            texts.append((self.dialect.number_text if number else "CAST({0} AS {text})").format(name, text=kind))
+        return "(" + " || '/' || ".join(f"CAST(length({text}) AS {kind}) || ':' || {text}" for text in texts) + ")"
 
     def _all_present(self, new: Statement) -> str:
         """That no key is missing; of keys that are open together with others, still only those that were listed."""
@@ -234,17 +267,20 @@ class Counting:
         return self.plan.query.people is not None
 
     def _lines(self, new: Statement, columns: dict[str, str]) -> str:
+        return new.lines({f"k{j}": new.key(key.of, listed) for j, (key, listed) in enumerate(self._listed_keys())} | columns)
+
+    def _listed_keys(self) -> Iterator[tuple[Key, Sequence[Value] | None]]:
+        """Keys, and what is listed of them: None where one is open."""
         keys = self.plan.keys
-        listings = [None] * len(keys.keys) if keys.listings is None else keys.listings
-        pairs = zip(keys.keys, listings, strict=True)
-        return new.lines({f"k{j}": new.key(key.of, listed) for j, (key, listed) in enumerate(pairs)} | columns)
+        return zip(keys.keys, [None] * len(keys.keys) if keys.listings is None else keys.listings, strict=True)
 
     def _with(self, new: Statement, columns: dict[str, str], groups: Groups) -> str:
         text = self._lines(new, columns)
-        if not groups.listed:
-            return text
+        return f"{text},\n{self._keys(new, groups)}" if groups.listed else text
+
+    def _keys(self, new: Statement, groups: Groups) -> str:
         kinds = [infer(key.of, self.plan.facts).kind for key in self.plan.keys.keys]
-        return f"{text},\n{new.keys(kinds, groups.listed, product=groups.product)}"
+        return new.keys(kinds, groups.listed, product=groups.product)
 
     def _cells(self, groups: Groups, columns: str) -> str:
         if self._single:
@@ -272,6 +308,7 @@ _VALUES = ("value", "rest")
 _DOUBLES = (*_VALUES, "product")
 _P = 2**31 - 1
 _DIGITS = 10**18 - 1
+_FEW = 256  # keys that need not be looked up
 _BRIEF = 64  # bytes of a text that is kept as it is
 _LOWERED = "0.99999999999909050529"  # 1 - 2^-40, and a little less
 
@@ -296,20 +333,6 @@ def keyed(keys: int) -> str:
     return " AND ".join(f"lines.k{j} = keys.key{j}" for j in range(keys))
 
 
-def summed(sums: Sequence[str], keys: int, *, wide: bool) -> str:
-    """Rows: sums by group. Long keys are looked up first, so that only those that are asked about are kept."""
-    inside = ", ".join(f"{sql} AS s{j}" for j, sql in enumerate(sums))
-    if not keys:
-        return f"SELECT 0 AS i, {inside} FROM lines"
-    if wide:
-        return f"SELECT keys.i AS i, {inside} FROM lines JOIN keys ON {keyed(keys)} GROUP BY keys.i"
-    by = ", ".join(f"k{j}" for j in range(keys))
-    outside = ", ".join(f"s{j}" for j in range(len(sums)))
-    return (
-        f"SELECT keys.i AS i, {outside} FROM (SELECT {by}, {inside} FROM lines GROUP BY {by}) AS lines JOIN keys ON {keyed(keys)}"
-    )
-
-
 def heavy(rows: int, groups: int, norm: int, dialect: Dialect) -> str:
     """Persons whose counts, cut off at ``rows`` a group, exceed the norm; and the factor that brings them back."""
     if norm == 2:
@@ -330,10 +353,10 @@ def contribution(total: str, rows: int, bits: int, *, factor: bool, wide: bool, 
     weight = f"(CASE WHEN c > {rows} THEN {double(rows)} / c ELSE {double(1)} END)"
     weight += f" * coalesce(f, {double(1)})" if factor else ""
     scale, scaled = (f" * {2**bits}", f" * {double(2**bits)}") if bits else ("", "")
-    less = f"CAST({total} AS {dialect.types['number']}){scaled} * ({weight} * {double(_LOWERED)})"
-    return dialect.total.format(
-        f"CASE WHEN {light} THEN CAST({total} AS {whole}){scale} ELSE CAST({dialect.truncated.format(less)} AS {whole}) END"
-    )
+    value = f"CAST(c AS {dialect.types['number']})" if total == "c" else dialect.nearest.format(total)
+    less = dialect.truncated.format(f"{value}{scaled} * ({weight} * {double(_LOWERED)})")
+    cut = dialect.widened.format(less, wide=whole) if wide else f"CAST({less} AS {whole})"
+    return dialect.total.format(f"CASE WHEN {light} THEN CAST({total} AS {whole}){scale} ELSE {cut} END")
 
 
 def number_of_person(salt: str, dialect: Dialect, *, whole: bool) -> str:
@@ -348,13 +371,14 @@ def number_of_person(salt: str, dialect: Dialect, *, whole: bool) -> str:
     return f"CASE WHEN {digits} THEN ({number} % {_P} + {_P}) % {_P} ELSE {hashed} END"
 
 
-def mark(salt: str) -> str:
+def mark(salt: str, bind: Callable[[object], str]) -> str:
     """A mark for the cell of person number p and group i: a keyed permutation of the numbers below the prime P, then i.
 
     t = A p + B i + C mod P, with A, B and C from the salt, then t^5 mod P, which is one to one because 5 does not divide P - 1.
-    All products stay below 2^62: the same numbers on every engine.
+    All products stay below 2^62: the same numbers on every engine. A, B and C are as secret as the salt, so they are bound.
     """
-    a, b, c = (1 + int.from_bytes(sha256(f"{name} {salt}".encode()).digest()) % (_P - 1) for name in "ABC")
+    keys = (1 + int.from_bytes(sha256(f"{name} {salt}".encode()).digest()) % (_P - 1) for name in "ABC")
+    a, b, c = (f"CAST({bind(key)} AS BIGINT)" for key in keys)
     t = f"(((p * {a}) % {_P} + (CAST(i AS BIGINT) * {b}) % {_P} + {c}) % {_P})"
     fourth = f"(({t} * {t} % {_P}) * ({t} * {t} % {_P}) % {_P})"
     return f"({fourth} * {t} % {_P}) * {2**24} + i"
@@ -362,9 +386,12 @@ def mark(salt: str) -> str:
 
 def chosen(most: int, mark: str, dialect: Dialect) -> str:
     """Cells of at most ``most`` groups a person: those with the smallest marks."""
+    marked = f"marked AS (SELECT *, {mark} AS h FROM cells),\n"
+    if dialect.nth_smallest is None:
+        ranked = "SELECT *, row_number() OVER (PARTITION BY person ORDER BY h) AS r FROM marked"
+        return f"{marked}chosen AS (SELECT * FROM ({ranked}) AS ranked WHERE r <= {most})"
     return (
-        f"marked AS (SELECT *, {mark} AS h FROM cells),\n"
-        f"many AS (SELECT person, {dialect.nth_smallest.format(value='h', n=most)} AS last FROM marked "
+        f"{marked}many AS (SELECT person, {dialect.nth_smallest.format(value='h', n=most)} AS last FROM marked "
         f"GROUP BY person HAVING count(*) > {most}),\n"
         f"chosen AS (SELECT marked.* FROM marked LEFT JOIN many ON marked.person = many.person WHERE last IS NULL OR h <= last)"
     )

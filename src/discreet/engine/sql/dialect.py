@@ -1,14 +1,15 @@
 """What differs between the SQL of engines, as tables: names of types, tokens, and a template for every scalar operation.
 
 In the template of an operation ``{0}``, ``{1}`` ... are the arguments, ``{all}`` all of them and ``{rest}`` all but the first,
-with commas; and ``{present}`` says that no argument is missing. Arguments come in brackets of their own. What is the same in
-every SQL (CASE, CAST, AND, OR, joins, common table expressions) needs no token.
+with commas; and ``{present}`` says that no argument is missing. Arguments come in brackets of their own. Where an engine fails on
+doubles that are too large or too small, the template ``* guarded`` stands where a product may be either (``magnitude``). What is
+the same in every SQL (CASE, CAST, AND, OR, joins, common table expressions) needs no token.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from discreet.schema.columns import Column, Kind
@@ -46,13 +47,14 @@ class Dialect:
     wide: str  # an integer type in which no sum overflows
     total: str  # an aggregate: the exact sum of whole numbers, however large it is
     truncated: str  # a double, cut off towards zero
+    nearest: str  # the double that is nearest to a whole number of any width
     quotient: str  # {0} over {1}, both positive whole numbers, rounded down
     is_nan: str
     is_finite: str
     hashed: str  # a whole number from 0 to {most} - 1 that only the {salt} can tell, for a {person}
     keyed_hash: str  # a text that only the {salt} can tell, for a {person} and a {group}; different for different groups
     brief: str  # a text, or where it has more than 64 bytes, "#" and a hash of it that nobody can find twice
-    nth_smallest: str  # an aggregate: the {n}-th smallest {value}
+    nth_smallest: str | None  # an aggregate: the {n}-th smallest {value}; None: values are ranked instead
     any_value: str  # an aggregate: of values that are all the same
     least: str  # an aggregate: the least value that is not missing, of texts by their bytes
     greatest: str  # the greatest
@@ -64,11 +66,20 @@ class Dialect:
     is_listed: str  # whether a {value} is in such a {list}
     numbered: str  # such a {list} of {n} values as a table t{j} of values k and numbers i
     double: str  # the double that is written as {0}, digits and perhaps a point
-    placeholder: str  # of the parameter {0}, which may appear several times in a statement
+    placeholder: str  # of the parameter named {0}, the {1}-th, which may appear several times in a statement
     quote: Callable[[str], str] = quoted  # a name
+    brief_types: frozenset[str] = frozenset()  # types, as sources name them, by whose cells rows can be grouped as they are
+    widened: str = "CAST({0} AS {wide})"  # a double that is a whole number, in the type in which no sum overflows
+    number_text: str = "CAST({0} AS {text})"  # a double that is a key, as DuckDB writes it
+    public: str = "{0}"  # the name of a public table in statements
+    rescaled: Callable[[str, Fraction], str] | None = None  # ``scaled`` where a double that is too large or too small is an error
+    rewritten: Mapping[str, Callable[[str], str]] = field(default_factory=dict)  # second arguments, which are constants
+    sends_cells: bool = False  # whether rows are better counted by cells in the engine than sent one by one
 
-    def scaled(self, number: str, step: Fraction) -> str:
-        """A double times a rational: two roundings at most, none where it is 1."""
+    def scaled(self, number: str, step: Fraction, *, bounded: bool = False) -> str:
+        """A double times a rational: two roundings at most, none where it is 1. ``bounded``: nothing near the ends of doubles."""
+        if self.rescaled is not None and not bounded:
+            return self.rescaled(number, step)
         times = f" * {self.double.format(step.numerator)}" if step.numerator != 1 else ""
         over = f" / {self.double.format(step.denominator)}" if step.denominator != 1 else ""
         return f"({number}{times}{over})" if times or over else number

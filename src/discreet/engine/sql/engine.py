@@ -6,7 +6,9 @@ last bit.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import ClassVar, cast
 
@@ -14,16 +16,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arrays import Reals
-from discreet.engine.base import Counted, Found, Groups, Session, Source
+from discreet.engine.base import Counted, Found, Groups, Session, Source, Unreachable
 from discreet.engine.sql.counting import Counting
 from discreet.engine.sql.dialect import NUMBERS_OR_TEXTS, WHOLE_IDS, Dialect
-from discreet.engine.sql.statement import Raw, Statement
+from discreet.engine.sql.statement import Raw, Statement, as_constants
 from discreet.errors import EngineError, ParameterError
 from discreet.mechanisms.secret import Secret
 from discreet.mechanisms.values import Histograms, Table
 from discreet.plan.expressions import Value
 from discreet.plan.expressions.evaluate import infer
-from discreet.plan.measures import Measure
+from discreet.plan.measures import ROWS, Measure
 from discreet.plan.plan import Plan
 from discreet.plan.statistics import MOST_WORK, Histogram, Margin, Persons, Sums
 from discreet.schema.table import Schema
@@ -99,6 +101,8 @@ class SqlEngine:
                 if len(told) == 2:  # one column and the counts: what tells keys apart may be a hash
                     self._fetch(counting.spelled_keys([""]))
             self._count(counting, some)
+        except Unreachable:
+            raise
         except EngineError:
             raise ParameterError(
                 "The engine cannot do this question, whatever the data; ask a simpler one. Nothing was paid."
@@ -181,24 +185,33 @@ class SqlEngine:
         measures = [measure for measure, _ in wanted]
         most = max(measure.bound for measure in measures)
         if most <= _SMALL and not isinstance(counting.plan.schema.unit, Person):
-            table = self._columns(counting.quick_sums(measures, groups))
-            if max((int(n or 0) for n in table[f"s{len(measures)}"]), default=0) * most <= _EXACT:
+            table = _numbered(self._columns(counting.quick_sums(measures, groups)), groups)
+            rows = measures.index(ROWS) if ROWS in measures else len(measures)
+            if max((int(n or 0) for n in table[f"s{rows}"]), default=0) * most <= _EXACT:
                 return table
-        return self._columns(counting.sums(wanted, groups))
+        return _numbered(self._columns(counting.sums(wanted, groups)), groups)
 
     def _histogram(self, counting: Counting, cells: Histogram, groups: Groups) -> Table:
         """All cells of all groups where they are few enough to hold, else those that are not empty."""
         size = groups.size * cells.count
-        if size > MOST_WORK:
+        if size > MOST_WORK or self._dialect.sends_cells:
             batches = list(self._stream(counting.histogram(cells, groups, streamed=False)))
             places, cell, rows = (np.concatenate([*(batch[name] for batch in batches), _NONE]) for name in ("i", "x", "n"))
             capped = np.minimum(rows, _FULL).astype(np.int64)  # counts of any width, which nobody can make overflow
+            if size <= MOST_WORK:
+                counts = np.zeros(size, dtype=np.int64)
+                np.add.at(counts, places.astype(np.int64) * cells.count + cell.astype(np.int64), capped)
+                return counts.reshape(groups.size, cells.count)
             return Histograms(groups.size, cells.count, places.astype(np.int64), cell.astype(np.int64), capped)
         counts = np.zeros(size, dtype=np.int64)
         for batch in _gathered(self._stream(counting.histogram(cells, groups, streamed=True)), size):
             found = np.bincount(batch["place"].astype(np.int64), cast(Reals | None, batch.get("n")), size)
             counts += found.astype(np.int64)  # whole, and below 2^53 a batch
         return counts.reshape(groups.size, cells.count)
+
+    def reading(self) -> AbstractContextManager[None]:
+        """A block in which all is counted in one state of the tables."""
+        return self._session.reading()
 
     def progress(self) -> float | None:
         """How far the engine is with what it is counting."""
@@ -224,6 +237,21 @@ class SqlEngine:
 
     def _stream(self, statement: Statement) -> Iterator[Batch]:
         return self._session.stream(statement.text, statement.parameters)
+
+
+def _numbered(table: Columns, groups: Groups) -> Columns:
+    """Sums by the numbers of groups, also where they came by keys; keys of no group are left out."""
+    if "i" in table:
+        return table
+    listed = [as_constants(values) for values in groups.listed]
+    keys = itertools.product(*listed) if groups.product else zip(*listed, strict=True)
+    number = {key: i for i, key in enumerate(keys)}
+    lines = [number.get(key) for key in zip(*(table[f"k{j}"] for j in range(len(listed))), strict=True)]
+    sums = {name: column for name, column in table.items() if name.startswith("s")}
+    return {
+        name: [one for one, i in zip(column, lines, strict=True) if i is not None]
+        for name, column in (sums | {"i": lines}).items()
+    }
 
 
 def _sums(table: Columns, name: str, size: int, *, small: bool, bits: int) -> NDArray[np.generic]:

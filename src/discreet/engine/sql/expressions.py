@@ -11,9 +11,11 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 
 from discreet.engine.sql.dialect import Dialect
+from discreet.engine.sql.magnitude import is_tame
 from discreet.errors import ParameterError
 from discreet.plan.expressions import Call, Column, Expression, Literal, Value
 from discreet.plan.expressions.evaluate import OPERATIONS
+from discreet.plan.expressions.facts import Facts
 from discreet.plan.expressions.text import labels
 from discreet.schema.columns import Kind
 
@@ -22,11 +24,14 @@ _LONGEST = 1_000_000  # a guard repeats its arguments, so nesting can make a tex
 Bind = Callable[[Value], str]
 
 
-def write(expression: Expression, columns: Mapping[str, str], bind: Bind, dialect: Dialect) -> str:
+def write(
+    expression: Expression, columns: Mapping[str, str], bind: Bind, dialect: Dialect, facts: Mapping[str, Facts] | None = None
+) -> str:
     """The SQL of an expression.
 
     ``columns`` gives, for every name, SQL that yields DOUBLE for a number, else VARCHAR, BOOLEAN or DATE. ``bind`` keeps a
     constant for the engine and returns its placeholder, which may appear several times in the text (``$3``, not ``?``).
+    ``facts`` about the columns say where an engine that fails on doubles that are too large or too small needs no guards.
 
     >>> from discreet.engine.duckdb.dialect import DIALECT
     >>> write(Call("<", (Column("age"), Literal(18))), {"age": "t.a"}, lambda value: "$1", DIALECT)
@@ -38,19 +43,31 @@ def write(expression: Expression, columns: Mapping[str, str], bind: Bind, dialec
         return _constant(expression.value, bind, dialect)
     defined = OPERATIONS[expression.name].defined
     if defined is not None:
-        return write(defined(*expression.arguments), columns, bind, dialect)
+        return write(defined(*expression.arguments), columns, bind, dialect, facts)
     if expression.name == "bin":
-        text = _bin(expression, columns, bind, dialect)
+        text = _bin(expression, columns, bind, dialect, facts)
     elif expression.name == "date_trunc":
-        text = dialect.templates[_by_constant(expression)].format(write(expression.arguments[0], columns, bind, dialect))
+        text = dialect.templates[_by_constant(expression)].format(write(expression.arguments[0], columns, bind, dialect, facts))
     else:
-        text = _call(expression, [write(argument, columns, bind, dialect) for argument in expression.arguments], dialect)
+        given = _rewritten(expression, dialect)
+        inside = [write(argument, columns, bind, dialect, facts) for argument in given]
+        text = _call(expression, inside, dialect, facts)
     if len(text) > _LONGEST:
         raise ParameterError("This expression is too deeply nested to be written for the engine; use fewer nested divisions.")
     return f"({text})"
 
 
-def _call(call: Call, inside: list[str], dialect: Dialect) -> str:
+def _rewritten(call: Call, dialect: Dialect) -> tuple[Expression, ...]:
+    """The arguments of a call, with its constant as the engine writes it."""
+    rewrite = dialect.rewritten.get(call.name)
+    if rewrite is None:
+        return call.arguments
+    first, constant, *others = call.arguments
+    assert isinstance(constant, Literal)
+    return first, Literal(rewrite(str(constant.value))), *others
+
+
+def _call(call: Call, inside: list[str], dialect: Dialect, facts: Mapping[str, Facts] | None) -> str:
     if call.name == "case":
         pairs = zip(inside[:-1:2], inside[1::2], strict=True)
         return f"CASE {' '.join(f'WHEN {test} THEN {value}' for test, value in pairs)} ELSE {inside[-1]} END"
@@ -58,7 +75,9 @@ def _call(call: Call, inside: list[str], dialect: Dialect) -> str:
         return f" {call.name.upper()} ".join(inside)
     doubtful = [text for text, argument in zip(inside, call.arguments, strict=True) if not isinstance(argument, Literal)]
     present = " AND ".join(f"{text} IS NOT NULL" for text in doubtful) or "TRUE"
-    return dialect.templates[call.name].format(*inside, all=", ".join(inside), rest=", ".join(inside[1:]), present=present)
+    guarded = f"{call.name} guarded"
+    name = guarded if guarded in dialect.templates and not is_tame(call, facts) else call.name
+    return dialect.templates[name].format(*inside, all=", ".join(inside), rest=", ".join(inside[1:]), present=present)
 
 
 def _by_constant(call: Call) -> str:
@@ -68,8 +87,8 @@ def _by_constant(call: Call) -> str:
     return f"{call.name} {constant.value}"
 
 
-def _bin(call: Call, columns: Mapping[str, str], bind: Bind, dialect: Dialect) -> str:
-    value = write(call.arguments[0], columns, bind, dialect)
+def _bin(call: Call, columns: Mapping[str, str], bind: Bind, dialect: Dialect, facts: Mapping[str, Facts] | None) -> str:
+    value = write(call.arguments[0], columns, bind, dialect, facts)
     edges = [argument.value for argument in call.arguments[1:] if isinstance(argument, Literal)]
     assert all(isinstance(edge, (int, float, Fraction)) for edge in edges)
     names = labels(edges)  # type: ignore[arg-type]

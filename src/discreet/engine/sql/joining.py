@@ -84,7 +84,7 @@ def _cut(j: int, own: str, aliases: Sequence[str], most: int, salt: str, dialect
     many, cut, text = dialect.quote(f"many {j}"), dialect.quote(f"cut {j}"), dialect.types["text"]
     others = sorted(alias for alias in aliases if alias != "person")
     texts = [f"CAST({alias} AS {text})" for alias in ("person", *others)]
-    told = " || '/' || ".join(f"coalesce(length({one}) || ':' || {one}, '-')" for one in texts)
+    told = " || '/' || ".join(f"coalesce(CAST(length({one}) AS {text}) || ':' || {one}, '-')" for one in texts)
     mark = dialect.hashed.format(salt=salt, person=f"({told})", most=MOST_HASH)
     listed, order = ", ".join(aliases), ", ".join([mark, *others])
     is_many = f"EXISTS (SELECT 1 FROM {many} WHERE {many}.person = {own}.person)"

@@ -51,6 +51,9 @@ class PersonStatement(Statement):
         made = self._made(self._traits[name])
         return f"CAST({made} AS {self._type('number')})" if doubles else made
 
+    def _kind_of_cells(self, name: str) -> str | None:  # noqa: ARG002
+        return None  # a trait is made of many
+
     def _clean_rows(self) -> str:
         rows = self.dialect.quote(_ROWS)
         before = self._rows.lines({alias: sql for sql, alias in self._values_of.items()}, rows)
@@ -80,7 +83,9 @@ class PersonStatement(Statement):
         if trait.what == "avg":
             scale, double = trait.scale(measure), self._type("number")
             total = self.dialect.total.format(value)
-            mean = f"CAST({total} AS {double}) / CAST(count({value}) AS {double}) * {self.dialect.double.format(scale)}"
+            mean = (
+                f"{self.dialect.nearest.format(total)} / CAST(count({value}) AS {double}) * {self.dialect.double.format(scale)}"
+            )
             present = f"CASE WHEN count({value}) > 0 THEN {mean} END"
             return self.dialect.rounded(f"({present})", measure.low * scale, measure.high * scale)
         if trait.what == "median":

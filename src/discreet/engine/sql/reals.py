@@ -36,8 +36,8 @@ def double(number: float) -> str:
     return text if "e" in text else f"{text}e0"
 
 
-def logarithm(let: Let) -> str:
-    """The template of ``ln``."""
+def logarithm(let: Let, log2: str = "log2(x)") -> str:
+    """The template of ``ln``; ``log2`` of x is right to a half."""
     above, below = f"q >= {double(ROOT)}", f"q < {double(HALF_ROOT)}"
     z = (
         f"CASE WHEN {above} THEN (q * 0.5e0 - 1e0) / (q * 0.5e0 + 1e0) "
@@ -45,7 +45,7 @@ def logarithm(let: Let) -> str:
     )
     e = f"(CASE WHEN {above} THEN k + 1e0 WHEN {below} THEN k - 1e0 ELSE k END)"
     found = f"z * {_horner('w', LN_SERIES)} + {e} * {double(LN2)} + 0e0"
-    for name, value in (("w", "z * z"), ("z", z), ("q", "x * power(2e0, 0e0 - k)"), ("k", "floor(log2(x) + 0.5e0)")):
+    for name, value in (("w", "z * z"), ("z", z), ("q", "x * power(2e0, 0e0 - k)"), ("k", f"floor({log2} + 0.5e0)")):
         found = let(name, value, found)
     return let("x", f"CASE WHEN {{0}} BETWEEN {double(TINY)} AND {double(LARGEST)} THEN {{0}} END", found)
 

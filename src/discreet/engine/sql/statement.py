@@ -17,17 +17,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
+from discreet.engine.sql.conditions import as_it_is, compared_column
 from discreet.engine.sql.dialect import Dialect
 from discreet.engine.sql.expressions import write
 from discreet.engine.sql.joining import joined_rows, table_name
-from discreet.plan.expressions import Column, Expression, Value, columns_of
+from discreet.plan.expressions import Column, Expression, Value, columns_of, conjuncts
 from discreet.plan.expressions.evaluate import infer
 from discreet.plan.measures import Measure
 from discreet.plan.people import person_table
 from discreet.plan.plan import Plan, facts_of
 from discreet.plan.private import Private
 from discreet.plan.query import Query, people_of
-from discreet.schema.columns import Category, Kind, Number
+from discreet.schema.columns import Category, Kind, Number, Text
 from discreet.schema.units import Person
 
 _CLEANED = "cleaned rows"  # no identifier, so that no public table can have this name
@@ -65,14 +66,14 @@ class Statement:
         """A placeholder for a constant."""
         name = f"p{len(self.parameters)}"
         self.parameters[name] = value
-        return self.dialect.placeholder.format(name)
+        return self.dialect.placeholder.format(name, len(self.parameters))
 
     def value(self, expression: Expression) -> str:
         """SQL of an expression over a row."""
         for name in dict.fromkeys(columns_of(expression)):
             if name not in self._values:
                 self._values[name] = self._column(name)
-        return write(expression, self._values, self.bind, self.dialect)
+        return write(expression, self._values, self.bind, self.dialect, self.plan.facts)
 
     def once(self, expression: Expression) -> str:
         """A name for the value of an expression that is needed several times over: engines look at every copy of a text anew."""
@@ -90,12 +91,22 @@ class Statement:
         if column.kind != "number":
             return value
         step = column.step if isinstance(column, Number) and name in self.plan.schema.columns else Fraction(1)
-        return self.dialect.scaled(f"CAST({value} AS {self._type('number')})", step)
+        return self.dialect.scaled(f"CAST({value} AS {self._type('number')})", step, bounded=True)
 
     def _alias(self, name: str, *, listed: bool = True, doubles: bool = False) -> str:
         """The alias of a cleaned column; ``listed``: a category outside its list is missing; ``doubles``: units as doubles."""
         alias = f"{'d' if doubles else 'c' if listed else 'r'}{list(self.plan.schema.columns).index(name)}"
         self._cleaned[alias] = self._clean(name, listed=listed, doubles=doubles)
+        return f"{self._cleaned_rows}.{alias}"
+
+    def _kind_of_cells(self, name: str) -> str | None:
+        """The type of a declared column's cells as they are; None where that is no column of the table."""
+        return self.raw.columns[name][1] if name in self.plan.schema.columns else None
+
+    def _raw_alias(self, name: str) -> str:
+        """The alias of a column's cells as they are."""
+        alias = f"g{list(self.plan.schema.columns).index(name)}"
+        self._cleaned[alias] = self.dialect.quote(self.raw.columns[name][0])
         return f"{self._cleaned_rows}.{alias}"
 
     def _clean(self, name: str, *, listed: bool, doubles: bool) -> str:
@@ -189,6 +200,25 @@ class Statement:
             value = self.dialect.scaled(f"floor({self.dialect.scaled(value, 1 / facts.step)} + {half})", facts.step)
         return f"CASE WHEN {self.dialect.is_finite.format(value)} THEN {value} END"
 
+    def grouped_key(self, expression: Expression, listed: Sequence[Value] | None, name: str, *, few: bool) -> tuple[str, str]:
+        """SQL of what rows are grouped by, and of the key that such a group has, of a column ``name`` that holds the first.
+
+        A cell that takes up a few bytes is cleaned once for its group and not in every row: no two cells that are equal have
+        different fates. Of a text so much is kept that all words of the list can be told apart; it is looked up in its list where
+        there are ``few`` words, or where others are something else than missing.
+        """
+        kind = self._kind_of_cells(expression.name) if isinstance(expression, Column) else None
+        if isinstance(expression, Column) and kind is not None:
+            column = self.plan.schema.columns[expression.name]
+            if kind in self.dialect.brief_types and not isinstance(column, Number | Text):
+                key = self.dialect.clean(column, name, kind)
+                return self._raw_alias(
+                    expression.name
+                ), f"CAST({key} AS {self._type('number')})" if column.kind == "number" else key
+            if isinstance(column, Category) and column.kind == "text" and (few or column.missing is not None):
+                return self._alias(expression.name, listed=False), self.dialect.clean(column, name, self._type("text"))
+        return self.key(expression, listed), name
+
     def added_in_doubles(self, measure: Measure) -> str:
         """The same whole number as ``added``, as a double; for values."""
         of = measure.of
@@ -231,7 +261,7 @@ class Statement:
 
     def lines(self, columns: Mapping[str, str], name: str = "lines") -> str:
         """``WITH cleaned ..., lines ...``: the rows that a question is about, with these columns; no person, no row."""
-        tests = [] if self.plan.query.where is None else [f"({self.value(self.plan.query.where)})"]
+        tests = [f"({self._test(one)})" for one in conjuncts(self.plan.query.where)]
         joins = "".join(self._join(i) for i in range(len(self.plan.query.joins)))
         wanted = dict(columns)
         if isinstance(self.plan.schema.unit, Person):
@@ -247,20 +277,34 @@ class Statement:
         first = {alias: sql for alias, sql in wanted.items() if alias not in later}
         inner = selected(first | {alias: sql for sql, alias in self._once.items()})
         outer = selected({alias: later.get(alias, alias) for alias in wanted})
-        return f"{text} AS (SELECT {outer} FROM (SELECT {inner} FROM {cleaned}{joins}{where}))"
+        return f"{text} AS (SELECT {outer} FROM (SELECT {inner} FROM {cleaned}{joins}{where}) AS inside)"
+
+    def _test(self, condition: Expression) -> str:
+        """SQL of a condition that must hold for every line; on cells as they are, where that is the same."""
+        name = compared_column(condition)
+        kind = None if name is None else self._kind_of_cells(name)
+        if name is not None and kind is not None:
+            column = self.plan.schema.columns[name]
+            match as_it_is(condition, column, kind, self.dialect):
+                case "word":
+                    return write(condition, {name: self._alias(name, listed=False)}, self.bind, self.dialect)
+                case "cell":
+                    cell = self._raw_alias(name)
+                    cell = f"CAST({cell} AS {self._type('number')})" if column.kind == "number" else cell
+                    return write(condition, {name: cell}, self.bind, self.dialect)
+        return self.value(condition)
 
     def _join(self, i: int) -> str:
         join = self.plan.query.joins[i]
-        name = self.dialect.quote(join.table)
-        if join.alias:
-            name = f"{name} AS {self.dialect.quote(join.alias)}"
+        name, alias = self.dialect.quote(self.dialect.public.format(join.table)), self.dialect.quote(join.alias or join.table)
+        if name != alias:
+            name = f"{name} AS {alias}"
         on = " AND ".join(f"{self.value(mine)} = {self.value(Column(f'{join.name}.{theirs}'))}" for mine, theirs in join.on)
         return f" {'LEFT ' if join.keep else ''}JOIN {name} ON {on}"
 
     def listed(self, kind: Kind, values: Sequence[Value]) -> str:
         """A list of constants."""
-        plain = [float(v) if isinstance(v, (int, Fraction)) and not isinstance(v, bool) else v for v in values]
-        return self.dialect.constants.format(placeholder=self.bind(plain), type=self._type(kind))
+        return self.dialect.constants.format(placeholder=self.bind(as_constants(values)), type=self._type(kind))
 
     def keys(self, kinds: Sequence[Kind], listed: Sequence[Sequence[Value]], *, product: bool) -> str:
         """``keys``: numbered keys, from one list for every key; all combinations of them (``product``), or line by line."""
@@ -275,6 +319,11 @@ class Statement:
         )
         columns = ", ".join(f"t{j}.k AS key{j}" for j in range(len(tables)))
         return f"keys AS (SELECT {columns}, {number} AS i FROM {', '.join(tables)}{together})"
+
+
+def as_constants(values: Sequence[Value]) -> list[Value]:
+    """Values as engines have them: numbers are doubles."""
+    return [float(v) if isinstance(v, (int, Fraction)) and not isinstance(v, bool) else v for v in values]
 
 
 def selected(columns: Mapping[str, str]) -> str:

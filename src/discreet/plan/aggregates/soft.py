@@ -178,15 +178,17 @@ class Forms:
         size = np.where(enough, count, 1.0)
         best = np.where(enough, np.clip(centred / size, self.low, self.high), 0.0)
 
+        deviation = self.deviation(1, -best)
+        twice = (np.tile(one, 2) for one in (size, centred, best, (deviation + TINY * self.unit) / size))
+        sizes, sums, start, first = twice  # both ends are looked for at once
+        bound, sign = np.repeat([self.low, self.high], len(best)), np.repeat([-1.0, 1.0], len(best))
+
         def compatible(r: Reals) -> NDArray[np.bool_]:
-            return self.explain(np.abs(centred - r * size), 1, -r)
+            return self.explain(np.abs(sums - r * sizes), 1, -r)
 
-        def end(bound: float, sign: float) -> Reals:
-            first = (self.deviation(1, -best) + TINY * self.unit) / size
-            return np.where(enough, last_possible(best, compatible, first, bound, sign), bound)
-
-        lower, upper = end(self.low, -1.0) + self.middle, end(self.high, 1.0) + self.middle
-        error = np.where(enough, self.deviation(1, -best) / size, (self.high - self.low) / 2)
+        ends = np.where(np.tile(enough, 2), last_possible(start, compatible, first, bound, sign), bound) + self.middle
+        lower, upper = ends[: len(best)], ends[len(best) :]
+        error = np.where(enough, deviation / size, (self.high - self.low) / 2)
         return Estimate(best + self.middle, error, lower, upper)
 
     def widest(self, size: float) -> Estimate:

@@ -54,20 +54,28 @@ def evaluate(expression: Expression, row: Mapping[str, Value]) -> Value:
     return operation.meaning(*values)
 
 
-def infer(expression: Expression, facts: Mapping[str, Facts]) -> Facts:
-    """What holds of an expression's values, from facts about its columns; wrong types are refused."""
+def infer(expression: Expression, facts: Mapping[str, Facts], known: dict[int, tuple[Expression, Facts]] | None = None) -> Facts:
+    """What holds of an expression's values, from facts about its columns; wrong types are refused.
+
+    Who asks about every part of an expression gives a ``known``, where parts are kept by identity: a tower is then inferred once.
+    """
     if isinstance(expression, Column):
         if expression.name not in facts:
             raise ParameterError(f"There is no column {expression.name} here; there are {', '.join(facts)}.")
         return facts[expression.name]
     if isinstance(expression, Literal):
         return _facts_of(expression.value)
+    if known is not None and id(expression) in known:
+        return known[id(expression)][1]
     operation = _operation(expression)
     if operation.constant is not None:
         for argument in expression.arguments[operation.constant :]:
             if not isinstance(argument, Literal):
                 raise ParameterError(f"{operation.name} takes constants here, not {argument}; write the value itself.")
-    return operation.facts([infer(argument, facts) for argument in expression.arguments])
+    found = operation.facts([infer(argument, facts, known) for argument in expression.arguments])
+    if known is not None:
+        known[id(expression)] = expression, found  # held, so that nothing else gets its identity
+    return found
 
 
 def listing(expression: Expression, facts: Mapping[str, Facts]) -> tuple[Value, ...] | None:

@@ -1,0 +1,1 @@
+"""PostgreSQL: its session, its SQL, and what its cells become."""

@@ -22,7 +22,19 @@ def main() -> None:
     dp.enable_features("contrib")
     data = pl.LazyFrame({name: rows[:, i] for i, name in enumerate(sizes)})
     keys = {name: list(range(size)) for name, size in sizes.items()}
-    for part in (0.999, 0.998, 0.997, 0.995, 0.99, 0.98):  # many budgets it refuses by the last digit of a double, half-way
+    for part in (
+        0.999,
+        0.99,
+        0.98,
+        0.97,
+        0.96,
+        0.95,
+        0.94,
+        0.93,
+        0.92,
+        0.91,
+        0.9,
+    ):  # many budgets it refuses by the last digit of a double, half-way
         start = time.process_time()
         context = dp.Context.compositor(data=data, privacy_unit=dp.unit_of(contributions=1), privacy_loss=dp.loss_of(rho=rho))
         try:

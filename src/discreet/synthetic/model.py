@@ -43,9 +43,11 @@ MOST_ROWS = 10**8  # that are drawn at once
 _MOST_CELLS = 2**16  # of a marginal that is shown
 
 
+@called_as('...), or Synthetic.load("people.npz"')
 @dataclass(frozen=True, eq=False, repr=False)
 class Synthetic:
-    """A model: draw rows with ``sample``, ask for a ``marginal``, see what it was made of with ``report``."""
+    """A model, made by ``hospital.synthesize(epsilon=1)`` or read from a file: draw rows with ``sample``, ask for a ``marginal``,
+    see what it was made of with ``report``."""
 
     domain: Domain
     merged: tuple[Merged, ...]

@@ -162,7 +162,12 @@ def _shuffled(groups: Integers, high: int) -> Integers:
 
 def _spread(cells: Integers, merged: Merged) -> Integers:
     """The cells within joined ones."""
-    return cells if merged.is_plain else _allot(cells, merged.table)
+    if merged.is_plain:
+        return cells
+    joined = np.bincount(merged.places) > 1
+    found, rows = np.unique(merged.places, return_index=True)[1][cells], np.flatnonzero(joined[cells])
+    found[rows] = _allot(cells[rows], merged.table)
+    return found
 
 
 def _inside(widths: Integers) -> Integers:

@@ -75,7 +75,9 @@ class Asked:
     def plans(self, cost: Cost) -> tuple[tuple[Plan, Columns], ...]:
         """What the engine counts, and the columns of each."""
         found = []
-        for columns in _scans(self.domain.sizes, max((len(one) for one in self.candidates.weights), default=1)):
+        for columns in _scans(
+            self.domain.sizes, max((len(one) for one in self.candidates.weights), default=1), self.domain.names
+        ):
             axes = tuple(self.domain.columns[column].axis() for column in columns)
             counted = _Joint(Histogram(axes))
 
@@ -337,7 +339,7 @@ def total_of(measured: Sequence[Noisy]) -> float:
     return max(1.0, sum(total / variance for total, variance in sums) / sum(1 / variance for _, variance in sums))
 
 
-def _scans(sizes: Sequence[int], together: int) -> list[Columns]:
+def _scans(sizes: Sequence[int], together: int, names: Sequence[str]) -> list[Columns]:
     """Sets of columns, each with few enough cells to be numbered, such that any so many columns are in one of them."""
     if math.prod(sizes) <= _WIDEST:
         return [tuple(range(len(sizes)))]
@@ -352,8 +354,10 @@ def _scans(sizes: Sequence[int], together: int) -> list[Columns]:
     some = itertools.combinations(blocks, min(together, len(blocks)))
     found = [tuple(sorted(itertools.chain.from_iterable(one))) for one in some]
     if len(found) > _MOST_SCANS:
+        widest = sorted(range(len(sizes)), key=lambda i: -sizes[i])[:3]
         raise ParameterError(
             f"{len(sizes)} columns with 10^{math.log10(math.prod(sizes)):.0f} combinations of cells take {len(found):,} scans of "
-            f"the table, and at most {_MOST_SCANS} are made; name fewer columns, a workload of pairs, or fewer bins."
+            f"the table, and at most {_MOST_SCANS} are made; name fewer columns, a workload of pairs, or fewer bins for "
+            f"{', '.join(f'{names[i]} ({sizes[i]:,} cells)' for i in widest)}."
         )
     return found

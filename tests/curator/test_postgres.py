@@ -6,6 +6,8 @@ import hashlib
 import os
 import re
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -40,7 +42,7 @@ TABLES = (
     "INSERT INTO clinic.patients SELECT 'p' || i, i % 3 FROM generate_series(0, 39) AS i",
     "CREATE TABLE clinic.hidden (id TEXT, age INTEGER, drug TEXT, cost INTEGER)",
     # A table that takes its time, row by row.
-    "CREATE VIEW clinic.slow AS SELECT id, age + CASE WHEN pg_sleep(0.05) IS NULL THEN 1 ELSE 0 END AS age FROM clinic.visits",
+    "CREATE VIEW clinic.slow AS SELECT id, age + CASE WHEN pg_sleep(0.15) IS NULL THEN 1 ELSE 0 END AS age FROM clinic.visits",
     "GRANT USAGE ON SCHEMA clinic TO reader",
     "GRANT SELECT ON clinic.visits, clinic.patients, clinic.slow TO reader",
 )
@@ -82,6 +84,24 @@ def test_answers_and_free_repeats(url: str, database: str, tmp_path: Path) -> No
         assert clinic.progress() is None
 
 
+def test_who_sees_other_rows_of_a_table_asks_about_other_data(url: str, database: str, tmp_path: Path) -> None:
+    server().run(
+        "CREATE TABLE clinic.mine (id TEXT, age INTEGER)",
+        "INSERT INTO clinic.mine SELECT 'p' || i, i % 100 FROM generate_series(1, 400) AS i",
+        "ALTER TABLE clinic.mine ENABLE ROW LEVEL SECURITY",
+        "CREATE POLICY young ON clinic.mine USING (age < 10)",
+        "GRANT SELECT ON clinic.mine TO reader",
+        database=database,
+    )
+    mine = {"columns": {"age": dp.integer(0, 120)}, "people": "patients"}
+    with curator(f"{server().url(database)}&table=clinic.mine", tmp_path, **mine) as all_of_them:
+        assert all_of_them.sql(COUNT, epsilon=9).value > 350
+    with curator(f"{url}?table=clinic.mine", tmp_path, **mine) as some:
+        answer = some.sql(COUNT, epsilon=9)
+        assert not answer.repeated
+        assert answer.value < 90
+
+
 def test_a_declared_version_says_which_data_it_is(url: str, database: str, tmp_path: Path) -> None:
     with curator(f"{url}?table=clinic.visits", tmp_path, version="1") as clinic:
         clinic.sql(COUNT, epsilon=1)
@@ -111,6 +131,13 @@ def test_several_tables_and_a_public_one(url: str, tmp_path: Path) -> None:
             epsilon=10**6,
         )
         assert [round(n) for n in found.to_arrow()["n"].to_pylist()] == [140, 130, 130]
+
+
+def test_patterns_that_mean_something_else_there_are_refused_before_they_are_paid_for(url: str, tmp_path: Path) -> None:
+    with curator(f"{url}?table=clinic.visits", tmp_path) as clinic:
+        with pytest.raises(ParameterError, match="another match"):
+            clinic.sql("SELECT count(*) AS n FROM data WHERE regexp_extract(drug, '(y|ye)s*', 1) = 'y'", epsilon=1)
+        assert clinic.budget.spent.epsilon == 0
 
 
 BAD = {
@@ -213,7 +240,11 @@ def test_nothing_secret_is_written_down(url: str, tmp_path: Path, state_folder: 
 
 def _active(database: str) -> int:
     with psycopg.connect(server().url(), autocommit=True) as watching:
-        asked = "SELECT count(*) FROM pg_stat_activity WHERE datname = %s AND usename = 'reader' AND state = 'active'"
+        # Looks into the catalog are over at once.
+        asked = (
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = %s AND usename = 'reader' AND state = 'active' "
+            "AND clock_timestamp() - query_start > interval '0.3 s'"
+        )
         ((found,),) = watching.execute(asked, [database]).fetchall()
     return int(found)
 
@@ -231,25 +262,58 @@ def _when_it_runs(database: str, act: Callable[[], object]) -> threading.Thread:
     return started
 
 
+def _until(holds: Callable[[], bool], *, seconds: int) -> bool:
+    """Whether something comes true; how soon does not matter."""
+    for _ in range(20 * seconds):
+        if holds():
+            return True
+        time.sleep(0.05)
+    return False
+
+
 def _slow(url: str, place: Path) -> dp.Curator:
     return curator(f"{url}?table=clinic.slow", place, columns={"age": dp.integer(0, 120)}, version="1")
 
 
-def test_ctrl_c_ends_the_question_on_the_server_too(url: str, database: str, tmp_path: Path) -> None:
+def _late(*_: object) -> None:
+    raise TimeoutError
+
+
+@pytest.mark.parametrize(("sent", "raised"), [(signal.SIGINT, KeyboardInterrupt), (signal.SIGUSR1, EngineError)])
+def test_what_interrupts_a_question_ends_it_on_the_server_too(
+    url: str, database: str, tmp_path: Path, sent: signal.Signals, raised: type[BaseException]
+) -> None:
+    """Ctrl-C, and whatever else a signal raises."""
+    before = signal.signal(signal.SIGUSR1, _late)
     with _slow(url, tmp_path) as clinic:
-        waiting = _when_it_runs(database, lambda: os.kill(os.getpid(), signal.SIGINT))
-        with pytest.raises(KeyboardInterrupt):
+        waiting = _when_it_runs(database, lambda: os.kill(os.getpid(), sent))
+        with pytest.raises(raised):
             clinic.sql("SELECT sum(age) AS s FROM data", epsilon=1)
         waiting.join()
+        signal.signal(signal.SIGUSR1, before)
         assert clinic.budget.spent.epsilon == 1
-    for _ in range(200):
-        if not _active(database):
-            break
-        time.sleep(0.05)
-    assert _active(database) == 0
+    assert _until(lambda: _active(database) == 0, seconds=5)
     with psycopg.connect(server().url(database), autocommit=True) as watching:
         held = "SELECT count(*) FROM pg_locks JOIN pg_stat_activity USING (pid) WHERE usename = 'reader'"
         assert watching.execute(held).fetchall() == [(0,)]
+
+
+KILLED = """
+import sys
+import discreet as dp
+clinic = dp.Curator(sys.argv[1], unit=dp.rows(), columns={"age": dp.integer(0, 120)}, budget=dp.Budget(epsilon=1),
+    ledger=sys.argv[2], version="1")
+clinic.sql("SELECT sum(age) AS s FROM data", epsilon=1)
+"""
+
+
+def test_a_process_that_is_killed_leaves_no_question_behind(url: str, database: str, tmp_path: Path) -> None:
+    """The server notices by itself that nobody is there any more; the question by itself would take a minute."""
+    arguments = [sys.executable, "-c", KILLED, f"{url}?table=clinic.slow", str(tmp_path / "killed.ledger")]
+    with subprocess.Popen(arguments) as asking:
+        _when_it_runs(database, asking.kill).join()
+        asking.wait()
+    assert _until(lambda: _active(database) == 0, seconds=15)
 
 
 def test_a_connection_that_is_lost_says_what_is_spent(url: str, database: str, tmp_path: Path) -> None:

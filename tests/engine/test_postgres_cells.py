@@ -139,6 +139,25 @@ def test_odd_types(connection: psycopg.Connection[Any], kind: str, given: list[A
     assert cleaned(connection, held(connection, kind, given), SIMPLE) == wanted
 
 
+@pytest.mark.parametrize("kind", ["text", "varchar", "bytea", "varbit"])
+def test_no_cell_is_read_as_more_than_a_mebibyte(connection: psycopg.Connection[Any], kind: str) -> None:
+    """Servers fail where a text grows beyond a gigabyte, which regular expressions make of a quarter of that; and two long texts
+    are two persons still, wherever they differ."""
+    digit = "\\x61" if kind == "bytea" else "1"
+    long = "61" * 2**21 if kind == "bytea" else "1" * 2**21
+    given = [digit, long.join(["\\x", ""]) if kind == "bytea" else long, None]
+    if kind in ("text", "varchar"):
+        given += [f"{long[:-1]}2", "\u00e9" * 2**19, "\u00e9" * 2**20]
+    source = held(connection, kind, given)
+    cells = [text for (text,) in connection.execute(f'SELECT "raw x" FROM {source.relation}'.encode()).fetchall()]
+    assert max(len(text.encode()) for text in cells if text is not None) <= 2**20
+    assert cells[0] in ("a", "1")
+    assert cells[2] is None
+    assert len({*cells[3:], cells[1]}) == len(given) - 2
+    assert len(source.fingerprint(b"salt")) > 9
+    assert len(cleaned(connection, source, {"whole": integer(0, 9), "truth": boolean()})) == len(given)
+
+
 def test_days_beyond_every_calendar(connection: psycopg.Connection[Any]) -> None:
     low, high = datetime.date(2000, 1, 1), datetime.date(2030, 1, 1)
     for kind in ("date", "timestamp", "timestamptz"):
@@ -151,6 +170,14 @@ def test_days_beyond_every_calendar(connection: psycopg.Connection[Any]) -> None
         assert [row[3] for row in found] == [high, low, low, low, high][: len(found)]
         assert found[0][1] == "infinity"
         assert found[3][1].startswith("0044-03-15 (BC)")
+
+
+def test_cells_of_many_megabytes_fail_nothing(connection: psycopg.Connection[Any]) -> None:
+    given = ["7" * 2_000_000, "x" * 2_000_000]
+    found = cleaned(connection, held(connection, "text", given), SIMPLE)
+    assert [row[0] for row in found] == [None, None]
+    assert all(row[1] == cell[: len(row[1])] and row[5][0] == "#" for row, cell in zip(found, given, strict=True))
+    assert cleaned(connection, held(connection, "bytea", [b"x" * 11_000_000]), SIMPLE) == [(None,) * 6]
 
 
 EXTREME = [

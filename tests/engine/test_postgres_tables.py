@@ -72,8 +72,7 @@ CELLS: dict[str, tuple[pa.DataType, list[Any]]] = {
 UNITS: dict[str, Unit] = {"rows": rows(), "persons": person("id", rows=3, groups=2)}
 QUESTIONS = [
     "SELECT word, count(*) AS n, sum(real) AS s, avg(exact) AS a, variance(real) AS v FROM data GROUP BY word",
-    "SELECT code, sum(huge) AS s, count(huge) AS n, median(real) AS m, quantile(exact, 0.9) AS q FROM data WHERE flag "
-    "GROUP BY code",
+    "SELECT code, sum(huge) AS s, count(huge) AS n, median(real) AS m, quantile(exact, 0.9) AS q FROM data GROUP BY code",
     "SELECT flag, mode(word) AS o, count(DISTINCT id) AS d FROM data WHERE real > -5 OR day < DATE '2000-01-01' GROUP BY flag",
     "SELECT year(moment) AS y, count(*) AS n, sum(ln(abs(real) + 1) * 10) AS s FROM data WHERE moment > DATE '2000-01-01' "
     "GROUP BY y",

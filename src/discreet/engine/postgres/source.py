@@ -6,6 +6,10 @@ environment. Its password is in no text that anybody sees: what fails is said in
 A server has no version of a table to ask for. So a fingerprint is a keyed hash of all cells of the columns that are read, summed
 up over the rows by the server itself, which takes a scan. While nothing whatsoever was committed on the server (its log ends
 where it did), the table is known to be the same and is not read again. An owner who declares a ``version=`` needs neither.
+
+A text may have a gigabyte, and PostgreSQL fails where what is made of one is longer than that. So one of more than ``_LONG``
+bytes is read as its beginning and a hash of the whole: it is no number, day or word, and two of them are the same person only if
+they are the same text.
 """
 
 from __future__ import annotations
@@ -59,6 +63,9 @@ _UTF8 = (
     "^(?:0[1-9a-f]|[1-7].|(?:c[2-9a-f]|d.)[89ab].|e0[ab].[89ab].|e[1-9abcef][89ab].[89ab].|ed[89].[89ab].|"
     "f0[9ab].[89ab].[89ab].|f[1-3][89ab].[89ab].[89ab].|f48.[89ab].[89ab].)*$"
 )
+_ANY_LENGTH = ("text", "varchar", "bpchar", "citext")
+_LONG, _BEGINNING = 2**20, 2**18  # bytes of a text that is read as it is, and characters that are read of a longer one
+_SHA = "encode(sha256(convert_to({0}, 'UTF8')), 'hex')"
 
 
 @dataclass(frozen=True)
@@ -155,7 +162,8 @@ class PostgresSource:
         kept = None if state is None or known is None else known.get(state)
         if kept is not None:
             return kept
-        texts = (f"CAST({quoted(name)} AS TEXT)" for name in self.raw)
+        cells = (f"CAST({quoted(name)} AS TEXT)" for name in self.raw)
+        texts = (f"(CASE WHEN octet_length({cell}) > 64 THEN {_SHA.format(cell)} ELSE {cell} END)" for cell in cells)
         row = " || '/' || ".join(f"coalesce(CAST(length({text}) AS TEXT) || ':' || {text}, '-')" for text in texts)
         halves = ", ".join(
             f"sum(CAST(CAST('x' || substr(h, {start}, 15) AS BIT(60)) AS BIGINT)) AS s{start}" for start in (1, 16)
@@ -169,14 +177,21 @@ class PostgresSource:
         return found
 
     def _state(self, salt: bytes) -> str | None:
-        """What stays the same only while nothing is committed on the server; None where that cannot be said."""
+        """What stays the same only while nothing is committed on the server; None where that cannot be said, as of what may have
+        rows elsewhere, or shows others to other roles. What is in the log may be seen a little later, so that it is also asked
+        which transactions are seen; and a log that goes on from a backup has another name."""
         if self.kind not in ("r", "m"):
             return None
-        ask = "SELECT CASE WHEN NOT pg_is_in_recovery() THEN CAST(pg_current_wal_insert_lsn() AS TEXT) END AS place"
-        ((place,),) = self.server.ask(f"SELECT pg_walfile_name(CAST(place AS pg_lsn)) || place FROM ({ask}) AS log", [])
-        if place is None:
-            return None  # a replica shows what was committed a moment before it says how far it is
-        return hashed(salt, (str(part).encode() for part in ("state", self.identity, tuple(self.reads.items()), place)))
+        log = "pg_current_wal_insert_lsn(), pg_walfile_name(pg_current_wal_insert_lsn())"
+        ask = f"""
+            SELECT CASE WHEN NOT pg_is_in_recovery() AND NOT c.relrowsecurity
+                AND NOT EXISTS (SELECT FROM pg_inherits WHERE inhparent = c.oid)
+                THEN concat_ws(' ', {log}, pg_current_snapshot()) END FROM pg_class AS c WHERE c.oid = $1
+        """
+        found = self.server.ask(ask, [self.identity[-1]])
+        if not found or found[0][0] is None:
+            return None
+        return hashed(salt, (str(part).encode() for part in ("state", self.identity, tuple(self.reads.items()), found[0][0])))
 
 
 def open_source(given: object, *, table: str | None = None, columns: Iterable[str] | None = None) -> PostgresSource:
@@ -218,10 +233,16 @@ def _read(name: str, type: str, kind: str | None) -> str:
     column = quoted(name)
     if kind is None:
         return "CAST(NULL AS TEXT)"
+    text = f"CAST({column} AS TEXT)"
+    if type in ("bit", "varbit"):
+        return f'(CASE WHEN length({column}) <= {_LONG} THEN {text} END COLLATE "C")'
     if type == "bytea":  # bytes are the text they spell
-        return f"""(CASE WHEN encode({column}, 'hex') ~ '{_UTF8}' THEN convert_from({column}, 'UTF8') END COLLATE "C")"""
+        spelt = f"octet_length({column}) <= {_LONG} THEN CASE WHEN encode({column}, 'hex') ~ '{_UTF8}'"
+        return f"(CASE WHEN {spelt} THEN convert_from({column}, 'UTF8') END END COLLATE \"C\")"
+    if type in _ANY_LENGTH:
+        text = f"CASE WHEN octet_length({text}) <= {_LONG} THEN {text} ELSE left({text}, {_BEGINNING}) || {_SHA.format(text)} END"
     if kind == "text":  # by its bytes, whatever its collation finds equal
-        return f'(CAST({column} AS TEXT) COLLATE "C")'
+        return f'({text} COLLATE "C")'
     return f"CAST({column} AS BIGINT)" if type == "oid" else column
 
 

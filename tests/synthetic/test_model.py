@@ -21,8 +21,12 @@ ASKED: dict[str, Any] = {"rho": 100, "seconds": 1, "facts": ["visits <= age"], "
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> dp.Synthetic:
-    """All columns, with hardly any noise."""
-    found = clinic(tmp_path_factory.mktemp("clinic")).synthesize(**ASKED)
+    """All columns, with hardly any noise. It is made before a test has a state folder of its own."""
+    folder = tmp_path_factory.mktemp("clinic")
+    with pytest.MonkeyPatch.context() as patched:
+        for name in ("XDG_STATE_HOME", "LOCALAPPDATA"):
+            patched.setenv(name, str(folder / "state"))
+        found = clinic(folder).synthesize(**ASKED)
     assert isinstance(found, dp.Synthetic)
     return found
 

@@ -29,9 +29,17 @@ PEERS = {
     "parsing": [],
     "regression": [],
     "speed": [],
+    "synthetic": ["scikit-learn==1.9.1"],  # which runs the two below, each in an environment of its own
     # What the peers need but do not declare, and the newest versions under which they still run.
     "local": ["pure-ldp==1.2.0", "multi-freq-ldpy==0.2.5", "numpy<2.3", "xxhash<4", "scikit-learn", "statsmodels"],
 }
+
+
+PARTS = {
+    "synthetic_opendp": ["opendp[mbi,polars]==0.16.0"],
+    "synthetic_smartnoise": ["smartnoise-synth==1.0.8"],
+}  # of another one
+PEERS |= PARTS
 
 
 def environment(name: str) -> Path:
@@ -45,7 +53,7 @@ def environment(name: str) -> Path:
 
 
 def main() -> None:
-    for name in sys.argv[1:] or PEERS:
+    for name in sys.argv[1:] or [name for name in PEERS if name not in PARTS]:
         print(f"== {name}", flush=True)
         subprocess.run([environment(name), str(ROOT / "benchmarks" / f"{name}.py")], check=True)
 

@@ -35,12 +35,13 @@ MAY_IMPORT = {
     "ledger": "errors exact privacy",
     "curator": "arrays calls canvas display engine errors exact ledger mechanisms plan privacy schema",
     "analysis": "arrays calls canvas curator display engine errors exact mechanisms plan privacy schema",
+    "synthetic": "arrays calls canvas curator display engine errors exact mechanisms noise plan privacy schema",
     "local": "arrays balls calls canvas display errors exact mechanisms noise privacy schema",
     "auditor": "arrays calls curator display engine errors exact ledger mechanisms noise plan privacy schema",
     "cli": "auditor canvas curator display errors ledger local mechanisms plan privacy schema (top)",
     "pytest_plugin": "auditor errors",
     "__main__": "cli",
-    "(top)": "analysis auditor curator errors local mechanisms plan privacy schema",
+    "(top)": "analysis auditor curator errors local mechanisms plan privacy schema synthetic",
 }
 
 # Nouns whose verbs stand in files of their own and name the noun for type checkers, or are loaded when first called.
@@ -52,6 +53,7 @@ CYCLES = {
     "privacy.explanation privacy.guarantee privacy.plots",
     "privacy.losses.atoms privacy.losses.base",
     "privacy.losses.gaussian privacy.losses.moments",
+    "synthetic.files synthetic.model synthetic.pictures",
 }
 
 PUBLIC = {
@@ -67,6 +69,7 @@ PUBLIC = {
     "Privacy",
     "RandomizedResponse",
     "SparseVector",
+    "Synthetic",
     "Threshold",
     "__version__",
     "approximate",

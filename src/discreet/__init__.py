@@ -31,6 +31,7 @@ _HOMES = {
         "discreet.privacy.plots": "plots",
         "discreet.schema": "boolean category date integer number person rows text",
         "discreet.schema.sensitivity": "sensitivity",
+        "discreet.synthetic.model": "Synthetic",
     }.items()
     for name in names.split()
 }
@@ -51,6 +52,7 @@ if TYPE_CHECKING:  # the same names for type checkers: each module's __all__, an
     from discreet.privacy import plots as plots
     from discreet.schema import *  # noqa: F403
     from discreet.schema import sensitivity as sensitivity
+    from discreet.synthetic.model import *  # noqa: F403
 else:
     __all__ = [*_HOMES]
 

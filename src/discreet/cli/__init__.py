@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 import discreet
-from discreet.cli import advice, audit, demo, init, ledger, local, plot, query
+from discreet.cli import advice, audit, demo, init, ledger, local, plot, query, synthesize
 
 __all__ = ["app", "main"]
 
@@ -23,6 +23,7 @@ app.command("contributions")(advice.contributions)
 app.command("preview")(query.preview)
 app.command("query")(query.query)
 app.command("budget")(query.budget)
+app.command("synthesize")(synthesize.run)
 app.add_typer(ledger.app, name="ledger")
 app.command("audit")(audit.run)
 app.add_typer(local.app, name="local")

@@ -45,6 +45,8 @@ VERBS: dict[str, str] = {
     "histogram": "discreet.analysis.histograms",
     "table": "discreet.analysis.tables",
     "workload": "discreet.analysis.counting.workload",
+    "synthesize": "discreet.synthetic.synthesize",
+    "quality": "discreet.synthetic.quality",
 }
 
 Result = TypeVar("Result")

@@ -4,6 +4,12 @@ A float is the double it is; an integer of any size, a Fraction or a Decimal is 
 habits (mixed lists turned into doubles, integers wrapped, ragged lists) are kept out, and a refusal never quotes the value.
 
 Histograms of many groups, most of them nearly empty, are kept as the cells that somebody is in, with rows of all cells on demand.
+So are histograms over many axes (``Records``), of which marginals are made: secrets of a secret.
+
+**Sensitivity.** Let what one unit adds to a histogram be nowhere negative and at most r in L1 norm. A marginal adds up cells: of
+what the unit adds to it the same holds, so that it moves by at most r in L1 and in L2 norm where units come or go, and by at
+most 2 r and sqrt(2) r where one is replaced, as the histogram does. By the triangle inequality its L1 distance from a public
+guess (``misfits``) moves by no more than it does in L1 norm, up or down, and a weight multiplies that.
 """
 
 from __future__ import annotations
@@ -51,8 +57,63 @@ class Histograms:
 
 Table = Integers | Histograms
 
+
+@dataclass(frozen=True, eq=False)
+class Records:
+    """A histogram over several axes: the cell on every axis of each combination that somebody is in, and what it weighs."""
+
+    sizes: tuple[int, ...]
+    cells: tuple[NDArray[np.int32], ...]
+    weights: Integers
+
+    def marginal(self, axes: Sequence[int]) -> Integers:
+        """Counts by cell of some axes, the last turning fastest. Whole numbers below 2^53 are added up exactly in doubles."""
+        place = np.zeros(len(self.weights), dtype=np.int64)
+        for axis in axes:
+            place *= self.sizes[axis]
+            place += self.cells[axis]
+        return np.bincount(place, self.weights, math.prod(self.sizes[axis] for axis in axes)).astype(np.int64)
+
+
+def read_records(counted: Secret[Table], sizes: Sequence[int]) -> Secret[Records]:
+    """A histogram of one group over axes of these sizes, of which the last turned fastest."""
+    table = open_secret(counted)
+    flat, weights = (table.cells, table.counts) if isinstance(table, Histograms) else (np.flatnonzero(table), table[table != 0])
+    cells: list[NDArray[np.int32]] = []
+    for size in reversed(sizes):
+        flat, here = np.divmod(flat, size)
+        cells.append(here.astype(np.int32))
+    return Secret(Records(tuple(sizes), tuple(reversed(cells)), np.minimum(weights, _MOST_WEIGHT)))
+
+
+def join_cells(records: Secret[Records], places: Sequence[Integers]) -> Secret[Records]:
+    """The same with cells of every axis joined: ``places`` says into which."""
+    known = open_secret(records)
+    cells = tuple(np.asarray(to, dtype=np.int32)[own] for to, own in zip(places, known.cells, strict=True))
+    return Secret(Records(tuple(int(to.max()) + 1 for to in places), cells, known.weights))
+
+
+def add_up(records: Secret[Records], axes: Sequence[int], bits: int = 0) -> Secret[Integers]:
+    """The marginal of some axes, in ``2**-bits`` of its units."""
+    return Secret(open_secret(records).marginal(axes) << bits)
+
+
+def misfits(
+    marginals: Sequence[Secret[Integers]], guesses: Sequence[Integers], weights: Sequence[int], less: Sequence[int], bits: int
+) -> Secret[Integers]:
+    """weight * (|marginal - guess| - less) for every one: how far marginals are from guesses in L1 norm, which are in
+    ``2**-bits`` of their units, as ``less`` is. All but the marginals is public."""
+    found = []
+    for marginal, guess, weight, allowed in zip(marginals, guesses, weights, less, strict=True):
+        counts = open_secret(marginal)
+        within = np.minimum(counts, _MOST_WEIGHT // max(counts.size, 1))  # cut off, which moves no two tables further apart
+        found.append(weight * (int(np.abs((within << bits) - guess).sum()) - allowed))
+    return Secret(np.array(found, dtype=np.int64))
+
+
 Plain = Number | Sequence[Number] | NDArray[np.generic]
 Value = Plain | Secret[NDArray[np.generic]]
+_MOST_WEIGHT = 2**40  # of one cell: nobody counts so many rows, and sums stay exact whatever was counted
 _STRANGE = "A value is not a finite number and cannot be handled; give numbers, or a rectangular list or array of them."
 _NOT_FINITE = "A value is NaN or infinite and cannot be handled; say what a missing value becomes before noise is added."
 

@@ -1,0 +1,101 @@
+"""Models in files: arrays of numbers and one JSON text in a zip archive (npz), with a version and without anything that runs."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+
+from discreet.errors import DiscreetError, ParameterError
+from discreet.privacy import Privacy
+from discreet.synthetic.domain import Coding, Domain
+from discreet.synthetic.inference.fit import Fit, mask
+from discreet.synthetic.inference.tree import Tree
+from discreet.synthetic.measuring import Measurements
+from discreet.synthetic.merging import Merged
+from discreet.synthetic.model import Synthetic
+from discreet.synthetic.zeros import Zeros
+
+_VERSION = 1
+
+
+def save_model(model: Synthetic, path: str | Path) -> Path:
+    """Write a model."""
+    file, tree = Path(path), model.fitted.tree
+    facts = {
+        "discreet": "synthetic",
+        "version": _VERSION,
+        "columns": [one.facts for one in model.domain.columns],
+        "tree": [tree.sizes, tree.cliques, tree.parents, tree.separators],
+        "zeros": [columns for columns, _ in model.zeros.tables],
+        "total": model.total,
+        "loss": model.fitted.loss,
+        "measured": model.measured.write(),
+        "privacy": model.privacy.to_json(),
+        "left": model.left,
+    }
+    arrays = {f"log{i}": table for i, table in enumerate(model.fitted.logs)}
+    arrays |= {f"zero{i}": table for i, (_, table) in enumerate(model.zeros.tables)}
+    arrays |= {f"shares{i}": one.shares for i, one in enumerate(model.merged)}
+    text = np.frombuffer(json.dumps(facts, allow_nan=False).encode(), dtype=np.uint8)
+    try:
+        with file.open("wb") as opened:
+            np.savez_compressed(opened, facts=text, **arrays)  # type: ignore[arg-type]
+    except OSError as problem:
+        raise ParameterError(f"{file} cannot be written ({problem.strerror}); choose another place.") from None
+    return file
+
+
+def load_model(path: str | Path) -> Synthetic:
+    """Read a model; a file that is damaged, or none of ours, is refused in a sentence."""
+    file = Path(path)
+    try:
+        with file.open("rb") as opened, np.load(opened, allow_pickle=False) as arrays:
+            facts = json.loads(arrays["facts"].tobytes().decode())
+            if (facts.get("discreet"), facts.get("version")) != ("synthetic", _VERSION):
+                raise ParameterError(f"{file} was not written by this version of discreet as a model; read it with that version.")
+            return _read(facts, arrays)
+    except FileNotFoundError:
+        raise ParameterError(f"There is no file {file}; give the path that model.save() returned.") from None
+    except DiscreetError:
+        raise
+    except (
+        OSError,
+        EOFError,
+        KeyError,
+        IndexError,
+        TypeError,
+        ValueError,
+        AttributeError,
+        BadZipFile,
+        zlib.error,
+        AssertionError,
+    ):
+        raise ParameterError(f"{file} is no model, or damaged; nothing is read of it. Save the model again.") from None
+
+
+def _read(facts: dict[str, Any], arrays: Any) -> Synthetic:
+    domain = Domain(tuple(map(Coding.read, facts["columns"])))
+    measured = Measurements.read(facts["measured"])
+    merged = []
+    for i, (coding, places) in enumerate(zip(domain.columns, measured.places, strict=True)):
+        shares = np.asarray(arrays[f"shares{i}"], dtype=np.float64)
+        if not (len(shares) == len(places) == coding.count and (shares >= 0).all() and places.min() == 0):
+            raise ValueError
+        merged.append(Merged(places, shares))
+    sizes, cliques, parents, separators = facts["tree"]
+    tree = Tree(tuple(sizes), tuple(map(tuple, cliques)), tuple(parents), tuple(map(tuple, separators)))
+    logs = tuple(np.asarray(arrays[f"log{i}"], dtype=np.float64) for i in range(len(tree.cliques)))
+    zeros = Zeros(tuple((tuple(columns), np.asarray(arrays[f"zero{i}"])) for i, columns in enumerate(facts["zeros"])))
+    if tuple(one.count for one in merged) != tree.sizes or any(
+        table.shape != shape or not np.isfinite(table).all() for table, shape in zip(logs, tree.shapes, strict=True)
+    ):
+        raise ValueError
+    beliefs = tree.calibrate(logs, mask(tree, zeros.tables))
+    fitted = Fit(logs, beliefs, float(facts["loss"]))
+    privacy, total = Privacy.from_json(facts["privacy"]), float(facts["total"])
+    return Synthetic(domain, tuple(merged), fitted, total, measured, zeros, privacy, str(facts["left"]))

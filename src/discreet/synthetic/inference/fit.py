@@ -1,0 +1,182 @@
+"""The distribution of largest entropy whose marginals are as close to noisy ones as can be.
+
+Minimised is the sum over all measurements of |N p_S - y|^2 / 2 s^2: y counts of the cells of some columns S, s the standard
+deviation of their noise, p_S the marginal, N the number of rows. It is convex in the marginals, and mirror descent with entropy
+as its mirror (Beck and Teboulle 2003; for marginals McKenna, Sheldon and Miklau 2019) moves logarithms of tables against the
+gradient: whatever it does, they stay those of a distribution, no count becomes negative, and what no measurement speaks of stays
+as even as it can be. Steps have momentum, which starts anew when the sum grows (O'Donoghue and Candes 2015), and a length that is
+found by trying: one is too long that wins less than half of what the gradient promises.
+
+All of it is computed of released numbers: it is free, and its errors are no matter of privacy.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.arrays import Reals
+from discreet.synthetic.inference.tree import Beliefs, Columns, Tree
+
+_GAIN = 1e-6  # of the sum in 25 steps, below which more of them are of no use
+_LOOK = 25
+_TRIES = 30  # to shorten one step
+_LITTLE = 0.1  # standard deviations of noise that a count begins with at least
+
+
+@dataclass(frozen=True, eq=False)
+class Noisy:
+    """A measured marginal: columns, counts with an axis for every column, and the standard deviation of each."""
+
+    columns: Columns
+    counts: Reals
+    deviation: Reals | float
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """Logarithms of tables on a tree, the distribution that they make, and how far it is from what was measured."""
+
+    logs: tuple[Reals, ...]
+    beliefs: Beliefs
+    loss: float
+
+    @property
+    def tree(self) -> Tree:
+        return self.beliefs.tree
+
+
+@dataclass(frozen=True, eq=False)
+class _Target:
+    """A measurement as the clique sees it that it is compared with."""
+
+    columns: Columns
+    clique: int
+    places: NDArray[np.intp]  # of the clique's cells among those that were measured
+    shares: Reals
+    weight: Reals
+
+
+def fit(
+    tree: Tree,
+    measured: Sequence[Noisy],
+    total: float,
+    steps: int,
+    start: Fit | None = None,
+    zeros: Sequence[tuple[Columns, Reals]] = (),
+) -> Fit:
+    """At most so many steps from ``start``, or from columns that have nothing to do with one another. ``zeros``: tables that are
+    0 where nothing can be."""
+    masks = mask(tree, zeros)
+    targets = _targets(tree, measured, total)
+    logs = _begin(targets, tree) if start is None else _carry(start, tree)
+    here = _Point.at(logs, tree, masks, targets)
+    best = ahead = here
+    length = 8.0 / sum(float(np.max(one.weight)) for one in targets)
+    momentum, last = 1.0, here.loss
+    for step in range(1, steps + 1):
+        tries = 0
+        while True:
+            new = _Point.at(ahead.moved(-length), tree, masks, targets)
+            if ahead.loss - new.loss >= ahead.promised(new) / 2 or tries == _TRIES:
+                break
+            length, tries = length / 2, tries + 1
+        length *= 1.0 if tries else 1.1
+        if new.loss > here.loss:
+            momentum, ahead, length = 1.0, here, length * 0.7
+        else:
+            faster = (1 + math.sqrt(1 + 4 * momentum**2)) / 2
+            push, momentum = (momentum - 1) / faster, faster
+            ahead = new if push == 0 else _Point.at(new.beyond(here, push), tree, masks, targets)
+            here = new
+        best = min(best, here, key=lambda point: point.loss)
+        if step % _LOOK == 0:
+            if last - best.loss < _GAIN * last:
+                break
+            last = best.loss
+    return Fit(tuple(best.logs), best.beliefs, best.loss)
+
+
+def mask(tree: Tree, zeros: Sequence[tuple[Columns, Reals]]) -> Mapping[int, Reals]:
+    """Tables over columns, multiplied into the cliques that hold them."""
+    masks: dict[int, Reals] = {}
+    for columns, table in zeros:
+        clique = tree.holder(columns)
+        assert clique is not None, "the tree was built for these columns too"
+        masks[clique] = masks.get(clique, np.ones(tree.shapes[clique])) * table.reshape(tree.spread(columns, clique))
+    return masks
+
+
+def _targets(tree: Tree, measured: Sequence[Noisy], total: float) -> list[_Target]:
+    """What was measured, each set of columns once: several measurements of it are one, of the sum of their weights."""
+    together: dict[Columns, list[tuple[Reals, Reals]]] = {}
+    for one in measured:
+        deviation = np.broadcast_to(np.asarray(one.deviation, dtype=np.float64), one.counts.shape)
+        together.setdefault(one.columns, []).append((one.counts.ravel() / total, (total / deviation.ravel()) ** 2))
+    found = []
+    for columns, some in together.items():
+        clique = tree.holder(columns)
+        assert clique is not None, "the tree was built for what was measured"
+        weight = sum((own for _, own in some[1:]), some[0][1])
+        shares = sum((own * share for share, own in some[1:]), some[0][1] * some[0][0]) / weight
+        found.append(_Target(columns, clique, tree.places(columns, clique), shares, weight))
+    return found
+
+
+def _begin(targets: Sequence[_Target], tree: Tree) -> list[Reals]:
+    """Every column as it was measured by itself, with a little of everything."""
+    logs, seen = [np.zeros(shape) for shape in tree.shapes], set[int]()
+    for one in targets:
+        if len(one.columns) == 1 and one.columns[0] not in seen:
+            seen.add(one.columns[0])
+            least = _LITTLE / np.sqrt(one.weight)
+            logs[one.clique] += np.log(np.maximum(one.shares, least))[one.places].reshape(logs[one.clique].shape)
+    return logs
+
+
+def _carry(start: Fit, tree: Tree) -> list[Reals]:
+    """The logarithms of another tree's tables, those of every clique in one that holds it; even where there is none."""
+    logs = [np.zeros(shape) for shape in tree.shapes]
+    for clique, table in zip(start.tree.cliques, start.logs, strict=True):
+        holder = tree.holder(clique)
+        if holder is not None:
+            logs[holder] += table.reshape(tree.spread(clique, holder))
+    return logs
+
+
+@dataclass(frozen=True, eq=False)
+class _Point:
+    """Logarithms, what they make, and the gradient of the sum there; None for cliques without a measurement."""
+
+    logs: list[Reals]
+    beliefs: Beliefs
+    loss: float
+    gradient: list[Reals | None]
+
+    @classmethod
+    def at(cls, logs: list[Reals], tree: Tree, masks: Mapping[int, Reals], targets: Sequence[_Target]) -> _Point:
+        beliefs = tree.calibrate(logs, masks)
+        gradient: list[Reals | None] = [None] * len(logs)
+        loss = 0.0
+        for one in targets:
+            away = np.bincount(one.places, beliefs.marginals[one.clique].ravel(), one.shares.size) - one.shares
+            pull = one.weight * away
+            loss += float((pull * away).sum()) / 2
+            before, spread = gradient[one.clique], pull[one.places].reshape(tree.shapes[one.clique])
+            gradient[one.clique] = spread if before is None else before + spread
+        return cls(logs, beliefs, loss, gradient)
+
+    def moved(self, by: float) -> list[Reals]:
+        return [log if pull is None else log + by * pull for log, pull in zip(self.logs, self.gradient, strict=True)]
+
+    def beyond(self, before: _Point, push: float) -> list[Reals]:
+        return [log + push * (log - old) for log, old in zip(self.logs, before.logs, strict=True)]
+
+    def promised(self, new: _Point) -> float:
+        """What the gradient says that a step wins."""
+        steps = zip(self.gradient, self.beliefs.marginals, new.beliefs.marginals, strict=True)
+        return sum(float((pull * (here - there)).sum()) for pull, here, there in steps if pull is not None)

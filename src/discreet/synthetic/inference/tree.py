@@ -1,0 +1,270 @@
+"""Junction trees: exact marginals of a distribution over many columns that is a product of small tables.
+
+A set of columns with a table over it is a clique. Cliques are hung in a tree such that those that share a column are connected
+by cliques that have it too; what a clique shares with its parent is its separator, the rest is its own. Any product of tables
+over cliques is then p(root) times p(own | separator) of all other cliques (Lauritzen and Spiegelhalter 1988), found by one pass
+from the leaves to the root and one back. Because the tables of conditional distributions add up to 1, a marginal needs the
+cliques between its columns only.
+
+Columns are numbers; all tables have their axes in the order of these, so that one is broadcast to another by its shape alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.arrays import Reals
+
+Columns = tuple[int, ...]  # in increasing order
+
+
+@dataclass(frozen=True)
+class Tree:
+    """Cliques, parents first: the parent of each (-1 for the root), and what it shares with it."""
+
+    sizes: tuple[int, ...]
+    cliques: tuple[Columns, ...]
+    parents: tuple[int, ...]
+    separators: tuple[Columns, ...]
+
+    @classmethod
+    def over(cls, sizes: Sequence[int], sets: Iterable[Columns], before: Tree | None = None) -> Tree:
+        """A tree with a clique for every set, as small as two greedy rules find it.
+
+        Where the last set is new to a tree ``before``, it has at most as many cells as that says (``grown``): its cliques, with
+        columns carried along, are connected without a gap, and eliminating the fewest new neighbours finds such cliques again.
+        """
+        given = tuple(sets)
+        found = [_eliminate(sizes, given, fill=fill) for fill in (False, True)]
+        if before is not None:
+            found.append(_eliminate(sizes, (*given, *before.carried(given[-1])), fill=True))
+        return cls._hang(tuple(sizes), min(found, key=_cells_of(sizes)))
+
+    @classmethod
+    def _hang(cls, sizes: tuple[int, ...], cliques: Sequence[Columns]) -> Tree:
+        """A spanning tree whose separators are as wide as possible, which is a junction tree (Jensen and Jensen 1994)."""
+        left = sorted(cliques, key=lambda clique: (-_count(sizes, clique), clique))
+        found, parents = [left.pop(0)], [-1]
+        separators: list[Columns] = [()]
+        while left:
+            best = max(
+                (len(shared := {*one} & {*other}), _count(sizes, shared), -j, -i)
+                for i, other in enumerate(found)
+                for j, one in enumerate(left)
+            )
+            one, parent = left.pop(-best[2]), -best[3]
+            separators.append(tuple(column for column in one if column in found[parent]))
+            parents.append(parent)
+            found.append(one)
+        return cls(sizes, tuple(found), tuple(parents), tuple(separators))
+
+    @cached_property
+    def cells(self) -> int:
+        """The numbers in all its tables."""
+        return sum(_count(self.sizes, clique) for clique in self.cliques)
+
+    @cached_property
+    def shapes(self) -> tuple[tuple[int, ...], ...]:
+        return tuple(tuple(self.sizes[column] for column in clique) for clique in self.cliques)
+
+    @cached_property
+    def children(self) -> tuple[tuple[int, ...], ...]:
+        return tuple(tuple(j for j, parent in enumerate(self.parents) if parent == i) for i in range(len(self.cliques)))
+
+    @cached_property
+    def below(self) -> tuple[frozenset[int], ...]:
+        """The columns of every clique, and of those that hang from it, that its separator has not."""
+        found = [frozenset[int]()] * len(self.cliques)
+        for i in reversed(range(len(self.cliques))):
+            own = frozenset(self.cliques[i]) - frozenset(self.separators[i])
+            found[i] = own.union(*(found[j] for j in self.children[i]))
+        return tuple(found)
+
+    def holder(self, columns: Iterable[int]) -> int | None:
+        """The smallest clique that has all of these."""
+        wanted = frozenset(columns)
+        holders = [i for i, clique in enumerate(self.cliques) if wanted.issubset(clique)]
+        return min(holders, key=lambda i: math.prod(self.shapes[i]), default=None)
+
+    def spread(self, columns: Iterable[int], clique: int) -> tuple[int, ...]:
+        """The shape by which a table over some columns of a clique is broadcast to its table."""
+        wanted = frozenset(columns)
+        return tuple(self.sizes[column] if column in wanted else 1 for column in self.cliques[clique])
+
+    def others(self, columns: Iterable[int], clique: int) -> tuple[int, ...]:
+        """The axes of a clique's table that are added up over for these columns."""
+        wanted = frozenset(columns)
+        return tuple(axis for axis, column in enumerate(self.cliques[clique]) if column not in wanted)
+
+    def places(self, columns: Iterable[int], clique: int) -> NDArray[np.intp]:
+        """For every cell of a clique's table, which cell it is in of the table over some of its columns. Tables are added up and
+        spread out by these: numpy is slow with many short axes."""
+        wanted = frozenset(columns)
+        if (clique, wanted) not in self._places:
+            number = np.arange(_count(self.sizes, wanted), dtype=np.intp).reshape(self.spread(wanted, clique))
+            self._places[clique, wanted] = np.broadcast_to(number, self.shapes[clique]).ravel()
+        return self._places[clique, wanted]
+
+    @cached_property
+    def _places(self) -> dict[tuple[int, frozenset[int]], NDArray[np.intp]]:
+        return {}
+
+    @cached_property
+    def _links(self) -> tuple[tuple[int, NDArray[np.intp], NDArray[np.intp]], ...]:
+        """For every clique: the cells of its separator, and where they are in its own and in its parent's table."""
+        pairs = zip(self.parents, self.separators, strict=True)
+        return tuple(
+            (_count(self.sizes, shared), self.places(shared, i), self.places(shared, max(parent, 0)))
+            for i, (parent, shared) in enumerate(pairs)
+        )
+
+    def calibrate(self, logs: Sequence[Reals], masks: Mapping[int, Reals]) -> Beliefs:
+        """The distribution proportional to the product of exp(logs) and of masks, 0 or more, over cliques."""
+        tables: list[Reals] = []
+        for i, log in enumerate(logs):
+            table = np.exp(log.ravel() - log.max())
+            if i in masks:
+                table *= masks[i].ravel()
+            tables.append(table)
+        for i in reversed(range(1, len(tables))):
+            many, here, above = self._links[i]
+            total = np.bincount(here, tables[i], many)
+            tables[i] /= np.where(total > 0, total, 1.0)[here]
+            tables[self.parents[i]] *= (total / (float(total.max()) or 1.0))[above]
+        whole = float(tables[0].sum())
+        tables[0] /= whole or 1.0
+        marginals = [tables[0]]
+        for i in range(1, len(tables)):
+            many, here, above = self._links[i]
+            marginals.append(tables[i] * np.bincount(above, marginals[self.parents[i]], many)[here])
+        shaped = [tuple(t.reshape(shape) for t, shape in zip(some, self.shapes, strict=True)) for some in (tables, marginals)]
+        return Beliefs(self, shaped[0], shaped[1], whole > 0)
+
+    def carried(self, columns: Columns) -> list[Columns]:
+        """Cliques of a tree with one more set: its columns are carried along the way to where most of them are."""
+        best = max(range(len(self.cliques)), key=lambda i: (len({*self.cliques[i]} & {*columns}), -math.prod(self.shapes[i])))
+        found = [{*clique} for clique in self.cliques]
+        for column in columns:
+            if column not in self.cliques[best]:
+                for i in self._way(best, column):
+                    found[i].add(column)
+        return [tuple(sorted(clique)) for clique in found]
+
+    def grown(self, columns: Columns) -> int:
+        """At most how many cells a tree with one more set needs."""
+        return sum(_count(self.sizes, clique) for clique in self.carried(columns))
+
+    def _way(self, start: int, column: int) -> list[int]:
+        """The cliques from one to the nearest that has a column."""
+        above, seen = start, [start]
+        while column not in self.below[above] and column not in self.cliques[above]:
+            above = self.parents[above]
+            seen.append(above)
+        while column not in self.cliques[above]:
+            above = next(j for j in self.children[above] if column in self.below[j])
+            seen.append(above)
+        return seen
+
+
+@dataclass(frozen=True, eq=False)
+class Beliefs:
+    """A distribution on a tree: p(own | separator) of every clique, and its marginal. ``possible``: whether anything is."""
+
+    tree: Tree
+    conditionals: tuple[Reals, ...]
+    marginals: tuple[Reals, ...]
+    possible: bool
+
+    def project(self, columns: Columns) -> Reals:
+        """The marginal over some columns, with an axis for each, in order."""
+        wanted, top = frozenset(columns), 0
+        while (down := next((j for j in self.tree.children[top] if wanted <= self._reached(j)), None)) is not None:
+            top = down  # what lies above is added up in this clique's marginal already
+        return self._join(top, self.marginals[top], wanted, wanted)[1]
+
+    def _reached(self, clique: int) -> frozenset[int]:
+        return self.tree.below[clique].union(self.tree.separators[clique])
+
+    @cached_property
+    def _known(self) -> dict[tuple[int, frozenset[int]], tuple[Columns, Reals]]:
+        return {}
+
+    def _gather(self, clique: int, wanted: frozenset[int]) -> tuple[Columns, Reals]:
+        """The distribution of the wanted columns in and below a clique, given its separator; parts without any are left out."""
+        if (clique, wanted) in self._known:
+            return self._known[clique, wanted]
+        found = self._join(clique, self.conditionals[clique], wanted, wanted.union(self.tree.separators[clique]))
+        self._known[clique, wanted] = found
+        return found
+
+    def _join(self, clique: int, table: Reals, wanted: frozenset[int], keep: frozenset[int]) -> tuple[Columns, Reals]:
+        """A clique's table times those from below it that hold wanted columns, added up over all that is not kept."""
+        tree = self.tree
+        if wanted.issubset(tree.cliques[clique]):
+            kept = tuple(column for column in tree.cliques[clique] if column in keep)
+            return kept, table.sum(axis=tree.others(keep, clique))
+        columns, found = tree.cliques[clique], table
+        parts = [self._gather(j, part) for j in tree.children[clique] if (part := wanted & tree.below[j])]
+        for i, (others, other) in enumerate(parts):
+            later = {column for names, _ in parts[i + 1 :] for column in names}
+            left = tuple(sorted(({*columns} | {*others}) & (keep | later)))
+            place = {column: label for label, column in enumerate({*columns, *others})}  # numpy knows few labels
+            labels = [[place[column] for column in names] for names in (columns, others, left)]
+            columns, found = left, _contract(found, other, labels)
+        return columns, found
+
+
+def _contract(one: Reals, other: Reals, labels: Sequence[Sequence[int]]) -> Reals:
+    """The product of two tables, added up over all that is not labelled last."""
+    found: Reals = np.einsum(one, labels[0], other, labels[1], labels[2], optimize=True)  # type: ignore[arg-type]
+    return found
+
+
+def _count(sizes: Sequence[int], columns: Iterable[int]) -> int:
+    return math.prod(sizes[column] for column in columns)
+
+
+def _cells_of(sizes: Sequence[int]) -> Callable[[Sequence[Columns]], int]:
+    return lambda cliques: sum(_count(sizes, clique) for clique in cliques)
+
+
+def _eliminate(sizes: Sequence[int], sets: Sequence[Columns], *, fill: bool) -> list[Columns]:
+    """Cliques by eliminating one column after the other: the one whose neighbours make the smallest table, or ``fill``, the one
+    that connects the fewest of them anew. Sets of columns are bits of a whole number."""
+    near = [0] * len(sizes)
+    for one in sets:
+        together = sum(1 << column for column in one)
+        for column in one:
+            near[column] |= together
+    near = [bits & ~(1 << column) for column, bits in enumerate(near)]
+    left, found = set(range(len(sizes))), []
+    while left:
+
+        def price(column: int) -> tuple[int, int, int]:
+            members = _members(near[column])
+            added = sum((near[column] & ~near[other]).bit_count() - 1 for other in members) if fill else 0
+            return added, sizes[column] * _count(sizes, members), column
+
+        chosen = min(left, key=price)
+        together = near[chosen]
+        found.append(together | 1 << chosen)
+        for other in _members(together):
+            near[other] = (near[other] | together) & ~(1 << other) & ~(1 << chosen)
+        left.discard(chosen)
+    largest = [bits for i, bits in enumerate(found) if not any(bits & other == bits for other in found[:i])]
+    return [tuple(_members(bits)) for bits in largest]
+
+
+def _members(bits: int) -> list[int]:
+    found = []
+    while bits:
+        low = bits & -bits
+        found.append(low.bit_length() - 1)
+        bits ^= low
+    return found

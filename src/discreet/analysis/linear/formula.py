@@ -11,12 +11,15 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from discreet.analysis.linear.gram import Cell, bare
+from discreet.analysis.linear.gram import Cell, as_share, bare
+from discreet.curator.question import Question
 from discreet.display import label
 from discreet.errors import ParameterError
 from discreet.plan.expressions import Expression, Value
+from discreet.plan.expressions.evaluate import infer
+from discreet.plan.plan import facts_of
 
 MOST_COLUMNS = 60
 _MOST_CROSSED = 6
@@ -95,6 +98,16 @@ class Formula:
 def _label(each: Sequence[tuple[str, int | None]], levels: Mapping[str, tuple[Value, ...]]) -> str:
     parts = [bare(name) if level is None else f"{bare(name)}[{label(levels[name][level])}]" for name, level in each]
     return ":".join(parts) or "intercept"
+
+
+def read_formula(rows: Question, text: str) -> Formula:
+    """A formula over the columns in sight; a truth value as a response is a share."""
+    facts = facts_of(rows.facts, rows.rows.tables)
+    found = parse_formula(text, rows.read, lambda one: infer(one, facts).kind in ("text", "boolean", "date"))
+    known = infer(found.response, facts)
+    if known.kind != "boolean":
+        return found
+    return replace(found, response=as_share(found.response, nullable=known.nullable), share=True)
 
 
 def parse_formula(text: object, read: Callable[[str], Expression], is_category: Callable[[Expression], bool]) -> Formula:

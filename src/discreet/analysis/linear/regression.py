@@ -24,9 +24,9 @@ import numpy as np
 from discreet.analysis.base import Analysis, Paid
 from discreet.analysis.linear.fit import Fit, fit
 from discreet.analysis.linear.formula import Column as Designed
-from discreet.analysis.linear.formula import Formula, parse_formula
+from discreet.analysis.linear.formula import Formula, read_formula
 from discreet.analysis.linear.given import evaluate_given, read_given
-from discreet.analysis.linear.gram import Cell, Matrix, Product, as_share, bare, describe, spell
+from discreet.analysis.linear.gram import Cell, Matrix, Product, bare, describe, spell
 from discreet.analysis.linear.products import ProductsAsked
 from discreet.analysis.linear.weighing import reach
 from discreet.arrays import Number, Reals
@@ -39,8 +39,6 @@ from discreet.display import decimals, figure, html_table, label, text_table
 from discreet.errors import ParameterError
 from discreet.plan.cost import Accuracy
 from discreet.plan.expressions import Expression, Value
-from discreet.plan.expressions.evaluate import infer
-from discreet.plan.plan import facts_of
 
 if TYPE_CHECKING:
     import pandas
@@ -331,18 +329,6 @@ def regress(
     at = () if group is None else ((str(group), 0),)
     weights = _weights(model.columns(blank.levels), str(model.response), at)
     return replace(blank, weights=tuple(weights.items())).settle(epsilon, rho, accuracy, at_least)
-
-
-def read_formula(rows: Question, text: str) -> Formula:
-    """A formula over the columns in sight."""
-    facts = facts_of(rows.facts, rows.rows.tables)
-    found = parse_formula(text, rows.read, lambda one: infer(one, facts).kind in ("text", "boolean", "date"))
-    known = infer(found.response, facts)
-    return (
-        replace(found, response=as_share(found.response, nullable=known.nullable), share=True)
-        if known.kind == "boolean"
-        else found
-    )
 
 
 def _weights(columns: Sequence[Designed], response: str, at: tuple[tuple[str, int], ...]) -> dict[Product, Fraction]:

@@ -18,6 +18,7 @@ PEERS = {
     "accounting": ["dp-accounting==0.6.0"],
     "adult": [],
     "compositions": [],
+    "engines": [],
     "query": ["opendp[polars]==0.16.0"],
     "audit_board": ["opendp==0.16.0", "diffprivlib==0.6.6", "scikit-learn==1.7.2", "python-dp==1.1.5"],
     "audit_board_smartnoise": ["smartnoise-sql==1.0.10", "opendp==0.14.2", "pandas==2.3.3"],

@@ -130,11 +130,12 @@ def test_example_runs(example: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert [line for line in SAYS[example.name] if line not in said] == []
 
 
-def test_the_gallery_shows_every_example_and_picture() -> None:
+def test_the_gallery_shows_every_example_and_pages_every_picture() -> None:
     page = (ROOT / "docs" / "lectures.md").read_text()
     assert [example.name for example in EXAMPLES if f"(../examples/{example.name})" not in page] == []
+    pages = "".join(page.read_text() for page in (ROOT / "docs").glob("*.md"))
     pictures = (ROOT / "docs" / "pictures").glob("*.svg")
-    assert [picture.name for picture in pictures if f"(pictures/{picture.name})" not in page] == []
+    assert [picture.name for picture in pictures if f"(pictures/{picture.name})" not in pages] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)

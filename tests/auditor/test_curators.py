@@ -58,6 +58,10 @@ FUNCTIONS = (
     "median(width_bucket(x, -300, 300, 6)) AS b "
     "FROM data WHERE d + INTERVAL 1 MONTH > '2020-02-15' AND t !~ '^x+$' GROUP BY q"
 )
+TOTALS = (
+    "SELECT g, b, 100.0 * count(*) / sum(count(*)) OVER () AS share, "
+    "sum(abs(x)) / sum(sum(abs(x))) OVER (PARTITION BY g) AS part FROM data GROUP BY g, b"
+)
 PERSONS = "SELECT g, count(DISTINCT id) AS p FROM data GROUP BY g"
 OPEN = "SELECT t, count(*) AS n, median(y) AS q FROM data GROUP BY t"
 
@@ -127,6 +131,16 @@ def test_functions_of_rows(unit: str, monkeypatch: pytest.MonkeyPatch) -> None:
     found = replay_curator(maker(schema.unit, BUDGETS["pure"]), FUNCTIONS, schema, epsilon=4)
     assert not found.violated, str(found)
     assert found.releases >= 6 * found.pairs
+
+
+@pytest.mark.parametrize("unit", ["rows replaced", "persons"])
+@quick
+def test_shares_of_totals(unit: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    stored(monkeypatch, "declared")
+    schema = Schema({name: COLUMNS[name] for name in ("x", "g", "b")}, UNITS[unit])
+    found = replay_curator(maker(schema.unit, BUDGETS["approximate"]), TOTALS, schema, epsilon=4)
+    assert not found.violated, str(found)
+    assert found.releases >= 2 * found.pairs
 
 
 @pytest.mark.parametrize("unit", ["rows", "persons"])

@@ -169,7 +169,7 @@ def test_one_report_of_a_fresh_client_to_a_repeated_task(claim: Fraction, refute
     assert refuted or found.draws == 300
 
 
-# Questions. Every draw is a new question (another name for an output, another condition that holds for all) on the same two
+# Questions. Every draw is a new question (another condition that holds for all) on the same two
 # tables: the same question would be a free repeat. Nobody has more rows than are counted, so the salts of the two ledgers decide
 # nothing. They are asked at epsilon 1/4, which 32 draws refute if the tables are always told apart, as long as no more than 32
 # runs are looked at before the first bet; 2 they could never refute.
@@ -196,14 +196,18 @@ def chosen(curator: dp.Curator, number: int) -> Answer:
 
 
 QUESTIONS = {
-    "a public join": sql("SELECT weights.w, count(*) AS n{}, sum(x) AS s FROM data JOIN weights USING (g) GROUP BY weights.w"),
-    "moments, median and mode": sql("SELECT avg(x) AS m{}, var_pop(x) AS v, median(x) AS q, mode(g) AS o FROM data"),
-    "arithmetic, and what is not shown": sql(
-        "SELECT g, sum(x) / count(*) AS r{}, avg(x > 5) AS o FROM data GROUP BY g HAVING count(DISTINCT id) > -9 ORDER BY sum(x)"
+    "a public join": sql(
+        "SELECT weights.w, count(*) AS n, sum(x) AS s FROM data JOIN weights USING (g) WHERE x >= -{} GROUP BY weights.w"
     ),
-    "distinct persons": sql("SELECT count(DISTINCT id) AS p{} FROM data WHERE x >= 10"),
+    "moments, median and mode": sql("SELECT avg(x) AS m, var_pop(x) AS v, median(x) AS q, mode(g) AS o FROM data WHERE x >= -{}"),
+    "arithmetic, and what is not shown": sql(
+        "SELECT g, sum(x) / count(*) AS r, avg(x > 5) AS o FROM data WHERE x >= -{} GROUP BY g "
+        "HAVING count(DISTINCT id) > -9 ORDER BY sum(x)"
+    ),
+    "distinct persons": sql("SELECT count(DISTINCT id) AS p FROM data WHERE x >= 10 AND x >= -{}"),
     "one row a person": sql(
-        "SELECT g, count(*) AS c{}, avg(s) AS s FROM (SELECT id, any_value(g) AS g, sum(x) AS s FROM data GROUP BY id) GROUP BY g"
+        "SELECT g, count(*) AS c, avg(s) AS s FROM "
+        "(SELECT id, any_value(g) AS g, sum(x) AS s FROM data WHERE x >= -{} GROUP BY id) GROUP BY g"
     ),
     "a choice": chosen,
 }
@@ -248,7 +252,7 @@ def test_no_question_is_refuted(name: str, asking: Asking) -> None:
 
 def test_open_keys_are_not_refuted(asking: Asking) -> None:
     """A curator that showed the key of the lonely person would be caught. Each question leaks 0.004: 225 fit into 0.9."""
-    question = sql("SELECT city, count(*) AS n{} FROM data GROUP BY city", rho=0.05, delta=0.004)
+    question = sql("SELECT city, count(*) AS n FROM data WHERE x >= -{} GROUP BY city", rho=0.05, delta=0.004)
     ask = asking(question, dp.Budget(rho=10**4, delta=0.9))
     found = dp.audit(ask, CITY, ONE_ALONE, privacy=dp.zcdp(0.05) + dp.approximate(0, 0.004), draws=ASKED, error=ERROR)
     assert not found.violated, str(found)
@@ -257,7 +261,9 @@ def test_open_keys_are_not_refuted(asking: Asking) -> None:
 
 
 def test_a_question_under_gaussian_noise(asking: Asking) -> None:
-    ask = asking(sql("SELECT g, count(*) AS n{}, sum(x) AS s FROM data GROUP BY g"), dp.Budget(epsilon=10**4, delta=0.01))
+    ask = asking(
+        sql("SELECT g, count(*) AS n, sum(x) AS s FROM data WHERE x >= -{} GROUP BY g"), dp.Budget(epsilon=10**4, delta=0.01)
+    )
     found = dp.audit(ask, ROWS, ONE_MORE, epsilon=EPSILON, delta=0.01, draws=ASKED, error=ERROR)
     assert not found.violated, str(found)
     assert not found.obstacle
@@ -265,6 +271,6 @@ def test_a_question_under_gaussian_noise(asking: Asking) -> None:
 
 def test_a_question_that_costs_more_than_is_claimed(asking: Asking) -> None:
     """A count at epsilon 2 is caught at a claim of 0.05: about 85 % of its runs tell the tables apart by the side of 5.5."""
-    ask = asking(sql("SELECT count(DISTINCT id) AS p{} FROM data", epsilon=2), dp.Budget(epsilon=10**6))
+    ask = asking(sql("SELECT count(DISTINCT id) AS p FROM data WHERE x >= -{}", epsilon=2), dp.Budget(epsilon=10**6))
     found = dp.audit(ask, ROWS, ONE_MORE, epsilon=0.05, draws=400)
     assert found.violated

@@ -6,6 +6,8 @@ import hashlib
 import os
 import re
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -40,7 +42,7 @@ TABLES = (
     "INSERT INTO clinic.patients SELECT 'p' || i, i % 3 FROM generate_series(0, 39) AS i",
     "CREATE TABLE clinic.hidden (id TEXT, age INTEGER, drug TEXT, cost INTEGER)",
     # A table that takes its time, row by row.
-    "CREATE VIEW clinic.slow AS SELECT id, age + CASE WHEN pg_sleep(0.05) IS NULL THEN 1 ELSE 0 END AS age FROM clinic.visits",
+    "CREATE VIEW clinic.slow AS SELECT id, age + CASE WHEN pg_sleep(0.15) IS NULL THEN 1 ELSE 0 END AS age FROM clinic.visits",
     "GRANT USAGE ON SCHEMA clinic TO reader",
     "GRANT SELECT ON clinic.visits, clinic.patients, clinic.slow TO reader",
 )
@@ -150,6 +152,13 @@ def test_an_address_is_the_same_however_it_is_spelt_and_never_holds_a_password()
             assert "secret" not in str(caught.value)
 
 
+def test_patterns_that_mean_something_else_there_are_refused_before_they_are_paid_for(url: str, tmp_path: Path) -> None:
+    with curator(f"{url}?table=clinic.visits", tmp_path) as clinic:
+        with pytest.raises(ParameterError, match="another match"):
+            clinic.sql("SELECT count(*) AS n FROM data WHERE regexp_extract(drug, '(y|ye)s*', 1) = 'y'", epsilon=1)
+        assert clinic.budget.spent.epsilon == 0
+
+
 BAD = {
     "no such table": ("?table=clinic.nowhere", "There is no table clinic.nowhere"),
     "may not read": ("?table=clinic.hidden", "may not read"),
@@ -250,7 +259,11 @@ def test_nothing_secret_is_written_down(url: str, tmp_path: Path, state_folder: 
 
 def _active(database: str) -> int:
     with psycopg.connect(server().url(), autocommit=True) as watching:
-        asked = "SELECT count(*) FROM pg_stat_activity WHERE datname = %s AND usename = 'reader' AND state = 'active'"
+        # Looks into the catalog are over at once.
+        asked = (
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = %s AND usename = 'reader' AND state = 'active' "
+            "AND clock_timestamp() - query_start > interval '0.3 s'"
+        )
         ((found,),) = watching.execute(asked, [database]).fetchall()
     return int(found)
 
@@ -268,25 +281,58 @@ def _when_it_runs(database: str, act: Callable[[], object]) -> threading.Thread:
     return started
 
 
+def _until(holds: Callable[[], bool], *, seconds: int) -> bool:
+    """Whether something comes true; how soon does not matter."""
+    for _ in range(20 * seconds):
+        if holds():
+            return True
+        time.sleep(0.05)
+    return False
+
+
 def _slow(url: str, place: Path) -> dp.Curator:
     return curator(f"{url}?table=clinic.slow", place, columns={"age": dp.integer(0, 120)}, version="1")
 
 
-def test_ctrl_c_ends_the_question_on_the_server_too(url: str, database: str, tmp_path: Path) -> None:
+def _late(*_: object) -> None:
+    raise TimeoutError
+
+
+@pytest.mark.parametrize(("sent", "raised"), [(signal.SIGINT, KeyboardInterrupt), (signal.SIGUSR1, EngineError)])
+def test_what_interrupts_a_question_ends_it_on_the_server_too(
+    url: str, database: str, tmp_path: Path, sent: signal.Signals, raised: type[BaseException]
+) -> None:
+    """Ctrl-C, and whatever else a signal raises."""
+    before = signal.signal(signal.SIGUSR1, _late)
     with _slow(url, tmp_path) as clinic:
-        waiting = _when_it_runs(database, lambda: os.kill(os.getpid(), signal.SIGINT))
-        with pytest.raises(KeyboardInterrupt):
+        waiting = _when_it_runs(database, lambda: os.kill(os.getpid(), sent))
+        with pytest.raises(raised):
             clinic.sql("SELECT sum(age) AS s FROM data", epsilon=1)
         waiting.join()
+        signal.signal(signal.SIGUSR1, before)
         assert clinic.budget.spent.epsilon == 1
-    for _ in range(200):
-        if not _active(database):
-            break
-        time.sleep(0.05)
-    assert _active(database) == 0
+    assert _until(lambda: _active(database) == 0, seconds=5)
     with psycopg.connect(server().url(database), autocommit=True) as watching:
         held = "SELECT count(*) FROM pg_locks JOIN pg_stat_activity USING (pid) WHERE usename = 'reader'"
         assert watching.execute(held).fetchall() == [(0,)]
+
+
+KILLED = """
+import sys
+import discreet as dp
+clinic = dp.Curator(sys.argv[1], unit=dp.rows(), columns={"age": dp.integer(0, 120)}, budget=dp.Budget(epsilon=1),
+    ledger=sys.argv[2], version="1")
+clinic.sql("SELECT sum(age) AS s FROM data", epsilon=1)
+"""
+
+
+def test_a_process_that_is_killed_leaves_no_question_behind(url: str, database: str, tmp_path: Path) -> None:
+    """The server notices by itself that nobody is there any more; the question by itself would take a minute."""
+    arguments = [sys.executable, "-c", KILLED, f"{url}?table=clinic.slow", str(tmp_path / "killed.ledger")]
+    with subprocess.Popen(arguments) as asking:
+        _when_it_runs(database, asking.kill).join()
+        asking.wait()
+    assert _until(lambda: _active(database) == 0, seconds=15)
 
 
 def test_a_connection_that_is_lost_says_what_is_spent(url: str, database: str, tmp_path: Path) -> None:

@@ -172,6 +172,14 @@ def test_days_beyond_every_calendar(connection: psycopg.Connection[Any]) -> None
         assert found[3][1].startswith("0044-03-15 (BC)")
 
 
+def test_cells_of_many_megabytes_fail_nothing(connection: psycopg.Connection[Any]) -> None:
+    given = ["7" * 2_000_000, "x" * 2_000_000]
+    found = cleaned(connection, held(connection, "text", given), SIMPLE)
+    assert [row[0] for row in found] == [None, None]
+    assert all(row[1] == cell[: len(row[1])] and row[5][0] == "#" for row, cell in zip(found, given, strict=True))
+    assert cleaned(connection, held(connection, "bytea", [b"x" * 11_000_000]), SIMPLE) == [(None,) * 6]
+
+
 EXTREME = [
     0.0,
     1.0,

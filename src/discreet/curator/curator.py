@@ -52,10 +52,11 @@ _SIZE = re.compile(r"(?=.*[1-9])[0-9]+(\.[0-9]+)?\s*[KMGT]i?B", re.ASCII | re.IG
 class Curator:
     """Answers questions about one table, or several about the same persons, until the budget is spent. Threads may share it.
 
-    ``source`` is a path (.csv, .tsv, .parquet, .duckdb, patterns of them) or a frame (Arrow, pandas, polars). ``unit`` says who
-    is protected, ``rows()`` or ``person("id", rows=, groups=)``; ``columns`` what is publicly known of each column; ``budget``
-    what all questions about these people may cost together, ever. What was spent is kept in ``ledger``, a file beside the table
-    unless told, or a list on a server ("postgresql://..."): tables about the same people share one, and ``people`` says whose it
+    ``source`` is a path (.csv, .tsv, .parquet, .duckdb, patterns of them), a frame (Arrow, pandas, polars), or an address of a
+    table that stays where it is (``postgresql://user@host/database?table=schema.visits``). ``unit`` says who is protected,
+    ``rows()`` or ``person("id", rows=, groups=)``; ``columns`` what is publicly known of each column; ``budget`` what all
+    questions about these people may cost together, ever. What was spent is kept in ``ledger``, a file beside the table unless
+    told, or a list on a server ("postgresql://..."): tables about the same people share one, and ``people`` says whose it
     is ("patients of the clinic").
     ``public`` are tables by name that anybody may know, for joins; ``table`` names the one of a DuckDB database; ``memory``
     bounds the engine, such as "2GB". That a table changed ends free repeats and so is public, unless its owner declares a

@@ -100,7 +100,7 @@ def _interval(column: Column, i: int) -> str:
     half = (upper - lower) / 2
     places = _places(column, i, half)
     numeric = isinstance(value, (int, float)) and math.isfinite(half)
-    if numeric and abs((lower + upper) / 2 - value) <= 0.05 * half:  # type: ignore[operator]
+    if numeric and abs((lower + upper) / 2 - value) <= 0.02 * half:  # type: ignore[operator]
         return f"± {figure(_up(half, places), places)}"
     return f"{figure(lower, places)} … {figure(upper, places)}"
 

@@ -15,7 +15,9 @@ import pytest
 from curator.hospital import COLUMNS, curator, table
 
 import discreet as dp
-from discreet.analysis.linear.gram import Matrix, Product
+from discreet.analysis.linear.fit import fit
+from discreet.analysis.linear.formula import Column
+from discreet.analysis.linear.gram import Matrix, Product, Scale
 from discreet.analysis.linear.regression import Regression, RegressionAsked, conclude
 from discreet.auditor.curators import replay_curator
 from discreet.errors import BudgetExceeded, ParameterError
@@ -237,6 +239,18 @@ def test_what_noise_drowns_is_said_and_shrunk(hospital: Any) -> None:
     assert "?" in str(found)
 
 
+def test_what_noise_all_but_drowns_is_said() -> None:
+    """A matrix whose noise is 0.3 of it, and one of 0.2; and how it is said."""
+    for deviation, strained in ((30.0, True), (20.0, False)):
+        sums = {Product(): 1000.0, Product((), ("x",)): 0.0, Product((), ("y",)): 0.0, Product((), ("x", "x")): 100.0}
+        sums |= {Product((), ("x", "y")): 50.0, Product((), ("y", "y")): 100.0}
+        noisy = {one: (np.array(value), deviation) for one, value in sums.items()}
+        scale = Scale(0.0, 1.0, -1.0, 1.0)
+        found = fit(Matrix({"x": scale, "y": scale}, {}, noisy, 1.0), (Column("intercept"), Column("x", ("x",))), "y")
+        assert found.covariance is not None
+        assert found.strained is strained
+
+
 BAD = {
     "debt ~ nobody": "nobody",
     "debt ~ city": "no list of values|no column|categories|city",
@@ -287,8 +301,12 @@ def test_no_table_makes_it_fail(rows: list[int], tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("unit", "formula", "releases"),
-    [(dp.rows(), "y ~ x", 6), (dp.person("id", rows=2, groups=1, neighbours="replace"), "y ~ g", 5)],
-    ids=["rows", "persons"],
+    [
+        (dp.rows(), "y ~ x", 6),
+        (dp.person("id", rows=2, groups=1, neighbours="replace"), "y ~ g", 5),
+        (dp.person("id", rows=2, groups=1), "y ~ x + I(1 - x) + I(x * 2)", 6),
+    ],
+    ids=["rows", "persons", "weighed"],
 )
 @pytest.mark.usefixtures("unrehearsed")
 def test_an_audit_replays_it(unit: Any, formula: str, releases: int) -> None:

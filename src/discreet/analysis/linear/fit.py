@@ -31,6 +31,7 @@ from discreet.analysis.linear.gram import Cell, Gram, Matrix, Scale
 from discreet.arrays import Reals
 
 _SMALL = 1 / 3  # of A^-1/2 E A^-1/2, up to which its square is neglected
+_STRAINED = 1 / 4  # of the same, from which on intervals are given to tables whose noise happens to look small
 _FEWEST = 5  # degrees of freedom that are left, for an interval
 _NORMAL = 1.959964
 _PRIORS = np.geomspace(1e-4, 10, 26)  # variances that slopes may have together: bounds leave no room for more
@@ -50,6 +51,7 @@ class Fit:
     explained: float  # R^2, and its standard error from noise
     explained_error: float
     repaired: bool  # whether eigenvalues were negative
+    strained: bool = False  # whether noise is all but too large for intervals
 
     @cached_property
     def factor(self) -> float:
@@ -79,7 +81,8 @@ def fit(matrix: Matrix, columns: Sequence[Column], response: str, at: tuple[tupl
     varied = np.stack([np.diag(gram.noise(centred, one)) for one in centred], axis=1)
     inner, cross = moments[:-1, :-1], moments[:-1, -1]
     free = design.size - len(columns)
-    supported = free >= _FEWEST and design.size > 4 * design.size_error and _size_of_noise(gram, inner, centred[:-1]) <= _SMALL
+    noisy = _size_of_noise(gram, inner, centred[:-1])
+    supported = free >= _FEWEST and design.size > 4 * design.size_error and noisy <= _SMALL
     repaired = bool(len(moments) and np.linalg.eigvalsh(moments)[0] < 0)
     if supported:
         slopes = np.linalg.solve(inner, moments[:-1, -1]) if len(inner) else np.zeros(0)
@@ -115,6 +118,7 @@ def fit(matrix: Matrix, columns: Sequence[Column], response: str, at: tuple[tupl
         min(max(share, 0.0), 1.0),
         min(explained_error, 1.0),
         repaired,
+        supported and noisy > _STRAINED,
     )
 
 

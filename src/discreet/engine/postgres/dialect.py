@@ -107,7 +107,7 @@ def _part(name: str) -> str:
 
 def _exponential() -> str:
     """Of what is next to zero it is 1, and the series would vanish on its way."""
-    return exponential(let).replace("{0}", "(CASE WHEN abs({0}) < 1e-290 THEN 0e0 ELSE {0} END)")
+    return let("v", "{0}", exponential(let).replace("{0}", "(CASE WHEN abs(v) < 1e-290 THEN 0e0 ELSE v END)"))
 
 
 _MONTH = "(extract(year FROM {0}) * 12 + extract(month FROM {0}))"
@@ -133,7 +133,7 @@ _TEMPLATES = {
     "trunc": "trunc({0}) + 0e0",
     "sign": "sign({0})",
     "sqrt": "sqrt(CASE WHEN {0} BETWEEN 0e0 AND 1e300 THEN {0} END) + 0e0",
-    "ln": logarithm(let, "ln(x) * 1.4426950408889634e0"),
+    "ln": let("v", "{0}", logarithm(let, "ln(x) * 1.4426950408889634e0").replace("{0}", "v")),
     "exp": _exponential(),
     "least": "CASE WHEN {present} THEN least({all}) END",
     "greatest": "CASE WHEN {present} THEN greatest({all}) END",
@@ -171,7 +171,7 @@ _TEMPLATES = {
     "regexp_replace": "regexp_replace({0}, {1}, {2}, {3})",
     "try_number": f"CAST({_written_as(NUMBER_FORM, _TRIMMED)} AS DOUBLE PRECISION) + 0e0",
     "try_whole": f"CAST(CAST({_written_as(WHOLE_FORM, _TRIMMED)} AS BIGINT) AS DOUBLE PRECISION)",
-    "try_date": _date_of("{0}"),
+    "try_date": let("t", "{0}", _date_of("t")),
     "as_text": "CAST(CAST(floor(CASE WHEN {0} BETWEEN -1e16 AND 1e16 THEN {0} END + 0.5e0) AS BIGINT) AS TEXT)",
     "year": _part("year"),
     "quarter": _part("quarter"),
@@ -249,6 +249,7 @@ DIALECT = Dialect(
     clean_id=clean_id,
     id_kind=id_kind,
     whole_types=WHOLE,
+    brief_types=WHOLE | {"boolean", "date", "double precision", "real"},
     wide="NUMERIC",
     total="sum({0})",  # of whole numbers a numeric, exact
     truncated="trunc({0})",

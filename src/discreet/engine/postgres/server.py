@@ -21,6 +21,7 @@ from discreet.errors import EngineError, ParameterError
 
 try:
     import psycopg
+    from psycopg.conninfo import conninfo_to_dict, make_conninfo
 except ImportError:
     raise ParameterError("Tables on PostgreSQL need its driver; install it with: pip install 'discreet[postgres]'.") from None
 
@@ -28,7 +29,7 @@ _LEAST = 140_000
 _BEGIN = (
     "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL search_path = pg_catalog; SET LOCAL timezone = 'UTC'; "
     "SET LOCAL datestyle = 'ISO, YMD'; SET LOCAL extra_float_digits = 1; SET LOCAL standard_conforming_strings = on; "
-    "SET LOCAL bytea_output = 'hex'; SET LOCAL xmloption = 'content'; SET LOCAL jit = off; "
+    "SET LOCAL bytea_output = 'hex'; SET LOCAL jit = off; "
     "SET LOCAL log_parameter_max_length_on_error = 0; SET LOCAL work_mem = '{memory}kB'"
 )
 _IDLE = 4  # connections that are kept
@@ -137,12 +138,11 @@ class Server:
         failure = ""
         try:
             connection = psycopg.connect(
-                self._conninfo,
+                make_conninfo("connect_timeout=10", **conninfo_to_dict(self._conninfo)),
                 autocommit=True,
                 prepare_threshold=None,
                 cursor_factory=psycopg.RawCursor,
                 client_encoding="UTF8",
-                connect_timeout=10,
             )
         except psycopg.Error as error:
             failure = str(error)

@@ -16,6 +16,7 @@ _PLAIN = "^-?[0-9]{1,15}([.][0-9]{1,15})?$"  # which every double is near to
 _NUMBER = rf"^{_SPACE}[+]?([+-]?)({_DIGITS}(?:[.](?:{_DIGITS})?)?|[.]{_DIGITS})(?:[eE]([+-]?)0*([0-9]*(?:_[0-9]+)*))?{_SPACE}$"
 _WORD = rf"^{_SPACE}[+]?(-?)(inf|infinity|nan){_SPACE}$"
 _LONGEST = 5000  # digits that are read at once
+_MOST_BYTES = 10**6  # of a text that may be a number or a day
 _OVERFLOW = 2**1024 - 2**970  # what is not below it is rounded to infinity
 _UNDERFLOW = "2.4703282292062327209e-324"  # what is below it is rounded to zero
 _DAY = (
@@ -57,7 +58,12 @@ def read_number(text: str) -> str:
         f"WHEN length(m[4]) > 0 THEN NULL WHEN length({whole}) > 400 THEN {_infinite('m[1]')} ELSE {let('n', cut, near('n'))} END"
     )
     other = let("m", f"regexp_match({text}, {text_literal(_NUMBER)})", written)
-    return f"CASE WHEN {text} ~ '{_PLAIN}' THEN CAST({text} AS DOUBLE PRECISION) WHEN {text} IS NOT NULL THEN {other} END"
+    return _if_short(text, f"CASE WHEN {text} ~ '{_PLAIN}' THEN CAST({text} AS DOUBLE PRECISION) ELSE {other} END")
+
+
+def _if_short(text: str, then: str) -> str:
+    """What is made of a text that a pattern may be asked about: of one of hundreds of megabytes that would be an error."""
+    return f"CASE WHEN octet_length({text}) <= {_MOST_BYTES} THEN {then} END"
 
 
 def _infinite(sign: str, word: str | None = None) -> str:
@@ -69,7 +75,7 @@ def read_whole(text: str) -> str:
     """The whole number, as ``numeric``, that a text of digits is; NULL where it is none."""
     bare = f"btrim({text}, E' \\t\\n\\v\\f\\r')"
     shape = text_literal(f"^{_SPACE}[+-]?[0-9]+{_SPACE}$")
-    return f"CASE WHEN {text} ~ {shape} AND length({text}) <= {_LONGEST} THEN CAST({bare} AS NUMERIC) END"
+    return _if_short(text, f"CASE WHEN {text} ~ {shape} AND length({text}) <= {_LONGEST} THEN CAST({bare} AS NUMERIC) END")
 
 
 def numerals(text: str, decimal: str) -> list[str]:
@@ -79,10 +85,10 @@ def numerals(text: str, decimal: str) -> list[str]:
     whole, exponent = f"[1-9][0-9]{{0,2}}(?:{grouped})", "(?:[eE][+-]?[0-9]+)?"
     if decimal == ".":
         shape = text_literal(f"^{_SPACE}[+-]?{whole}(?:[.][0-9]*)?{exponent}{_SPACE}$")
-        return [text, f"CASE WHEN {text} ~ {shape} THEN translate({text}, {text_literal(signs)}, '') END"]
+        return [text, _if_short(text, f"CASE WHEN {text} ~ {shape} THEN translate({text}, {text_literal(signs)}, '') END")]
     shape = text_literal(f"^{_SPACE}[+-]?(?:(?:[0-9]+|{whole})(?:,[0-9]*)?|,[0-9]+){exponent}{_SPACE}$")
     plain = f"translate({text}, {text_literal(',' + signs)}, '.')"  # its first sign becomes a point, the others vanish
-    return [f"CASE WHEN {text} ~ {shape} THEN {plain} WHEN strpos({text}, '.') = 0 THEN {text} END"]
+    return [_if_short(text, f"CASE WHEN {text} ~ {shape} THEN {plain} WHEN strpos({text}, '.') = 0 THEN {text} END")]
 
 
 def read_day(text: str) -> str:
@@ -101,7 +107,7 @@ def read_day(text: str) -> str:
     words = f"CASE WHEN {far} = 'epoch' THEN DATE '1970-01-01' ELSE {words} END"
     day = let("y", year, made_day("y", part[3], part[4], shift))
     found = f"CASE WHEN m IS NULL THEN {words} WHEN {part[1]} <= {_LAST_YEAR} AND ({clock}) THEN {day} END"
-    return let("m", f"regexp_match({text}, {text_literal(_DAY)})", found)
+    return _if_short(text, let("m", f"regexp_match({text}, {text_literal(_DAY)})", found))
 
 
 def made_day(year: str, month: str, day: str, shift: str = "0") -> str:
@@ -129,7 +135,7 @@ def written_day(text: str, format: str) -> str:
     day = made_day(number["%Y"], month, number["%d"])
     found = f"CASE WHEN {' AND '.join(clock)} THEN {day} END" if clock else day
     shape = text_literal(f"^{_SPACE}{''.join(shapes)}{_SPACE}$")
-    return let("m", f"regexp_match({text}, {shape})", f"CASE WHEN m IS NOT NULL THEN {found} END")
+    return _if_short(text, let("m", f"regexp_match({text}, {shape})", f"CASE WHEN m IS NOT NULL THEN {found} END"))
 
 
 def _shape(part: str, *, alone: bool) -> str:

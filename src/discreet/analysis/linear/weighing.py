@@ -126,8 +126,8 @@ def remark(others: Sequence[str], least: float) -> str:
     """What is to be said of a model of rows that are weighed, also by ``others`` that it has not."""
     if others:
         return (
-            f"Rows weigh less where {', '.join(others)} and others are far from the middle of their bounds at once, and the model "
-            "has not all of them: it is that of the weighed rows, from which that of all rows may differ by more than intervals "
+            f"Rows weigh less where {', '.join(others)} and others are far from the middle of their bounds at once, and the "
+            "model has not all of them: it is that of the weighed rows, from which that of all rows may differ by more than intervals "
             "say. Ask regress() of the curator for that one."
         )
     return (

@@ -127,8 +127,8 @@ def remark(others: Sequence[str], least: float) -> str:
     if others:
         return (
             f"Rows weigh less where {', '.join(others)} and others are far from the middle of their bounds at once, and the "
-            "model has not all of them: it is that of the weighed rows, from which that of all rows may differ by more than intervals "
-            "say. Ask regress() of the curator for that one."
+            "model has not all of them: it is that of the weighed rows, from which that of all rows may differ by more than "
+            "intervals say. Ask regress() of the curator for that one."
         )
     return (
         f"Rows in which many numbers are far from the middle of their bounds at once weigh less, at least {least:.2f}: noise is "

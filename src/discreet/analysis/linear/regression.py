@@ -28,7 +28,7 @@ from discreet.analysis.linear.formula import Formula, read_formula
 from discreet.analysis.linear.given import evaluate_given, read_given
 from discreet.analysis.linear.gram import Cell, Matrix, Product, bare, describe, spell
 from discreet.analysis.linear.products import ProductsAsked
-from discreet.analysis.linear.weighing import reach
+from discreet.analysis.linear.weighing import reach, remark
 from discreet.arrays import Number, Reals
 from discreet.calls import called_as
 from discreet.canvas import BLUE, GREY, finish, new_axes
@@ -91,18 +91,9 @@ class Regression:
     def remarks(self) -> tuple[str, ...]:
         """What is to be said of this fit."""
         found = []
-        others = [spell(name) for name in self.matrix.weighed if name not in map(str, self.formula.variables)]
-        if others:
-            found.append(
-                f"Rows weigh less where {', '.join(others)} and others are far from the middle of their bounds at once, and the "
-                "model has not all of them: it is that of the weighed rows, from which that of all rows may differ by more than "
-                "intervals say. Ask regress() of the curator for that one."
-            )
-        elif self.matrix.least is not None:
-            found.append(
-                f"Rows in which many numbers are far from the middle of their bounds at once weigh less, at least "
-                f"{self.matrix.least:.2f}: noise is much smaller for it, and what is linear is found all the same."
-            )
+        if self.matrix.least is not None:
+            others = [spell(name) for name in self.matrix.weighed if name not in map(str, self.formula.variables)]
+            found.append(remark(others, self.matrix.least))
         if not self.supported:
             found.append(
                 "There is too much noise for this many coefficients: nothing is known of single ones, and predictions are shrunk "

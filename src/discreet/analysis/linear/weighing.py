@@ -122,6 +122,20 @@ class Weighing:
         }[kind]
 
 
+def remark(others: Sequence[str], least: float) -> str:
+    """What is to be said of a model of rows that are weighed, also by ``others`` that it has not."""
+    if others:
+        return (
+            f"Rows weigh less where {', '.join(others)} and others are far from the middle of their bounds at once, and the "
+            "model has not all of them: it is that of the weighed rows, from which that of all rows may differ by more than "
+            "intervals say. Ask regress() of the curator for that one."
+        )
+    return (
+        f"Rows in which many numbers are far from the middle of their bounds at once weigh less, at least {least:.2f}: noise is "
+        "much smaller for it, and what is linear is found all the same."
+    )
+
+
 def _total(terms: Sequence[Expression]) -> Expression:
     """A sum as a tree that is not deep."""
     if len(terms) == 1:

@@ -34,6 +34,11 @@ if "TMPDIR" not in os.environ and os.access(_MEMORY, os.W_OK) and shutil.disk_us
 _numbers = itertools.count()
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What takes minutes by itself comes first, so that the other process has something to do meanwhile."""
+    items.sort(key=lambda item: item.path.name != "test_spark.py")
+
+
 @pytest.fixture(scope="session")
 def _states(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("states")

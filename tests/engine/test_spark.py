@@ -21,7 +21,7 @@ def test_everything_that_runs_in_spark() -> None:
     files = sorted(map(str, CHECKS.glob("check_*.py")))
     assert files
     ran = subprocess.run(
-        [sys.executable, "-m", "pytest", *files, "-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist"],
+        [sys.executable, "-m", "pytest", *files, "-x", "-p", "no:cacheprovider", "-p", "no:xdist"],
         cwd=CHECKS.parents[1],
         capture_output=True,
         text=True,

@@ -99,11 +99,20 @@ def test_words_that_nobody_has_are_not_reported() -> None:
 
 
 def test_a_word_that_nobody_has_stays_out_beside_one_that_nearly_everybody_has() -> None:
-    """What 90 % bring into the buckets of others is known and taken off: noise alone is left, and rarer words are found."""
-    task = HeavyHitters(4, length=4)
-    found = surveyed(task, ["most", "some", "rare"], [135_000, 12_000, 3_000])
-    assert found.items == ("most", "some", "rare")
-    assert found.threshold < 0.01
+    """What 90 % bring into the buckets of others is known and taken off: noise alone is left, and rarer words are found.
+
+    Noise may still make a word in 5 % of surveys, and in all of five with a chance below 1e-6.
+    """
+    task, words = HeavyHitters(4, length=4), ("most", "some", "rare")
+    false = 0
+    while false < 5:
+        found = surveyed(task, list(words), [135_000, 12_000, 3_000])
+        assert {*words} <= {*found.items}
+        assert found.threshold < 0.01
+        if found.items == words:
+            break
+        false += 1
+    assert false < 5
 
 
 def test_few_who_agree_at_a_vast_epsilon_are_found() -> None:

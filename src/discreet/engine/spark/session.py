@@ -285,12 +285,23 @@ def check_settings(spark: SparkSession) -> None:
                 f"In this Spark session {name} is not {wanted}, and numbers could silently be others; write "
                 f'spark.conf.set("{name}", "{wanted}").'
             )
-    order = spark.conf.get(_ORDER, "")
-    if order == "first" or (not order and (taken := taken_functions(spark))):
-        said = f"{_ORDER} is first" if order else f"there are functions with the names of Spark's own ({', '.join(taken)})"
+    if (order := _order(spark)) == "first":
         raise ParameterError(
-            f"In this Spark session {said}, and numbers could silently be others; unset it, or drop the functions."
+            f"In this Spark session {_ORDER} is first, so that its functions may stand for Spark's own, and numbers could "
+            f'silently be others; write spark.conf.unset("{_ORDER}").'
         )
+    if order is None and (taken := taken_functions(spark)):
+        raise ParameterError(
+            f"In this Spark session there are functions with names of Spark's own ({', '.join(taken)}), and numbers could "
+            "silently be others; drop them."
+        )
+
+
+def _order(spark: SparkSession) -> str | None:
+    """Whose functions go first; None in versions that do not ask."""
+    with suppress(Exception):
+        return str(spark.conf.get(_ORDER)).lower()
+    return None
 
 
 def taken_functions(spark: SparkSession) -> list[str]:

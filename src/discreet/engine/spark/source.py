@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 PREFIX = "spark:"
 _PLAIN = frozenset({"TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "BOOLEAN", "DATE", "TIMESTAMP", "TIMESTAMP_NTZ"})
 _OF_FILES = frozenset({"parquet", "orc", "csv", "json", "text", "avro"})
+_NAME = re.compile(r"(?:[^\W\d]\w*|`(?:[^`]|``)+`)(?:\.(?:\w+|`(?:[^`]|``)+`)){0,9}")
 _STATE = "concat_ws(' ', CAST(length AS STRING), CAST(unix_micros(modificationTime) AS STRING), path) AS state"
 _UNKNOWN = (
     "Nothing in Spark says whether this table still holds what it held, which decides whether an answer is given again; declare "
@@ -137,6 +138,8 @@ def _named(session: SparkSession, name: str) -> tuple[DataFrame, bool]:
     if "/" in name or name.endswith(".parquet"):
         session.catalog.refreshByPath(_folder(name))  # what was cached of it may be of other files
         return session.read.parquet(name), True
+    if not _NAME.fullmatch(name):
+        raise ParameterError(f"{name!r} is no name of a table in Spark; write spark:schema.table, and odd names `like this`.")
     session.catalog.refreshTable(name)
     facts = {row["col_name"]: row["data_type"] for row in session.sql(f"DESCRIBE TABLE EXTENDED {name}").collect()}
     of_files = facts.get("Provider", "").lower() in _OF_FILES and facts.get("Type", "") in ("MANAGED", "EXTERNAL")

@@ -7,10 +7,12 @@ that would raise an error, keep a salt from its plan, or count exactly. Ours and
 least counts, and the target is checked: exit code 1 if it is missed.
 
     python -m benchmarks.engines_spark [MILLIONS]
+    python -m benchmarks.engines_spark --sent [MILLIONS]   bytes that are sent between tasks, of Spark's own event log
 """
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import tempfile
@@ -39,6 +41,7 @@ __all__ = ["GROWTH", "RATIOS", "close", "make", "peak", "plain", "source", "used
 
 RATIOS = (5_000_000, 10_000_000)
 GROWTH = (10**5, 10**6, 10**7)
+EVENTS: list[Path] = []  # the folder of the event log, where one is wanted
 
 
 @cache
@@ -47,6 +50,9 @@ def session() -> Any:
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").config("spark.driver.memory", "4g")
+    if EVENTS:
+        builder = builder.config("spark.eventLog.enabled", "true").config("spark.eventLog.compress", "false")
+        builder = builder.config("spark.eventLog.dir", EVENTS[0].as_uri())
     quiet = builder.config("spark.ui.showConsoleProgress", "false").config("spark.driver.extraJavaOptions", "-XX:+UseSerialGC")
     return quiet.config("spark.sql.shuffle.partitions", "4").getOrCreate()
 
@@ -106,6 +112,7 @@ def _parent(process: Path) -> int:
 
 
 MOST = 1.3
+TURNS = 6  # Java compiles what runs often: both are quicker from turn to turn
 COLUMNS = {"grp": category(*(f"g{i}" for i in range(100))), "value": number(0, 100, step=0.01)}
 QUESTION = "SELECT grp, count(*) AS n, sum(value) AS s FROM data GROUP BY grp"
 PERSONS = "SELECT grp, count(DISTINCT person) AS n FROM data GROUP BY grp"
@@ -143,6 +150,40 @@ def counted(engine: Engine, plan: Plan) -> list[list[int]]:
     return [[int(number) for number in open_secret(secret).ravel()] for secret in found.values()]  # type: ignore[union-attr]
 
 
+def sent(millions: float) -> None:
+    """Bytes and lines that tasks send to each other, of every plan, as Spark writes them (in blocks of LZ4)."""
+    shown = Table("Spark", "MB sent", "lines sent", "bytes a line", "lines a row", title=f"{millions:g} million rows")
+    with tempfile.TemporaryDirectory() as folder:
+        EVENTS.append(Path(folder) / "events")
+        EVENTS[0].mkdir()
+        made = make(columns_of(millions), int(millions * 10**6), Path(folder))
+        before = (0, 0)
+        for name, plan in PLANS.items():
+            asked = [*COLUMNS, "person"] if name != "rows" else [*COLUMNS]
+            counted(open_engine(open_source(made, columns=asked), plan.private, {}), plan)
+            session()._jsc.sc().listenerBus().waitUntilEmpty()
+            now = _written(EVENTS[0])
+            bytes, lines = (after - first for after, first in zip(now, before, strict=True))
+            shown.add_row(
+                name, f"{bytes / 1e6:,.3f}", f"{lines:,}", f"{bytes / max(lines, 1):.1f}", f"{lines / (millions * 1e6):.4f}"
+            )
+            before = now
+        session().stop()
+    Console().print(shown)
+
+
+def _written(events: Path) -> tuple[int, int]:
+    """Bytes and lines of all shuffles so far."""
+    found = [0, 0]
+    for file in (path for path in events.rglob("*") if path.is_file() and path.suffix != ".crc"):
+        for line in file.read_text().splitlines():
+            if line.startswith('{"Event":"SparkListenerTaskEnd"'):
+                written = json.loads(line)["Task Metrics"]["Shuffle Write Metrics"]
+                found[0] += written["Shuffle Bytes Written"]
+                found[1] += written["Shuffle Records Written"]
+    return found[0], found[1]
+
+
 def main(millions: float) -> int:
     shown = Table("Spark", "plain, CPU s", "ours, CPU s", "ratio", "integers", title=f"{millions:g} million rows, two cores")
     missed = []
@@ -155,7 +196,7 @@ def main(millions: float) -> int:
             same = counted(ours, plan) == counted(here, plan)
             calls = [plain(made, PLAIN[name]), lambda ours=ours, plan=plan: ours.count(plan, groups_of(plan), "salt")]  # type: ignore[misc]
             best = [float("inf")] * 2
-            for _ in range(3):
+            for _ in range(TURNS):
                 for j, call in enumerate(calls):
                     before = used()
                     call()
@@ -169,4 +210,8 @@ def main(millions: float) -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main(float(sys.argv[1]) if len(sys.argv) > 1 else 10.0))
+    numbers = [float(word) for word in sys.argv[1:] if word != "--sent"]
+    if "--sent" in sys.argv:
+        sent(*numbers or [1.0])
+    else:
+        raise SystemExit(main(*numbers or [10.0]))

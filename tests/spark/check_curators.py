@@ -72,7 +72,7 @@ def test_every_verb_is_counted_as_duckdb_counts(spark: Any, tmp_path: Path, monk
         with dp.Curator(source, ledger=tmp_path / f"{engine}.ledger", **facts) as hospital:  # type: ignore[arg-type]
             counted.append([])
             model = model or hospital.synthesize(rho=0.1, seconds=0.1)
-            for verb, ask in (VERBS | {"quality": lambda asked: asked.quality(model, rho=0.1)}).items():
+            for verb, ask in (VERBS | {"quality": lambda asked, model=model: asked.quality(model, rho=0.1)}).items():
                 counted.append([])
                 ask(hospital)
                 assert counted[-1], verb

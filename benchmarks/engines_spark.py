@@ -6,7 +6,7 @@ rounds and bounds as ours does, in one pass and with plain sums of doubles and o
 that would raise an error, keep a salt from its plan, or count exactly. Ours and the plain one take turns, of several turns the
 least counts, and the target is checked: exit code 1 if it is missed.
 
-    python -m benchmarks.engines_spark [MILLIONS]
+    python -m benchmarks.engines_spark [MILLIONS [rows] ["persons, sums"] ["persons, presence"]]
     python -m benchmarks.engines_spark --sent [MILLIONS]   bytes that are sent between tasks, of Spark's own event log
 """
 
@@ -37,10 +37,11 @@ from discreet.plan.plan import Plan
 from discreet.schema.columns import category, number
 from discreet.schema.units import person, rows
 
-__all__ = ["GROWTH", "RATIOS", "close", "make", "peak", "plain", "source", "used"]
+__all__ = ["EVERY", "GROWTH", "RATIOS", "close", "make", "peak", "plain", "source", "used"]
 
 RATIOS = (5_000_000, 10_000_000)
 GROWTH = (10**5, 10**6, 10**7)
+EVERY = 2
 EVENTS: list[Path] = []  # the folder of the event log, where one is wanted
 
 
@@ -184,12 +185,12 @@ def _written(events: Path) -> tuple[int, int]:
     return found[0], found[1]
 
 
-def main(millions: float) -> int:
+def main(millions: float, names: list[str]) -> int:
     shown = Table("Spark", "plain, CPU s", "ours, CPU s", "ratio", "integers", title=f"{millions:g} million rows, two cores")
     missed = []
     with tempfile.TemporaryDirectory() as folder:
         made = make(columns_of(millions), int(millions * 10**6), Path(folder))
-        for name, plan in PLANS.items():
+        for name, plan in ((name, plan) for name, plan in PLANS.items() if not names or name in names):
             asked = [*COLUMNS, "person"] if name != "rows" else [*COLUMNS]
             ours = open_engine(open_source(made, columns=asked), plan.private, {})
             here = open_engine(open_source(f"{folder}/data/*.parquet", columns=asked), plan.private, {})
@@ -210,8 +211,8 @@ def main(millions: float) -> int:
 
 
 if __name__ == "__main__":
-    numbers = [float(word) for word in sys.argv[1:] if word != "--sent"]
+    words = [word for word in sys.argv[1:] if word != "--sent"]
     if "--sent" in sys.argv:
-        sent(*numbers or [1.0])
+        sent(float(words[0]) if words else 1.0)
     else:
-        raise SystemExit(main(*numbers or [10.0]))
+        raise SystemExit(main(float(words[0]) if words else 10.0, words[1:]))

@@ -8,7 +8,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-from discreet.auditor.canaries import audit_in_one_run
 from discreet.auditor.claims import read_claim, read_error, read_floats
 from discreet.auditor.finding import Finding
 from discreet.auditor.isolation import InterruptFlag
@@ -65,6 +64,8 @@ def audit(
     if not callable(function):
         raise ParameterError("An audit runs a function of one input; write audit(lambda rows: ..., a, b, epsilon=1).")
     if canaries is not None and a is b is ...:
+        from discreet.auditor.canaries import audit_in_one_run
+
         return audit_in_one_run(function, canaries, claim, limit)
     if canaries is not None or a is ... or b is ...:
         raise ParameterError(

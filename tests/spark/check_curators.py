@@ -31,12 +31,11 @@ COLUMNS = {
     "ward": dp.category("eye", "ear", "heart"),
 }
 VERBS: dict[str, Callable[[Any], object]] = {
-    "moments": lambda hospital: hospital.moments(["age", "debt", "ward"], rho=0.1),
+    "moments": lambda hospital: hospital.moments(["age", "debt"], rho=0.1),
     "regress": lambda hospital: hospital.regress("debt ~ age + sex", rho=0.1),
-    "workload": lambda hospital: hospital.workload([dp.prefixes("age"), dp.marginal("sex", "ward"), "sex = 'm'"], rho=0.1),
+    "workload": lambda hospital: hospital.workload([dp.marginal("sex", "ward"), "age < 30"], rho=0.1),
     "histogram": lambda hospital: hospital.histogram("age", edges=[0, 18, 30, 45, 65, 120], rho=0.1),
     "table": lambda hospital: hospital.table(by=["sex", "ward"], rho=0.1),
-    "bounds": lambda hospital: hospital.bounds("debt", rho=0.1),
 }  # fmt: skip
 
 

@@ -53,7 +53,7 @@ _SETTINGS = {
     "spark.sql.crossJoin.enabled": "true",  # keys are all combinations of lists
     "spark.sql.legacy.ctePrecedencePolicy": "corrected",  # of two tables of one name the inner one is meant
 }
-_ORDER = "spark.sql.functionResolution.sessionOrder"  # unknown to versions in which a function of the session goes first
+_ORDER = "spark.sql.functionResolution.sessionOrder"  # unknown to versions in which functions of the session may go first
 _FORKED = "This process was forked from the one that opened the table; open the table again here."
 
 
@@ -280,12 +280,13 @@ def check_version(spark: SparkSession) -> None:
 def check_settings(spark: SparkSession) -> None:
     """Refuse settings under which a statement would mean something else."""
     for name, wanted in _SETTINGS.items():
-        if str(spark.conf.get(name, wanted)).lower() != wanted:
+        if setting(spark, name) not in (wanted, None):
             raise ParameterError(
                 f"In this Spark session {name} is not {wanted}, and numbers could silently be others; write "
                 f'spark.conf.set("{name}", "{wanted}").'
             )
-    if (order := _order(spark)) == "first":
+    order = setting(spark, _ORDER)
+    if order == "first":
         raise ParameterError(
             f"In this Spark session {_ORDER} is first, so that its functions may stand for Spark's own, and numbers could "
             f'silently be others; write spark.conf.unset("{_ORDER}").'
@@ -297,10 +298,14 @@ def check_settings(spark: SparkSession) -> None:
         )
 
 
-def _order(spark: SparkSession) -> str | None:
-    """Whose functions go first; None in versions that do not ask."""
-    with suppress(Exception):
-        return str(spark.conf.get(_ORDER)).lower()
+def setting(spark: SparkSession, name: str) -> str | None:
+    """What a setting is, also where nobody set it: a default given here would hide one that comes from the environment of the
+    server (SPARK_ANSI_SQL_MODE). None in versions that do not know it."""
+    try:
+        return str(spark.conf.get(name)).lower()
+    except Exception as unknown:
+        if "SQL_CONF_NOT_FOUND" not in str(unknown):
+            raise
     return None
 
 

@@ -8,14 +8,34 @@ import pickle
 import signal
 from pathlib import Path
 
+import psycopg
 import pytest
-from ledger.test_postgres import BUDGET, named, pay, run, table
 from support.old_server import a_server_of
 from support.postgres import server
 
 from discreet.errors import LedgerRefused, ParameterError
 from discreet.ledger import Ledger, connections, move, postgres
-from discreet.ledger.place import Address
+from discreet.ledger.place import Address, resolve
+from discreet.privacy import pure
+from discreet.privacy.budget import Budget
+
+BUDGET = Budget(epsilon=1)
+
+
+def named(name: str) -> Address:
+    """A ledger that is not there yet."""
+    place = resolve(f"{server().url()}&ledger=troubles.{name}{os.getpid()}")
+    assert isinstance(place, Address)
+    return place
+
+
+def run(statement: str) -> list[tuple[object, ...]]:
+    with psycopg.connect(server().url(), autocommit=True) as connection:
+        return connection.execute(statement.encode()).fetchall()
+
+
+def pay(ledger: Ledger) -> None:
+    ledger.reserve(question="?", plan="p", data="d", privacy=pure(0.1), asked="epsilon=0.1")
 
 
 @pytest.mark.parametrize("version", ["12.22", "9.6.24"])
@@ -30,7 +50,7 @@ def test_a_server_says_that_it_is_too_old(version: str) -> None:
 
 def test_a_server_that_says_nothing_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     """All its processes are asleep, as those of a machine that swaps: neither the one at rest nor a new one answers."""
-    place = named()
+    place = named("silent")
     ledger = Ledger.open(place, BUDGET)
     pay(ledger)
     (connection,) = connections._resting.values()
@@ -47,11 +67,11 @@ def test_a_server_that_says_nothing_is_a_sentence(monkeypatch: pytest.MonkeyPatc
         for process in asleep:
             os.kill(process, signal.SIGCONT)
     pay(ledger)
-    assert run(f"SELECT count(*) FROM {table(place)}") == [(3,)]  # how it began, and two payments
+    assert run(f"SELECT count(*) FROM {place.schema}.{place.name}") == [(3,)]  # how it began, and two payments
 
 
 def test_a_move_that_is_refused_makes_no_table(tmp_path: Path) -> None:
-    there = named()
+    there = named("moved")
     with pytest.raises(LedgerRefused, match="no ledger at"):
         move(tmp_path / "nothing.ledger", there)
     assert not postgres.exists(there)
@@ -63,7 +83,7 @@ def test_a_move_that_is_refused_makes_no_table(tmp_path: Path) -> None:
     with pytest.raises(LedgerRefused):
         move(tmp_path / "people.ledger", there)
     assert not postgres.exists(there)
-    assert run(f"SELECT to_regclass('{table(there)}')") == [(None,)]
+    assert run(f"SELECT to_regclass('{there.schema}.{there.name}')") == [(None,)]
 
 
 def test_an_address_with_a_password_is_not_pickled() -> None:

@@ -7,7 +7,7 @@ all processes: this one, the driver, and workers that run Python. discreet rehea
 durably; sums and counts are all that is asked, because a mean is made of them for nothing. Exit code 1 where it is not five times
 faster.
 
-    python -m benchmarks.engines_peers [MILLIONS]
+    python -m benchmarks.engines_peers [MILLIONS [engines_tumult] [engines_pipelinedp]]
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ def ask(file: str) -> list[object]:
             return [asked.sql(QUESTION, epsilon=1)["n"]]
 
 
-def main(millions: float) -> int:
+def main(millions: float, names: list[str]) -> int:
     from benchmarks.__main__ import environment
-    from benchmarks.engines_spark import columns_of, make
+    from benchmarks.engines_spark import columns_of, written
 
     shown = Table(f"{millions:g} million rows", "CPU s", "wall s", "times discreet's CPU", "times discreet's wall")
     slow = []
@@ -59,9 +59,9 @@ def main(millions: float) -> int:
         places = []
         for name, size in (("small", 0.01), ("large", millions)):
             (Path(folder) / name).mkdir()
-            places.append(make(columns_of(size), int(size * 10**6), Path(folder) / name).removeprefix("spark:"))
+            places.append(written(columns_of(size), int(size * 10**6), Path(folder) / name))
         first: dict[str, float] = {}
-        for name in ("engines_peers", *PEERS):
+        for name in ("engines_peers", *(names or PEERS)):
             python = Path(sys.executable) if name == "engines_peers" else environment(name)
             script = [str(HERE / f"{name}.py"), *(["--ask"] if name == "engines_peers" else [])]
             alone = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
@@ -87,4 +87,4 @@ if __name__ == "__main__":
 
         measured(ask, *sys.argv[2:])
     else:
-        raise SystemExit(main(float(sys.argv[1]) if len(sys.argv) > 1 else 1.0))
+        raise SystemExit(main(float(sys.argv[1]) if len(sys.argv) > 1 else 10.0, sys.argv[2:]))

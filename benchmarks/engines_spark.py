@@ -59,7 +59,11 @@ def session() -> Any:
 
 
 def make(columns: str, size: int, folder: Path) -> str:
-    """Parquet files, as many as there are cores."""
+    return source(written(columns, size, folder))
+
+
+def written(columns: str, size: int, folder: Path) -> str:
+    """A folder of Parquet files, as many as there are cores."""
     place = folder / "data"
     place.mkdir()
     with duckdb.connect() as database:
@@ -67,7 +71,7 @@ def make(columns: str, size: int, folder: Path) -> str:
         for part in range(2):
             query = f"SELECT {columns} FROM range({size}) WHERE range % 2 = {part}"
             database.execute(f"COPY ({query}) TO '{place}/{part}.parquet' (FORMAT parquet)")
-    return source(str(place))
+    return str(place)
 
 
 def source(made: str) -> str:

@@ -55,4 +55,4 @@ def test_several_uses_and_groups_keep_the_bound_without_sampling() -> None:
     assert once.rho == 0.1
     assert dp.Privacy.from_json(once.to_json()) == once
     assert dp.zcdp(F(10**6)).sampled(F(1, 10)).epsilon(1e-6) > 10**5
-    assert dp.zcdp(F(10**6)).sampled(F(1, 10)).delta(10**5) <= 0.1
+    assert dp.zcdp(F(10**6)).sampled(F(1, 10)).delta(10**5) <= 0.1 * (1 + 1e-12)

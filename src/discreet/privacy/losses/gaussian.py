@@ -65,9 +65,13 @@ class Gaussian(Loss):
         return math.exp(-self._number * t * t / 2) * (1 + 64 * UNIT)
 
     def hockey_stick(self, epsilon: Fraction) -> arb:
-        """Balle and Wang 2018, theorem 8."""
+        """Balle and Wang 2018, theorem 8; far out by Mills' ratio, as e^epsilon phi(far) = phi(near)."""
         mu, eps = ball(self.squared_mu).sqrt(), ball(epsilon)
-        return normal_cdf(mu / 2 - eps / mu) - eps.exp() * normal_cdf(-mu / 2 - eps / mu)
+        near, far = mu / 2 - eps / mu, mu / 2 + eps / mu
+        if not far > _MILLS:
+            return normal_cdf(near) - eps.exp() * normal_cdf(-far)
+        density = (-near * near / 2).exp() / (2 * arb.pi()).sqrt()
+        return density * (_mills(-near) - _mills(far)) if -near > _MILLS else normal_cdf(near) - density * _mills(far)
 
     def mean_variance(self) -> tuple[float, float]:
         return self._number / 2, self._number
@@ -137,6 +141,7 @@ class DiscreteGaussian(Atomic):
         return Family("discrete Gaussian", Concentrated(size * size * self.rho), self)
 
 
+_MILLS = 2**16  # standard deviations: from here on error functions are slow, and their series is good
 _WIDEST = 2**12  # squared_sigma: one closed form adds up some ten times its root of terms
 
 
@@ -153,6 +158,15 @@ def _sum_beyond(squared_sigma: Fraction, first: int, bits: int) -> arb:  # noqa:
         total += term
         rest = term * ratio / (1 - ratio)
     return total + ball(0).union(rest.upper())
+
+
+def _mills(x: arb) -> arb:
+    """P[Z > x] over the density at x, for x > 2^16: between partial sums of 1/x - 1/x^3 + 3/x^5 - ..., to 2^-140 of itself."""
+    total = term = last = 1 / x
+    for odd in (1, 3, 5, 7, 9):
+        term *= -odd / (x * x)
+        total, last = total + term, total
+    return total.union(last)
 
 
 def normal_cdf(x: arb) -> arb:

@@ -10,6 +10,7 @@ CLASSES = [0, 1, 2]
 
 MODELS: dict[str, dict[str, Any]] = {
     "GaussianNB": {"classes": CLASSES},
+    "LogisticRegression": {"classes": CLASSES},
 }
 """By name, what a model needs beside its cost, its bounds and its unit: for targets of three classes, or from 0 to 10."""
 

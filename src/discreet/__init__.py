@@ -19,6 +19,7 @@ _HOMES = {
         "discreet.auditor": "audit",
         "discreet.curator": "Curator open",
         "discreet.errors": "errors",
+        "discreet.learn": "learn",
         "discreet.local": "local",
         "discreet.mechanisms": "DiscreteGaussian Exponential Gaussian Laplace Linear NoisyMax PermuteAndFlip "
         "RandomizedResponse RunningSums SparseVector Threshold",
@@ -38,6 +39,7 @@ _HOMES = {
 
 if TYPE_CHECKING:  # the same names for type checkers: each module's __all__, and modules
     from discreet import errors as errors
+    from discreet import learn as learn
     from discreet import local as local
     from discreet.analysis.counting.items import *  # noqa: F403
     from discreet.auditor import *  # noqa: F403

@@ -47,6 +47,7 @@ VERBS: dict[str, str] = {
     "workload": "discreet.analysis.counting.workload",
     "synthesize": "discreet.synthetic.synthesize",
     "quality": "discreet.synthetic.quality",
+    "fit": "discreet.learn.request",
 }
 
 Result = TypeVar("Result")

@@ -37,11 +37,12 @@ MAY_IMPORT = {
     "analysis": "arrays calls canvas curator display engine errors exact mechanisms plan privacy schema",
     "synthetic": "arrays calls canvas curator display engine errors exact mechanisms noise plan privacy schema",
     "local": "arrays balls calls canvas display errors exact mechanisms noise privacy schema",
+    "texts": "arrays balls calls canvas display errors exact local mechanisms noise privacy schema",
     "auditor": "arrays calls curator display engine errors exact ledger mechanisms noise plan privacy schema",
-    "cli": "auditor canvas curator display errors ledger local mechanisms plan privacy schema (top)",
+    "cli": "auditor canvas curator display errors ledger local mechanisms plan privacy schema texts (top)",
     "pytest_plugin": "auditor errors",
     "__main__": "cli",
-    "(top)": "analysis auditor curator errors local mechanisms plan privacy schema synthetic",
+    "(top)": "analysis auditor curator errors local mechanisms plan privacy schema synthetic texts",
 }
 
 # Nouns whose verbs stand in files of their own and name the noun for type checkers, or are loaded when first called.
@@ -106,6 +107,7 @@ PUBLIC = {
     "stddev",
     "sum",
     "text",
+    "texts",
     "total",
     "variance",
     "zcdp",
@@ -248,6 +250,7 @@ def test_a_misspelt_name_loads_nothing() -> None:
         ("pure", {"privacy"}),
         ("count", {"mechanisms", "noise", "plan", "privacy", "schema"}),
         ("local", {"local", "mechanisms", "noise", "privacy", "schema"}),
+        ("texts", {"local", "mechanisms", "noise", "privacy", "schema", "texts"}),
     ],
 )
 def test_a_public_name_loads_what_it_needs_and_no_more(name: str, rooms: set[str]) -> None:

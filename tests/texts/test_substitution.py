@@ -15,7 +15,7 @@ from support.refusals import refused
 from texts.laws import DISTANCES, LAWS, TREES, WORDS, draw_plainly, label, order, scattered
 
 from discreet.arrays import Integers
-from discreet.balls import arb, ball, precision, upper
+from discreet.balls import arb, ball, floor, precision, upper
 from discreet.errors import ParameterError
 from discreet.texts import Tree, Vocabulary
 from discreet.texts.distances import Distance
@@ -59,26 +59,26 @@ def test_words_are_drawn_as_the_law_says_bit_by_bit(law: Substitution) -> None:
     chance = np.random.default_rng(7)
     for code in {0, 3, law.distance.size - 1}:
         plain = [[int(word), 5, 6, 7] for word in chance.integers(0, 2**64, 12, dtype=np.uint64)]
-        for tape in [*plain, *_on_boundaries(law, code), [0, 1, 1], [2**64 - 1, 2**64 - 2, 0]]:
+        for tape in [*plain, *on_boundaries(law, code), [0, 1, 1], [2**64 - 1, 2**64 - 2, 0]]:
             done = replay(lambda code=code: law.draw(np.array([code])), tape)
             assert (int(done.value[0]), len(tape) - done.words_left) == draw_plainly(law, code, tape)
 
 
-def _on_boundaries(law: Substitution, code: int) -> list[list[int]]:
+def on_boundaries(law: Substitution, code: int) -> list[list[int]]:
     with precision(400):
         weights = [(-ball(law.rate * steps)).exp() for steps in law.distance.steps.tolist()]
         lengths = [weights[level] for level, _ in order(law, code)]
         total, before, tapes = sum(lengths, arb(0)), arb(0), []
         for length in lengths[:4]:
             before += length
-            digits = int((before / total * ball(2**128)).floor().unique_fmpz())
-            first, second = divmod(digits, 2**64)
-            if first < 2**64 - 1:
+            digits = floor(before / total * ball(2**128))  # None where it is next to 1
+            first, second = divmod(digits or 0, 2**64)
+            if digits is not None and first < 2**64 - 1:
                 tapes += [[first, max(second - 1, 0), 9], [first, min(second + 1, 2**64 - 1), 9]]
     return tapes
 
 
-@pytest.mark.parametrize("law", [LAWS[1], LAWS[7], LAWS[10], LAWS[22], LAWS[-4], LAWS[-11]], ids=label)
+@pytest.mark.parametrize("law", [law for law in LAWS if law.each == 2][::3], ids=label)
 def test_fresh_words_have_the_stated_law(law: Substitution) -> None:
     """Six comparisons, each with a false alarm in less than one of 1e7 runs."""
     codes = np.full(20_000, law.distance.size - 2)

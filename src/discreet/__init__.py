@@ -33,6 +33,7 @@ _HOMES = {
         "discreet.schema": "boolean category date integer number person rows text",
         "discreet.schema.sensitivity": "sensitivity",
         "discreet.synthetic.model": "Synthetic",
+        "discreet.texts": "texts",
     }.items()
     for name in names.split()
 }
@@ -41,6 +42,7 @@ if TYPE_CHECKING:  # the same names for type checkers: each module's __all__, an
     from discreet import errors as errors
     from discreet import learn as learn
     from discreet import local as local
+    from discreet import texts as texts
     from discreet.analysis.counting.items import *  # noqa: F403
     from discreet.auditor import *  # noqa: F403
     from discreet.curator import *  # noqa: F403

@@ -38,7 +38,8 @@ MAY_IMPORT = {
     "synthetic": "arrays calls canvas curator display engine errors exact mechanisms noise plan privacy schema",
     "learn": "analysis arrays calls canvas curator display engine errors exact mechanisms noise plan privacy schema synthetic",
     "local": "arrays balls calls canvas display errors exact mechanisms noise privacy schema",
-    "texts": "analysis arrays balls calls canvas curator display engine errors exact learn local mechanisms noise plan privacy schema",
+    "texts": "analysis arrays balls calls canvas curator display engine errors exact learn local mechanisms noise plan privacy "
+    "schema",
     "auditor": "arrays calls curator display engine errors exact ledger mechanisms noise plan privacy schema",
     "cli": "auditor canvas curator display errors ledger local mechanisms plan privacy schema texts (top)",
     "pytest_plugin": "auditor errors",
@@ -71,6 +72,7 @@ PUBLIC = {
     "Privacy",
     "RandomizedResponse",
     "RunningSums",
+    "SetUnion",
     "SparseVector",
     "Synthetic",
     "Threshold",

@@ -9,6 +9,8 @@ from discreet import learn
 CLASSES = [0, 1, 2]
 
 MODELS: dict[str, dict[str, Any]] = {
+    "AdditiveClassifier": {"classes": CLASSES},
+    "CountNB": {"classes": CLASSES},
     "GaussianNB": {"classes": CLASSES},
 }
 """By name, what a model needs beside its cost, its bounds and its unit: for targets of three classes, or from 0 to 10."""

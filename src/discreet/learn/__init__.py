@@ -1,5 +1,11 @@
 """Private models that fit scikit-learn: bounds and classes are public, noise is exact, and every fit says what it cost."""
 
+from discreet.learn.additive.models import AdditiveClassifier, AdditiveRegressor
+from discreet.learn.counts import CountNB
+from discreet.learn.from_synthetic import FromSynthetic
 from discreet.learn.naive_bayes import GaussianNB
+from discreet.learn.pictures import curve
+from discreet.learn.unlabelled.kmeans import KMeans
+from discreet.learn.unlabelled.scaler import Scaler
 
-__all__ = ["GaussianNB"]
+__all__ = ["AdditiveClassifier", "AdditiveRegressor", "CountNB", "FromSynthetic", "GaussianNB", "KMeans", "Scaler", "curve"]

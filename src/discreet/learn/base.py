@@ -24,7 +24,7 @@ from discreet.learn.features import Feature, read_classes, read_feature, read_fe
 from discreet.learn.payment import Payment
 from discreet.learn.rows import Rows, inputs_of, read_arrays, read_columns, read_unit
 from discreet.privacy import Privacy
-from discreet.schema.units import Person
+from discreet.schema.units import Person, Unit
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
@@ -72,6 +72,10 @@ class Model(BaseEstimator):  # type: ignore[misc]
         """What a preview says, by public facts."""
         return []
 
+    def _pay(self, unit: Unit) -> tuple[Payment, Privacy]:
+        """What a fit of its own spends, and its guarantee."""
+        return Payment.own(self.epsilon, self.delta, unit)
+
     def _target(self, declared: Any = None) -> Feature | None:  # noqa: ARG002
         """The target by this model's own facts, or by what a curator declares of its column."""
         return None
@@ -91,7 +95,7 @@ class Model(BaseEstimator):  # type: ignore[misc]
                 'Persons are told apart by groups=ids, one a row, and protected by unit=dp.person("id", rows=8, groups=1); '
                 "give both or neither."
             )
-        payment, privacy = Payment.own(self.epsilon, self.delta, unit)
+        payment, privacy = self._pay(unit)
         rows = read_arrays(features, target, columns, y, groups, unit)
         self._check(rows)
         return self._finish(rows, self._learn(rows, payment), privacy)

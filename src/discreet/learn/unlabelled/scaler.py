@@ -1,0 +1,136 @@
+"""Scaling by bounds that are bought: the range of each column but for its tails, from noisy counts of halves, quarters and so on.
+
+Between wide public bounds every column is halved eight times; a row lies in one part of each size, and all parts of all columns
+are counted in one release. Counts of parts are made to add up (Hay, Rastogi, Miklau and Suciu 2010), which is least squares,
+and the tails are where they say.
+
+**Sensitivity.** A row adds 1 in 8 F parts, for F columns: sqrt(8 F) in L2, 8 F in L1. **Guarantee**: that of one Gaussian (or
+Laplace) mechanism, for rows added or removed, or replaced, or persons. Rows that are then scaled are scaled each by itself: a
+model that is fitted to them costs what it costs, and both together the sum.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from discreet.arrays import Reals
+from discreet.calls import called_as
+from discreet.errors import ParameterError
+from discreet.exact import nearest
+from discreet.learn.base import Model, State
+from discreet.learn.payment import Payment
+from discreet.learn.rows import Rows
+from discreet.mechanisms.rows.block import MISSING, Block
+from discreet.mechanisms.rows.sums import Cells, add_up
+
+LEVELS = 8
+_LEAVES = 2**LEVELS
+
+
+@called_as("epsilon=0.1, delta=1e-6, bounds=(0, 1000000)")
+class Scaler(Model):
+    """Numbers scaled to between -1 and 1, by bounds that leave a share of rows out at either end.
+
+    ``bounds_`` says which: one (lower, upper) a column, which any model takes as its ``bounds``. What lies beyond is clamped;
+    what is missing stays so.
+
+    >>> model = Scaler(epsilon=1, delta=1e-6, bounds=(0, 1000)).fit([[i % 100] for i in range(10_000)])
+    >>> low, high = model.bounds_[0]
+    >>> 0 <= low < 12 and 88 < high < 112
+    True
+    """
+
+    supervised = False
+
+    def __init__(
+        self,
+        *,
+        epsilon: object = None,
+        delta: object = None,
+        bounds: object = None,
+        unit: object = None,
+        tails: object = 0.01,
+    ) -> None:
+        self.epsilon, self.delta, self.bounds, self.unit = epsilon, delta, bounds, unit
+        self.tails = tails
+
+    def _check(self, rows: Rows) -> None:
+        if isinstance(self.tails, bool) or not isinstance(self.tails, int | float | Fraction) or not 0 < self.tails < 0.5:
+            raise ParameterError("tails= is the share of rows that is left out at either end, below 0.5; write tails=0.01.")
+        listed = [one.name for one in rows.features if one.values is not None]
+        if listed:
+            raise ParameterError(f"{', '.join(listed[:5])} has a list of values, which is not scaled; leave it out.")
+
+    def _learn(self, rows: Rows, payment: Payment) -> State:
+        features, sizes = rows.features, [2**level for level in range(1, LEVELS + 1)]
+
+        def of(block: Block) -> Cells:
+            codes = []
+            for j, feature in enumerate(features):
+                units = np.asarray(block[str(j)], dtype=np.int64)
+                leaf = np.minimum((units / feature.steps * _LEAVES).astype(np.int64), _LEAVES - 1)
+                codes += [np.where(units == MISSING, -1, leaf // (_LEAVES // size)) for size in sizes]
+            return Cells(np.stack(codes, axis=1), tuple(sizes) * len(features), np.full((block.height, 1), 1 / scale))
+
+        lists = LEVELS * len(features)
+        scale = float(lists) if payment.pure else math.sqrt(lists)
+        total = add_up(rows.read(), of, payment.ball(1), sum(sizes) * len(features))
+        deviation = payment.deviation(total.ball, Fraction(1)) * scale
+        noisy = (payment.release(total, Fraction(1)) * scale).reshape(len(features), -1)
+        found = [_find_tails(_add_up_to(line, sizes), float(self.tails), deviation) for line in noisy]  # type: ignore[arg-type]
+        return {"places": found}
+
+    def _accept(self, state: State) -> None:
+        self.bounds_: list[tuple[float, float]] = []
+        for feature, (first, last) in zip(self.features_, state["places"], strict=True):
+            low, width = nearest(feature.lower), nearest(feature.upper - feature.lower)
+            self.bounds_.append((low + width * first / _LEAVES, low + width * last / _LEAVES))
+
+    def transform(self, X: Any) -> Reals:  # noqa: N803
+        """The same rows, every column from -1 to 1; NaN where a number is missing."""
+        check_is_fitted(self)
+        columns = self._columns(X, reset=False)
+        made = []
+        for feature, cells, (low, high) in zip(self.features_, columns, self.bounds_, strict=True):
+            made.append((np.clip(feature.reals(feature.code(cells)), low, high) - low) * (2 / (high - low)) - 1)
+        return np.stack(made, axis=1)
+
+    def fit_transform(self, X: Any, y: Any = None, groups: Any = None) -> Reals:  # noqa: ARG002, N803
+        """Fit, and then the same rows scaled."""
+        return self.fit(X, None, groups).transform(X)
+
+    def get_feature_names_out(self, names: Any = None) -> Any:  # noqa: ARG002
+        """The names of the columns, which stay what they are."""
+        check_is_fitted(self)
+        return np.array([one.name for one in self.features_], dtype=object)
+
+
+def _add_up_to(noisy: Reals, sizes: list[int]) -> Reals:
+    """Counts of the smallest parts, by least squares from counts of all sizes with the same noise."""
+    levels = np.split(noisy, np.cumsum(sizes)[:-1])
+    better = [levels[-1]]
+    for height, own in enumerate(reversed(levels[:-1]), 2):
+        weight = (2**height - 2 ** (height - 1)) / (2**height - 1)
+        better.append(weight * own + (1 - weight) * better[-1].reshape(-1, 2).sum(axis=1))
+    better.reverse()
+    found = better[0]
+    for below in better[1:]:
+        found = below + np.repeat((found - below.reshape(-1, 2).sum(axis=1)) / 2, 2)
+    return found
+
+
+def _find_tails(counts: Reals, share: float, deviation: float) -> tuple[int, int]:
+    """Where so much is below and above, by noisy counts; all of the range where there are too few rows to say."""
+    total = float(counts.sum())
+    if total * share < 2 * deviation and total < 40 * deviation:
+        return 0, len(counts)
+    below, above = np.cumsum(counts), np.cumsum(counts[::-1])
+    wanted = max(total * share, 2 * deviation)  # what noise could explain is no reason to reach far
+    first = int(np.argmax(below > wanted))
+    last = len(counts) - int(np.argmax(above > wanted))
+    return (first, last) if first < last else (0, len(counts))

@@ -76,7 +76,7 @@ class KMeans(Model):
         length = 1 + _MEMBER if payment.pure else math.hypot(1, _MEMBER)
         for turn in range(_ROUNDS):
 
-            def of(block: Block, centres: Reals = centres) -> Outer:
+            def of(block: Block, centres: Reals = centres, middle: Reals = middle) -> Outer:
                 inputs = rows.inputs(block)
                 offsets = _clip(inputs - middle, far, payment.order) / far
                 line = np.hstack([np.full((len(inputs), 1), _MEMBER), offsets]) / length
@@ -87,11 +87,13 @@ class KMeans(Model):
             deviation = payment.deviation(total.ball, share) * length
             noisy = payment.release(total, share).reshape(many, 1 + d) * length
             counts = np.maximum(noisy[:, 0], 2 * deviation) / _MEMBER
-            sums = noisy[:, 1:]
-            kept = _draw_in(sums, deviation, 1.5)
+            shift = _find_shift(noisy, deviation)
+            sums = noisy[:, 1:] - noisy[:, :1] / _MEMBER * shift
+            kept = _draw_in(sums, deviation, 1.5)[:, None]
             means = _clip(sums / counts[:, None] * far, far, payment.order)
+            middle = np.clip(middle + shift * far, -1, 1)
             fresh = _scatter(many, d, reach / 2) if turn < _ROUNDS - 1 else np.zeros((many, d))
-            centres = np.clip(middle + np.where(kept[:, None] > 0, kept[:, None] * means, fresh), -1, 1)
+            centres = np.clip(middle + np.where(kept > 0, kept * means, fresh), -1, 1)
         return {"centres": centres.tolist(), "middle": middle.tolist()}
 
     def _accept(self, state: State) -> None:
@@ -132,6 +134,14 @@ def _find_middle(rows: Rows, payment: Payment) -> tuple[Reals, float]:
     middle = np.clip(noisy[:d] * size / count * _draw_in(noisy[None, :d], deviation, 5.0), -1, 1)
     square = float(noisy[d + 1]) / _SQUARE * features / count - float(middle @ middle)
     return middle, math.sqrt(min(max(square, features / 64), features))
+
+
+def _find_shift(noisy: Reals, deviation: float) -> Reals:
+    """How far all rows together lie from the middle, by what was added up for every centre."""
+    counted, *sums = noisy.sum(axis=0).tolist()
+    noise = deviation * math.sqrt(len(noisy))
+    found: Reals = np.array(sums) * (_MEMBER / max(counted, 2 * noise)) * _draw_in(np.array([sums]), noise, 3.0)
+    return found
 
 
 def _draw_in(sums: Reals, deviation: float, many: float) -> Reals:

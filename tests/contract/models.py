@@ -12,6 +12,7 @@ MODELS: dict[str, dict[str, Any]] = {
     "AdditiveClassifier": {"classes": CLASSES},
     "CountNB": {"classes": CLASSES},
     "GaussianNB": {"classes": CLASSES},
+    "LogisticRegression": {"classes": CLASSES},
 }
 """By name, what a model needs beside its cost, its bounds and its unit: for targets of three classes, or from 0 to 10."""
 

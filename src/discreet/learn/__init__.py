@@ -2,10 +2,25 @@
 
 from discreet.learn.additive.models import AdditiveClassifier, AdditiveRegressor
 from discreet.learn.counts import CountNB
+from discreet.learn.descent import private_descent
 from discreet.learn.from_synthetic import FromSynthetic
+from discreet.learn.logistic import LogisticRegression
 from discreet.learn.naive_bayes import GaussianNB
 from discreet.learn.pictures import curve
 from discreet.learn.unlabelled.kmeans import KMeans
 from discreet.learn.unlabelled.scaler import Scaler
+from discreet.mechanisms.rows.sums import Sparse
 
-__all__ = ["AdditiveClassifier", "AdditiveRegressor", "CountNB", "FromSynthetic", "GaussianNB", "KMeans", "Scaler", "curve"]
+__all__ = [
+    "AdditiveClassifier",
+    "AdditiveRegressor",
+    "CountNB",
+    "FromSynthetic",
+    "GaussianNB",
+    "KMeans",
+    "LogisticRegression",
+    "Scaler",
+    "Sparse",
+    "curve",
+    "private_descent",
+]

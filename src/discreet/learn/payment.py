@@ -7,7 +7,8 @@ mechanism, so that an audit sees it.
 **Cost.** Of an epsilon and a delta a fit of its own spends mu^2, the largest for which Gaussian noise of that mu is (epsilon,
 delta)-private (Balle and Wang 2018): sums of which each depends on the noisy ones before, with shares s of mu^2 that add up to 1,
 are together as private as one with all of it (Dong, Roth and Su 2019, corollary 2: Gaussian guarantees compose to the root of
-the sum of squares, adaptively). Rhos and pure epsilons add up. At a curator the budget says what an epsilon buys.
+the sum of squares, adaptively; Smith and Thakurta 2022, also where the shares depend on what came out before, as long as they
+add up to 1). Rhos and pure epsilons add up. At a curator the budget says what an epsilon buys.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ Whether rows come from arrays or from a curator's engine, a block has the column
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any
@@ -146,14 +146,14 @@ def read_arrays(
         coded[TARGET] = target.code(y)
     starts = None
     if isinstance(unit, Person):
-        order, starts = _by_person(coded, np.asarray(groups).reshape(-1), unit.rows)
+        order, starts = by_person(list(coded.values()), np.asarray(groups).reshape(-1), unit.rows)
         coded = {name: column[order] for name, column in coded.items()}
         height = len(order)
     block = Secret(Block(coded, height, starts))
     return Rows(tuple(features), target, unit, lambda: [block])
 
 
-def _by_person(columns: Mapping[str, NDArray[np.generic]], ids: NDArray[np.generic], most: int) -> tuple[Integers, Integers]:
+def by_person(columns: Sequence[NDArray[np.generic]], ids: NDArray[np.generic], most: int) -> tuple[Integers, Integers]:
     """Rows in the order of persons, at most so many of each, by a keyed hash of what a row holds; and where each begins. Rows
     without an id are left out."""
     texts = np.array(
@@ -162,9 +162,11 @@ def _by_person(columns: Mapping[str, NDArray[np.generic]], ids: NDArray[np.gener
     _, persons, counts = np.unique(texts.astype(str), return_inverse=True, return_counts=True)
     many = counts[persons] > most
     marks = np.zeros(len(ids), dtype=np.uint64)
-    salt, table = words(4).tobytes(), np.stack([np.asarray(column, dtype=np.int64) for column in columns.values()], axis=1)
+    salt = words(4).tobytes()
     for i in np.flatnonzero(many):
-        hashed = blake2b(np.ascontiguousarray(table[i]).tobytes() + texts[i].encode(), key=salt, digest_size=8)
+        hashed = blake2b(texts[i].encode(), key=salt, digest_size=8)
+        for column in columns:
+            hashed.update(np.ascontiguousarray(column[i]).tobytes())
         marks[i] = int.from_bytes(hashed.digest(), "little")
     order = np.lexsort((marks, persons))
     ranks = np.arange(len(order)) - np.searchsorted(persons[order], persons[order])

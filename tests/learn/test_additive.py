@@ -23,7 +23,7 @@ AGE, DRUG = Feature("age", Fraction(0), Fraction(100), 100), Feature("drug", val
 
 
 @given(st.integers(1, 2**45), st.integers(2, 64), st.lists(st.fractions(0, 1), min_size=1, max_size=20))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_a_number_lies_between_the_edges_of_its_bin(steps: int, most: int, places: list[Fraction]) -> None:
     bins = Bins((Feature("x", Fraction(0), Fraction(steps), steps),), most)
     units = np.array([int(place * steps) for place in places] + [0, steps])

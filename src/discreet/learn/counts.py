@@ -99,7 +99,6 @@ class CountNB(Classifier):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.input_tags.positive_only = True
         return tags
 
 

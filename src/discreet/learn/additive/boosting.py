@@ -264,9 +264,11 @@ class Classes(Head):
         many = max(_total(joined, counted.sum(axis=0)), 2 * float(deviation.min()), 1.0)
         shares = np.clip([_total(joined, line) / many for line in counted], 0.01, 0.99)
         shares = shares / shares.sum()
-        likely = np.log(np.maximum(counted, 0) + deviation) - np.log(shares)[:, None]  # of a class in a bin, against all of it
-        held = np.maximum(counted.sum(axis=0), 0)
-        logs = np.log(shares)
+        logs, held = np.log(shares), np.maximum(counted.sum(axis=0), 0)
+        prior = (
+            self.lines * shares[:, None] * deviation
+        )  # rows as if there were these: where noise is all, a bin is like the others
+        likely = np.log(np.maximum(counted, 0) + prior) - logs[:, None]
         if self.scores > 1:
             return Beginning(logs, likely - likely.mean(axis=0), shares * (1 - shares), held, many)
         if self.lines < 2:

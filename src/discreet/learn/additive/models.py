@@ -56,7 +56,7 @@ class _Additive(Model):
 
     @property
     def deviations_(self) -> list[Reals]:
-        """How far noise, and nothing else, is likely to have moved each of them: about one standard deviation."""
+        """Roughly how far noise alone has moved each of them, one standard deviation; how bins were joined is not in it."""
         return np.split(self._shapes.deviations, self.bins_.offsets[1:], axis=1)
 
     @property
@@ -122,7 +122,8 @@ class AdditiveClassifier(_Additive, Classifier):
 
     def decision_function(self, X: Any) -> Reals:  # noqa: N803
         """The logarithm of the odds of the second class, or one score a class."""
-        found = self._shapes.scores(self._inputs(X))
+        inputs = self._inputs(X)
+        found = self._shapes.scores(inputs)
         return found[:, 0] if len(self.classes_) <= 2 else found
 
 

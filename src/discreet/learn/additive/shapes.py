@@ -52,7 +52,7 @@ def _draw_feature(ax: Axes, model: Any, place: int) -> None:
         colour, name = colours[i % len(colours)], str(model.classes_[i]) if len(shape) > 1 else None
         if feature.values is None:
             edges = model.bins_.edges(place)
-            ax.stairs(line[:runs], edges, color=colour, linewidth=1.6, label=name)
+            ax.stairs(line[:runs], edges, baseline=None, color=colour, linewidth=1.6, label=name)
             ax.stairs((line + noise)[:runs], edges, baseline=(line - noise)[:runs], fill=True, color=colour, alpha=0.18)
         else:
             ax.errorbar(np.arange(len(line)), line, yerr=noise, fmt="o", markersize=4, color=colour, capsize=2, label=name)

@@ -16,6 +16,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from discreet.arrays import Reals
@@ -30,10 +31,11 @@ from discreet.mechanisms.rows.sums import Cells, add_up
 
 LEVELS = 8
 _LEAVES = 2**LEVELS
+_CLEAR = 6.0  # deviations of one count: noise in sums of parts from either end exceeds it somewhere once in about 5,000 times
 
 
 @called_as("epsilon=0.1, delta=1e-6, bounds=(0, 1000000)")
-class Scaler(Model):
+class Scaler(TransformerMixin, Model):  # type: ignore[misc]
     """Numbers scaled to between -1 and 1, by bounds that leave a share of rows out at either end.
 
     ``bounds_`` says which: one (lower, upper) a column, which any model takes as its ``bounds``. What lies beyond is clamped;
@@ -127,10 +129,10 @@ def _add_up_to(noisy: Reals, sizes: list[int]) -> Reals:
 def _find_tails(counts: Reals, share: float, deviation: float) -> tuple[int, int]:
     """Where so much is below and above, by noisy counts; all of the range where there are too few rows to say."""
     total = float(counts.sum())
-    if total * share < 2 * deviation and total < 40 * deviation:
+    wanted = max(total * share, _CLEAR * deviation)  # what noise could explain is no reason to reach far
+    if total < 4 * wanted:
         return 0, len(counts)
     below, above = np.cumsum(counts), np.cumsum(counts[::-1])
-    wanted = max(total * share, 2 * deviation)  # what noise could explain is no reason to reach far
     first = int(np.argmax(below > wanted))
     last = len(counts) - int(np.argmax(above > wanted))
     return (first, last) if first < last else (0, len(counts))

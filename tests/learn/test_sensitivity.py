@@ -12,7 +12,7 @@ from learn.watching import far, watch
 
 import discreet as dp
 from discreet import learn
-from discreet.learn.from_synthetic import norms_of
+from discreet.learn.around.from_synthetic import norms_of
 
 HUGE = 1e300
 X = np.random.default_rng(1).normal(size=(40, 3))

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from typing import Any, ClassVar, TypeVar
+from warnings import warn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,7 @@ from discreet.schema.units import Person, Unit
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+    from sklearn.exceptions import DataConversionWarning
     from sklearn.utils.validation import check_is_fitted, validate_data
 except ImportError:
     raise ParameterError(
@@ -88,7 +90,10 @@ class Model(BaseEstimator):  # type: ignore[misc]
         height = len(columns[0]) if columns else 0
         features = read_features(self.bounds, self._named())
         target = self._target()
-        _check_lengths(height, y if target is not None else None, groups, needed=target is not None)
+        if target is not None and y is None:
+            raise ParameterError("This model requires y to be passed, but the target y is None; write fit(X, y).")
+        y = None if target is None else _column("y", y, height)
+        groups = None if groups is None else _column("groups", groups, height)
         unit = read_unit(self.unit, height)
         if (groups is not None) != isinstance(unit, Person):
             raise ParameterError(
@@ -171,7 +176,8 @@ class Classifier(ClassifierMixin, Model):  # type: ignore[misc]
 
     def predict(self, X: Any) -> NDArray[np.generic]:  # noqa: N803
         """The likeliest class."""
-        found: NDArray[np.generic] = self.classes_[np.argmax(self._scores(self._inputs(X)), axis=1)]
+        places = np.argmax(self._scores(self._inputs(X)), axis=1)
+        found: NDArray[np.generic] = self.classes_[places]
         return found
 
 
@@ -190,14 +196,15 @@ class Regressor(RegressorMixin, Model):  # type: ignore[misc]
         return found
 
 
-def _check_lengths(height: int, y: Any, groups: Any, *, needed: bool) -> None:
-    if needed and y is None:
-        raise ParameterError("This model requires y to be passed, but the target y is None; write fit(X, y).")
-    for name, given in (("y", y), ("groups", groups)):
-        if given is None:
-            continue
-        shape = np.shape(given)
-        if len(shape) != 1 and not (len(shape) == 2 and shape[1] == 1):
-            raise ParameterError(f"{name} should be a 1d array, one value a row, and has the shape {shape}.")
-        if shape[0] != height:
-            raise ParameterError(f"X has {height:,} rows and {name} has {shape[0]:,}; they need one value a row.")
+def _column(name: str, given: Any, height: int) -> NDArray[np.generic]:
+    """One value a row. A single column is taken for one, as scikit-learn does, which is said."""
+    array = np.asarray(given)
+    if array.ndim == 2 and array.shape[1] == 1:
+        said = f"A column-vector {name} was passed when a 1d array was expected; write {name}.ravel()."
+        warn(said, DataConversionWarning, stacklevel=3)
+        array = array.ravel()
+    if array.ndim != 1:
+        raise ParameterError(f"{name} should be a 1d array, one value a row, and has the shape {array.shape}.")
+    if len(array) != height:
+        raise ParameterError(f"X has {height:,} rows and {name} has {len(array):,}; they need one value a row.")
+    return array

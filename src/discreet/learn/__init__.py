@@ -2,7 +2,7 @@
 
 from discreet.learn.additive.models import AdditiveClassifier, AdditiveRegressor
 from discreet.learn.around.from_synthetic import FromSynthetic
-from discreet.learn.around.pictures import curve
+from discreet.learn.around.pictures import curve, plot_coefficients
 from discreet.learn.counts import CountNB
 from discreet.learn.descent import private_descent
 from discreet.learn.linear import PCA, LinearRegression, Ridge
@@ -26,5 +26,6 @@ __all__ = [
     "Scaler",
     "Sparse",
     "curve",
+    "plot_coefficients",
     "private_descent",
 ]

@@ -74,6 +74,10 @@ class Model(BaseEstimator):  # type: ignore[misc]
         """What a preview says, by public facts."""
         return []
 
+    def _declared(self) -> tuple[Feature, ...]:
+        """The columns of X by this model's own facts."""
+        return read_features(self.bounds, self._named())
+
     def _pay(self, unit: Unit) -> tuple[Payment, Privacy]:
         """What a fit of its own spends, and its guarantee."""
         return Payment.own(self.epsilon, self.delta, unit)
@@ -88,7 +92,7 @@ class Model(BaseEstimator):  # type: ignore[misc]
         """Learn from rows that are here. ``groups``: the persons' ids, one a row, where persons are protected."""
         columns = self._columns(X, reset=True)
         height = len(columns[0]) if columns else 0
-        features = read_features(self.bounds, self._named())
+        features = self._declared()
         target = self._target()
         if target is not None and y is None:
             raise ParameterError("This model requires y to be passed, but the target y is None; write fit(X, y).")

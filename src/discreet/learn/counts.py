@@ -24,19 +24,21 @@ from discreet.arrays import Reals
 from discreet.calls import called_as
 from discreet.errors import ParameterError
 from discreet.learn.base import Classifier, State
+from discreet.learn.features import Feature, read_features
 from discreet.learn.payment import Payment
 from discreet.learn.rows import Rows
 from discreet.mechanisms.rows.block import Block
 from discreet.mechanisms.rows.sums import Outer, add_up, direct
 
-COUNTS = (0, 2**16)  # what a count is clamped to, unless told; in steps of 1/256
+_COUNTS = (0, 2**16)  # what a count is clamped to, unless told; in steps of 1/256
 _DOCUMENT = 0.2  # the share of the norm, squared, that counts documents; the rest is for words
 _MOST = 2**28  # numbers of a sparse table that is made dense
 
 
 @called_as("epsilon=1, delta=1e-5, classes=['ham', 'spam']")
 class CountNB(Classifier):
-    """Naive Bayes for lines of counts: words of texts, visits, codes. ``X`` may be sparse; a negative count is 0.
+    """Naive Bayes for lines of counts: words of texts, visits, codes. ``X`` may be sparse. Unless ``bounds`` are
+    told, a count lies between 0 and 65,536.
 
     >>> model = CountNB(epsilon=1, delta=1e-5, classes=["ham", "spam"])
     >>> model.fit([[3, 0, 1], [0, 2, 1]] * 300, ["ham", "spam"] * 300).predict([[1, 0, 0], [0, 5, 5]]).tolist()
@@ -48,11 +50,14 @@ class CountNB(Classifier):
         *,
         epsilon: object = None,
         delta: object = None,
-        bounds: object = COUNTS,
+        bounds: object = None,
         classes: object = None,
         unit: object = None,
     ) -> None:
         self.epsilon, self.delta, self.bounds, self.classes, self.unit = epsilon, delta, bounds, classes, unit
+
+    def _declared(self) -> tuple[Feature, ...]:
+        return read_features(_COUNTS if self.bounds is None else self.bounds, self._named())
 
     def _columns(self, table: Any, *, reset: bool) -> list[NDArray[np.generic]]:
         if hasattr(table, "toarray"):

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
 
 from discreet.arrays import Integers, Number, Reals
 from discreet.calls import called_as
-from discreet.canvas import BLUE, GREY, finish, new_axes
+from discreet.canvas import BLUE, GREEN, GREY, ORANGE, RED, finish, new_axes
 from discreet.display import text_table
 from discreet.errors import ParameterError
 from discreet.exact import nearest, positive, whole
@@ -21,6 +22,7 @@ from discreet.noise.bits import words
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+COLOURS = (BLUE, ORANGE, GREEN, RED, GREY)
 _TESTED = 4  # one row in so many is tried on
 
 
@@ -95,15 +97,27 @@ def curve(model: Model, X: Any, y: Any, epsilons: Sequence[Number], *, splits: i
     return Curve(type(model).__name__, model.delta, tuple(asked), found)
 
 
-@called_as("names, values, deviations")
-def draw_coefficients(names: Sequence[str], values: Reals, deviations: Reals, title: str, ax: Axes | None = None) -> Axes:
-    """Coefficients as points, one below the other, with 95 % intervals of what noise and fit leave open."""
+@called_as("model")
+def plot_coefficients(model: Model, ax: Axes | None = None) -> Axes:
+    """The coefficients of a fitted linear model, one below the other, with 95 % intervals of sampling and noise where it has
+    them. Needs matplotlib."""
+    check_is_fitted(model)
+    if not hasattr(model, "coef_"):
+        raise ParameterError(f"{type(model).__name__} has no coefficients; an additive model has shapes, model.plot().")
+    values = np.atleast_2d(model.coef_)
+    names = [name for one in model.features_ for name in one.names]
+    known = getattr(model, "coef_interval_", None)
     ax = new_axes(ax)
-    places = np.arange(len(names))[::-1]
-    ax.errorbar(values, places, xerr=1.96 * np.asarray(deviations), fmt="o", markersize=4, color=BLUE, capsize=3)
+    places = np.arange(len(names))[::-1].astype(float)
+    for i, line in enumerate(values):
+        shifted, said = places + 0.15 * (i - (len(values) - 1) / 2), str(model.classes_[i]) if len(values) > 1 else None
+        ax.plot(line, shifted, "o", markersize=4, color=COLOURS[i % len(COLOURS)], label=said)
+    if known is not None:
+        finite = np.isfinite(known).all(axis=1)
+        ax.hlines(places[finite], known[finite, 0], known[finite, 1], color=BLUE, linewidth=1.4)
     ax.axvline(0, color=GREY, linewidth=0.8)
-    ax.set_yticks(places, list(names), fontsize=8)
-    return finish(ax, title)
+    ax.set_yticks(places, names, fontsize=8)
+    return finish(ax, f"{type(model).__name__}: coefficients", legend="best" if len(values) > 1 else None)
 
 
 def _shuffle(height: int) -> Integers:

@@ -23,8 +23,8 @@ from sklearn.utils.validation import check_is_fitted
 from discreet.arrays import Integers, Reals
 from discreet.calls import called_as
 from discreet.errors import ParameterError
-from discreet.exact import nearest
 from discreet.learn.base import Model, State
+from discreet.learn.features import own_units
 from discreet.learn.payment import Payment
 from discreet.learn.rows import Rows
 from discreet.mechanisms.rows.block import Block
@@ -98,11 +98,8 @@ class KMeans(Model):
 
     def _accept(self, state: State) -> None:
         self._centres = np.array(state["centres"], dtype=np.float64)
-        scales = []
-        for one in self.features_:
-            low, high = nearest(one.lower), nearest(one.upper)
-            scales += [((low + high) / 2, (high - low) / 2)] if one.values is None else [(0.0, 1.0)] * one.width
-        self.cluster_centers_ = np.array([at for at, _ in scales]) + self._centres * np.array([by for _, by in scales])
+        half, middle = own_units(self.features_)
+        self.cluster_centers_ = middle + half * self._centres
 
     def predict(self, X: Any) -> Integers:  # noqa: N803
         """The place of the nearest centre."""

@@ -12,6 +12,7 @@ model that is fitted to them costs what it costs, and both together the sum.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -24,6 +25,7 @@ from discreet.calls import called_as
 from discreet.errors import ParameterError
 from discreet.exact import nearest
 from discreet.learn.base import Model, State
+from discreet.learn.features import Feature
 from discreet.learn.payment import Payment
 from discreet.learn.rows import Rows
 from discreet.mechanisms.rows.block import MISSING, Block
@@ -36,10 +38,11 @@ _CLEAR = 6.0  # deviations of one count: noise in sums of parts from either end 
 
 @called_as("epsilon=0.1, delta=1e-6, bounds=(0, 1000000)")
 class Scaler(TransformerMixin, Model):  # type: ignore[misc]
-    """Numbers scaled to between -1 and 1, by bounds that leave a share of rows out at either end.
+    """Numbers scaled to between -1 and 1, by bounds that leave a share of rows out at either end, or more where noise
+    is more.
 
-    ``bounds_`` says which: one (lower, upper) a column, which any model takes as its ``bounds``. What lies beyond is clamped;
-    what is missing stays so.
+    ``bounds_`` says which, column by column, as any model takes its ``bounds``. What lies beyond is clamped; what is missing
+    stays so. Lists of values become columns of 0 and 1.
 
     >>> model = Scaler(epsilon=1, delta=1e-6, bounds=(0, 1000)).fit([[i % 100] for i in range(10_000)])
     >>> low, high = model.bounds_[0]
@@ -64,52 +67,65 @@ class Scaler(TransformerMixin, Model):  # type: ignore[misc]
     def _check(self, rows: Rows) -> None:
         if isinstance(self.tails, bool) or not isinstance(self.tails, int | float | Fraction) or not 0 < self.tails < 0.5:
             raise ParameterError("tails= is the share of rows that is left out at either end, below 0.5; write tails=0.01.")
-        listed = [one.name for one in rows.features if one.values is not None]
-        if listed:
-            raise ParameterError(f"{', '.join(listed[:5])} has a list of values, which is not scaled; leave it out.")
+        if not _numbers(rows.features):
+            raise ParameterError("There is no number to scale: all columns have lists of values; leave the scaler out.")
 
     def _learn(self, rows: Rows, payment: Payment) -> State:
-        features, sizes = rows.features, [2**level for level in range(1, LEVELS + 1)]
+        numbers, sizes = _numbers(rows.features), [2**level for level in range(1, LEVELS + 1)]
 
         def of(block: Block) -> Cells:
             codes = []
-            for j, feature in enumerate(features):
+            for j, feature in numbers.items():
                 units = np.asarray(block[str(j)], dtype=np.int64)
                 leaf = np.minimum((units / feature.steps * _LEAVES).astype(np.int64), _LEAVES - 1)
                 codes += [np.where(units == MISSING, -1, leaf // (_LEAVES // size)) for size in sizes]
-            return Cells(np.stack(codes, axis=1), tuple(sizes) * len(features), np.full((block.height, 1), 1 / scale))
+            return Cells(np.stack(codes, axis=1), tuple(sizes) * len(numbers), np.full((block.height, 1), 1 / scale))
 
-        lists = LEVELS * len(features)
+        lists = LEVELS * len(numbers)
         scale = float(lists) if payment.pure else math.sqrt(lists)
-        total = add_up(rows.read(), of, payment.ball(1), sum(sizes) * len(features))
+        total = add_up(rows.read(), of, payment.ball(1), sum(sizes) * len(numbers))
         deviation = payment.deviation(total.ball, Fraction(1)) * scale
-        noisy = (payment.release(total, Fraction(1)) * scale).reshape(len(features), -1)
+        noisy = (payment.release(total, Fraction(1)) * scale).reshape(len(numbers), -1)
         found = [_find_tails(_add_up_to(line, sizes), float(self.tails), deviation) for line in noisy]  # type: ignore[arg-type]
         return {"places": found}
 
     def _accept(self, state: State) -> None:
-        self.bounds_: list[tuple[float, float]] = []
-        for feature, (first, last) in zip(self.features_, state["places"], strict=True):
+        places = iter(state["places"])
+        self.bounds_: list[Any] = []
+        for feature in self.features_:
+            if feature.values is not None:
+                self.bounds_.append(list(feature.values))
+                continue
+            first, last = next(places)
             low, width = nearest(feature.lower), nearest(feature.upper - feature.lower)
             self.bounds_.append((low + width * first / _LEAVES, low + width * last / _LEAVES))
 
     def transform(self, X: Any) -> Reals:  # noqa: N803
-        """The same rows, every column from -1 to 1; NaN where a number is missing."""
+        """The same rows: numbers from -1 to 1, NaN where one is missing, and lists as columns of 0 and 1."""
         check_is_fitted(self)
-        columns = self._columns(X, reset=False)
         made = []
-        for feature, cells, (low, high) in zip(self.features_, columns, self.bounds_, strict=True):
-            made.append((np.clip(feature.reals(feature.code(cells)), low, high) - low) * (2 / (high - low)) - 1)
-        return np.stack(made, axis=1)
+        for feature, cells, found in zip(self.features_, self._columns(X, reset=False), self.bounds_, strict=True):
+            codes = feature.code(cells)
+            if feature.values is not None:
+                made.append(feature.inputs(codes))
+            else:
+                low, high = found
+                made.append(((np.clip(feature.reals(codes), low, high) - low) * (2 / (high - low)) - 1)[:, None])
+        return np.hstack(made)
 
     def fit_transform(self, X: Any, y: Any = None, groups: Any = None) -> Reals:  # noqa: ARG002, N803
         """Fit, and then the same rows scaled."""
         return self.fit(X, None, groups).transform(X)
 
     def get_feature_names_out(self, names: Any = None) -> Any:  # noqa: ARG002
-        """The names of the columns, which stay what they are."""
+        """The names of the columns, and of the values of lists."""
         check_is_fitted(self)
-        return np.array([one.name for one in self.features_], dtype=object)
+        return np.array([name for one in self.features_ for name in one.names], dtype=object)
+
+
+def _numbers(features: Sequence[Feature]) -> dict[int, Feature]:
+    """The columns that are scaled, by their places."""
+    return {j: one for j, one in enumerate(features) if one.values is None}
 
 
 def _add_up_to(noisy: Reals, sizes: list[int]) -> Reals:

@@ -9,6 +9,11 @@ from discreet import learn
 CLASSES = [0, 1, 2]
 
 MODELS: dict[str, dict[str, Any]] = {
+    "AdditiveClassifier": {"classes": CLASSES},
+    "AdditiveRegressor": {"target": (0, 2), "rounds": 2},
+    "CountNB": {"classes": CLASSES},
+    "KMeans": {"clusters": 3},
+    "Scaler": {},
     "GaussianNB": {"classes": CLASSES},
     "LogisticRegression": {"classes": CLASSES},
     "LinearRegression": {"target": (0, 2)},

@@ -25,7 +25,7 @@ from discreet.learn.features import Feature, read_classes, read_feature, read_fe
 from discreet.learn.payment import Payment
 from discreet.learn.rows import Rows, inputs_of, read_arrays, read_columns, read_unit
 from discreet.privacy import Privacy
-from discreet.schema.units import Person
+from discreet.schema.units import Person, Unit
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
@@ -74,6 +74,14 @@ class Model(BaseEstimator):  # type: ignore[misc]
         """What a preview says, by public facts."""
         return []
 
+    def _declared(self) -> tuple[Feature, ...]:
+        """The columns of X by this model's own facts."""
+        return read_features(self.bounds, self._named())
+
+    def _pay(self, unit: Unit) -> tuple[Payment, Privacy]:
+        """What a fit of its own spends, and its guarantee."""
+        return Payment.own(self.epsilon, self.delta, unit)
+
     def _target(self, declared: Any = None) -> Feature | None:  # noqa: ARG002
         """The target by this model's own facts, or by what a curator declares of its column."""
         return None
@@ -84,7 +92,7 @@ class Model(BaseEstimator):  # type: ignore[misc]
         """Learn from rows that are here. ``groups``: the persons' ids, one a row, where persons are protected."""
         columns = self._columns(X, reset=True)
         height = len(columns[0]) if columns else 0
-        features = read_features(self.bounds, self._named())
+        features = self._declared()
         target = self._target()
         if target is not None and y is None:
             raise ParameterError("This model requires y to be passed, but the target y is None; write fit(X, y).")
@@ -96,7 +104,7 @@ class Model(BaseEstimator):  # type: ignore[misc]
                 'Persons are told apart by groups=ids, one a row, and protected by unit=dp.person("id", rows=8, groups=1); '
                 "give both or neither."
             )
-        payment, privacy = Payment.own(self.epsilon, self.delta, unit)
+        payment, privacy = self._pay(unit)
         rows = read_arrays(features, target, columns, y, groups, unit)
         self._check(rows)
         return self._finish(rows, self._learn(rows, payment), privacy)

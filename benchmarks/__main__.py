@@ -26,6 +26,10 @@ PEERS = {
     "audit_calibration": [],
     "heavy_hitters": [],
     "intervals": [],
+    "learning": [
+        "scikit-learn==1.9.1",
+        "pandas==3.1.1",
+    ],  # which runs the two of that name below, each in an environment of its own
     "parsing": [],
     "regression": [],
     "speed": [],
@@ -38,6 +42,8 @@ PEERS = {
 PARTS = {
     "synthetic_opendp": ["opendp[mbi,polars]==0.16.0"],
     "synthetic_smartnoise": ["smartnoise-synth==1.0.8"],
+    "learning_interpret": ["interpret-core==0.7.2", "scikit-learn==1.9.1", "pandas<3"],
+    "learning_diffprivlib": ["diffprivlib==0.6.6", "scikit-learn==1.6.1", "pandas<3"],
 }  # of another one
 PEERS |= PARTS
 

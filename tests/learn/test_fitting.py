@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from contract.models import MODELS, make
+from contract.models import MODELS, bare, make, outputs
 
 import discreet as dp
 from discreet.errors import DiscreetError, ParameterError
@@ -48,25 +48,26 @@ def test_frames_and_names(name: str) -> None:
     frame = pd.DataFrame(X, columns=["a", "b", "c"])
     fitted = make(name, bounds={"a": (-3, 3), "b": (-3, 3), "c": [0.5, 1]}).fit(frame, pd.Series(LABELS))
     assert list(fitted.feature_names_in_) == ["a", "b", "c"]
-    assert len(fitted.predict(pl.DataFrame(X, schema=["a", "b", "c"]))) == 60
+    assert len(outputs(fitted, pl.DataFrame(X, schema=["a", "b", "c"]))) == 60
     with pytest.raises(ValueError, match="feature names"):
-        fitted.predict(frame[["b", "a", "c"]])
+        outputs(fitted, frame[["b", "a", "c"]])
 
 
 @pytest.mark.parametrize("name", MODELS)
 def test_a_curator_fits_it_once(name: str, tmp_path: Path) -> None:
     clinic = curator(tmp_path)
-    model = make(name, bounds=None, classes=None, epsilon=None, delta=None)
-    offer = clinic.fit(model, features=["a", "drug"], target="y")
+    model = bare(name)
+    asked: dict[str, Any] = {"features": ["a", "drug"], **({"target": "y"} if model.supervised else {})}
+    offer = clinic.fit(model, **asked)
     assert "No data was read" in str(offer.preview(epsilon=1))
     assert clinic.budget.spent.epsilon == 0
     fitted = offer.release(epsilon=1)
     spent = clinic.budget.spent.rho
-    again = clinic.fit(model, features=["a", "drug"], target="y", epsilon=0.5)
+    again = clinic.fit(model, **asked, epsilon=0.5)
     assert again.repeated_
     assert clinic.budget.spent.rho == spent > 0
     new = pd.DataFrame({"a": [0.0, 9.0], "drug": ["x", "unheard of"]})
-    assert (fitted.predict(new) == again.predict(new)).all()
+    assert (outputs(fitted, new) == outputs(again, new)).all()
 
 
 @pytest.mark.parametrize("unit", [dp.person("pid", rows=1, groups=1), dp.rows(neighbours="replace", size=60)])

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from typing import Any, ClassVar, TypeVar
+from warnings import warn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,10 +25,11 @@ from discreet.learn.features import Feature, read_classes, read_feature, read_fe
 from discreet.learn.payment import Payment
 from discreet.learn.rows import Rows, inputs_of, read_arrays, read_columns, read_unit
 from discreet.privacy import Privacy
-from discreet.schema.units import Person
+from discreet.schema.units import Person, Unit
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+    from sklearn.exceptions import DataConversionWarning
     from sklearn.utils.validation import check_is_fitted, validate_data
 except ImportError:
     raise ParameterError(
@@ -72,6 +74,14 @@ class Model(BaseEstimator):  # type: ignore[misc]
         """What a preview says, by public facts."""
         return []
 
+    def _declared(self) -> tuple[Feature, ...]:
+        """The columns of X by this model's own facts."""
+        return read_features(self.bounds, self._named())
+
+    def _pay(self, unit: Unit) -> tuple[Payment, Privacy]:
+        """What a fit of its own spends, and its guarantee."""
+        return Payment.own(self.epsilon, self.delta, unit)
+
     def _target(self, declared: Any = None) -> Feature | None:  # noqa: ARG002
         """The target by this model's own facts, or by what a curator declares of its column."""
         return None
@@ -82,16 +92,19 @@ class Model(BaseEstimator):  # type: ignore[misc]
         """Learn from rows that are here. ``groups``: the persons' ids, one a row, where persons are protected."""
         columns = self._columns(X, reset=True)
         height = len(columns[0]) if columns else 0
-        features = read_features(self.bounds, self._named())
+        features = self._declared()
         target = self._target()
-        _check_lengths(height, y if target is not None else None, groups, needed=target is not None)
+        if target is not None and y is None:
+            raise ParameterError("This model requires y to be passed, but the target y is None; write fit(X, y).")
+        y = None if target is None else _column("y", y, height)
+        groups = None if groups is None else _column("groups", groups, height)
         unit = read_unit(self.unit, height)
         if (groups is not None) != isinstance(unit, Person):
             raise ParameterError(
                 'Persons are told apart by groups=ids, one a row, and protected by unit=dp.person("id", rows=8, groups=1); '
                 "give both or neither."
             )
-        payment, privacy = Payment.own(self.epsilon, self.delta, unit)
+        payment, privacy = self._pay(unit)
         rows = read_arrays(features, target, columns, y, groups, unit)
         self._check(rows)
         return self._finish(rows, self._learn(rows, payment), privacy)
@@ -167,7 +180,8 @@ class Classifier(ClassifierMixin, Model):  # type: ignore[misc]
 
     def predict(self, X: Any) -> NDArray[np.generic]:  # noqa: N803
         """The likeliest class."""
-        found: NDArray[np.generic] = self.classes_[np.argmax(self._scores(self._inputs(X)), axis=1)]
+        places = np.argmax(self._scores(self._inputs(X)), axis=1)
+        found: NDArray[np.generic] = self.classes_[places]
         return found
 
 
@@ -186,14 +200,15 @@ class Regressor(RegressorMixin, Model):  # type: ignore[misc]
         return found
 
 
-def _check_lengths(height: int, y: Any, groups: Any, *, needed: bool) -> None:
-    if needed and y is None:
-        raise ParameterError("This model requires y to be passed, but the target y is None; write fit(X, y).")
-    for name, given in (("y", y), ("groups", groups)):
-        if given is None:
-            continue
-        shape = np.shape(given)
-        if len(shape) != 1 and not (len(shape) == 2 and shape[1] == 1):
-            raise ParameterError(f"{name} should be a 1d array, one value a row, and has the shape {shape}.")
-        if shape[0] != height:
-            raise ParameterError(f"X has {height:,} rows and {name} has {shape[0]:,}; they need one value a row.")
+def _column(name: str, given: Any, height: int) -> NDArray[np.generic]:
+    """One value a row. A single column is taken for one, as scikit-learn does, which is said."""
+    array = np.asarray(given)
+    if array.ndim == 2 and array.shape[1] == 1:
+        said = f"A column-vector {name} was passed when a 1d array was expected; write {name}.ravel()."
+        warn(said, DataConversionWarning, stacklevel=3)
+        array = array.ravel()
+    if array.ndim != 1:
+        raise ParameterError(f"{name} should be a 1d array, one value a row, and has the shape {array.shape}.")
+    if len(array) != height:
+        raise ParameterError(f"X has {height:,} rows and {name} has {len(array):,}; they need one value a row.")
+    return array

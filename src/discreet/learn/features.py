@@ -119,6 +119,13 @@ class Feature:
         return np.array([self._known.get(_plain(cell), MISSING) for cell in array.tolist()], dtype=np.int64)
 
 
+def own_units(features: Sequence[Feature]) -> tuple[Reals, Reals]:
+    """Half the range and the middle of every input, (x - middle) / half being what a model sees; 1 and 0 for lists."""
+    half = [nearest(one.upper - one.lower) / 2 if one.values is None else 1.0 for one in features for _ in range(one.width)]
+    middle = [nearest(one.upper + one.lower) / 2 if one.values is None else 0.0 for one in features for _ in range(one.width)]
+    return np.array(half), np.array(middle)
+
+
 def read_features(bounds: object, names: Sequence[str]) -> tuple[Feature, ...]:
     """What is declared of every column of an array or a frame."""
     if bounds is None:

@@ -33,7 +33,7 @@ from discreet.errors import ParameterError
 from discreet.exact import positive, whole
 from discreet.learn.base import Classifier, State
 from discreet.learn.descent import descend
-from discreet.learn.features import Feature
+from discreet.learn.features import own_units
 from discreet.learn.payment import Payment
 from discreet.learn.rows import Rows
 from discreet.learn.scaling import Scaling, learn_scaling
@@ -146,7 +146,9 @@ class LogisticRegression(Classifier):
 
     def _accept(self, state: State) -> None:
         self._weights, self._offset = np.array(state["weights"]), np.array(state["offset"])
-        self.coef_, self.intercept_ = in_own_units(self.features_, self._weights, self._offset)
+        half, middle = own_units(self.features_)
+        self.coef_ = self._weights / half
+        self.intercept_ = self._offset - self.coef_ @ middle
 
     def decision_function(self, X: object) -> Reals:  # noqa: N803
         """Scores of the classes; of two the score of the second."""
@@ -181,18 +183,3 @@ def _state(weights: Reals, scaling: Scaling) -> State:
     slopes = weights[:, :-1] / scaling.spread
     offset = weights[:, -1] - slopes @ scaling.mean
     return {"weights": slopes.tolist(), "offset": offset.tolist(), "size": scaling.size}
-
-
-def in_own_units(features: tuple[Feature, ...], weights: Reals, offset: Reals) -> tuple[Reals, Reals]:
-    """Coefficients of inputs from -1 to 1 as those of the columns themselves, and the intercept that goes with them."""
-    scale, middle = [], []
-    for feature in features:
-        if feature.values is None:
-            half = float(feature.upper - feature.lower) / 2
-            scale.append(half)
-            middle.append(float(feature.lower) + half)
-        else:
-            scale += [1.0] * feature.width
-            middle += [0.0] * feature.width
-    slopes = weights / np.array(scale)
-    return slopes, offset - slopes @ np.array(middle)

@@ -7,7 +7,7 @@ together in one block, no more of them than count, and ``starts`` says where eac
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from discreet.arrays import Booleans, Integers
 from discreet.mechanisms.secret import Secret, open_secret
+from discreet.mechanisms.values import Records
 
 MISSING = -(2**61)  # no number of units, and no place in a list
 MOST_ROWS = 2**16  # of one block
@@ -106,3 +107,10 @@ def part(block: Block, most: int = MOST_ROWS) -> Iterator[Block]:
         starts = None if block.starts is None else block.starts[first:last] - low
         yield Block({name: column[low:high] for name, column in block.columns.items()}, high - low, starts)
         first = last
+
+
+def count_cells(blocks: Blocks, names: Sequence[str], sizes: Sequence[int]) -> Secret[Records]:
+    """Rows as a histogram over several axes, of which these columns say the cells, each from 0 on."""
+    held = [open_secret(secret) for secret in blocks]
+    cells = tuple(np.concatenate([np.zeros(0), *(block[name] for block in held)]).astype(np.int32) for name in names)
+    return Secret(Records(tuple(sizes), cells, np.ones(sum(block.height for block in held), dtype=np.int64)))

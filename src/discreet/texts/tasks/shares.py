@@ -74,7 +74,10 @@ class WordEstimate(Estimate):
         variance = n * (share * p * (1 - p) + (1 - share) * q * (1 - q))
         third = n * (share * p * (1 - p) * (1 - 2 * p) + (1 - share) * q * (1 - q) * (1 - 2 * q))
         skewness = third / variance**1.5 if variance > 0 else 0.0
-        return 1 - NormalDist().cdf(z - max(skewness, 0.0) * (z * z - 1) / 6) if z > 1 else 1.0
+        if z <= 1:
+            return 1.0
+        inner = min(z, 3 / skewness) if skewness > 0 else z  # further out, the correction would turn back
+        return NormalDist().cdf(max(skewness, 0.0) * (inner * inner - 1) / 6 - inner)
 
     def _cells(self) -> Cells:
         headers, rows, notes = super()._cells()

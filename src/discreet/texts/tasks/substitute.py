@@ -212,7 +212,7 @@ class Substitute(Task):
         raise ParameterError(_NOT_COUNTED)
 
     def plan(self, n: int) -> NoReturn:  # noqa: ARG002
-        raise ParameterError(f"{_NOT_COUNTED} What this leaves of a document is in its terms.")
+        raise ParameterError("Nothing is estimated from substituted documents; what is left of them stands in the task's terms.")
 
     def __str__(self) -> str:
         return str(self.terms)

@@ -86,7 +86,7 @@ def test_one_word_of_a_text_is_drawn_uniformly() -> None:
 
 
 def test_words_are_found_and_others_are_not() -> None:
-    """20,000 people, 2,000 words, epsilon 4: errors are 0.002, the threshold is 0.01, and shares are off by 6 errors once in 1e8."""
+    """20,000 people, 2,000 words, epsilon 4: errors are 0.002, the threshold 0.01; shares are off by 6 errors once in 1e8."""
     vocabulary = Vocabulary.english(2000)
     people, common = 20_000, {"free": 0.2, "call": 0.1, "home": 0.05, "love": 0.03}
     texts = [word for word, share in common.items() for _ in range(int(share * people))]

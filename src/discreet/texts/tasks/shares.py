@@ -24,7 +24,6 @@ from discreet.calls import called_as
 from discreet.errors import ParameterError
 from discreet.exact import probability, whole
 from discreet.local.collector import Collector
-from discreet.local.domains.categorical import Domain
 from discreet.local.protocols import choose_protocol, make_protocol, rebuild_protocol
 from discreet.local.protocols.base import FrequencyProtocol
 from discreet.local.results import Cells
@@ -111,6 +110,7 @@ class WordShares(Task):
     period: str
     reason: str = field(compare=False, repr=False)
     kind: ClassVar[str] = "word shares"
+    takes_texts: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -144,11 +144,6 @@ class WordShares(Task):
         fields = {"vocabulary": vocabulary, "protocol": protocol, "reason": "as the task says"}
         made._fill(facts["question"], facts["period"], **fields)
         return made
-
-    @property
-    def domain(self) -> Domain:
-        """What a word can be."""
-        return Domain(self.vocabulary.items, self.vocabulary.items[0])
 
     def codes(self, values: Sequence[object] | np.ndarray) -> Integers:
         """One word of each text, drawn uniformly; <nothing> of a text without words."""

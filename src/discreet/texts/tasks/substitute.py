@@ -118,6 +118,7 @@ class Substitute(Task):
     question: str
     period: str
     kind: ClassVar[str] = "substitution"
+    takes_texts: ClassVar[bool] = True
 
     def __init__(
         self,

@@ -21,7 +21,7 @@ from discreet.texts.vocabulary import Vocabulary
 
 Levels = NDArray[np.uint8] | NDArray[np.uint16]
 _CELLS = 2**22  # of a block of rows in memory
-_FEW = 10  # levels on which it is quicker to look for items than to sort them all
+_FEW = 3  # levels on which it is quicker to look for items than to sort them all
 
 
 class Distance(ABC):

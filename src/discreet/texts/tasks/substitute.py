@@ -62,7 +62,7 @@ class Terms:
             ["law", self.law],
             ["a word", self.word],
             ["a document", f"of {self.length:,} words: epsilon {self.document:.6g}, the sum over its words"],
-            ["order, length", "as they are: which word stands where, up to the public length, is not hidden"],
+            ["order", "as it is: each place of a document shows the substitute of its own word"],
             ["kept", f"a word stays with probability {100 * self.kept:.3g} %{spread}"],
             [
                 "guessed",

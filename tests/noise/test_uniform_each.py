@@ -15,7 +15,7 @@ def test_each_is_what_it_would_be_alone() -> None:
     bounds = np.array([1, 2, 3, 4, 5, 7, 8, 9, 1000, 2**20, 2**31 - 1, 2**31])
     for seed in range(30):
         tape = np.random.default_rng(seed).integers(0, 2**64, bounds.size, dtype=np.uint64).tolist()
-        done = replay(lambda tape=tape: uniform_each(bounds), [*tape, *[0] * 12])
+        done = replay(lambda: uniform_each(bounds), [*tape, *[0] * 12])
         for bound, word, drawn in zip(bounds.tolist(), tape, done.value.tolist(), strict=True):
             alone = replay(lambda bound=bound: uniform(bound, 1), [word, 0]).value[0]
             assert drawn == alone < bound

@@ -8,13 +8,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from local.test_javascript import CLIENT, asked, checked_in_node, node
+from local.test_javascript import CLIENT, HERE, PAGE, asked, browser, checked_in_node, node
 from reference import statistics
 from texts import make_vectors
 
 from discreet.balls import precision
 from discreet.local import read_task
 from discreet.texts import Substitute, Tokenizer, Tree
+
+CHECKS = HERE / "check_vectors.js"
 
 
 def test_python_still_makes_the_vectors() -> None:
@@ -113,3 +115,13 @@ def test_the_page_may_show_the_substituted_text(tmp_path: Path) -> None:
     process.stdout.write(JSON.stringify(said));"""
     (tmp_path / "shown.js").write_text(lines)
     assert json.loads(node(tmp_path / "shown.js")) == ["london monday", *["ValueRefused"] * 5]
+
+
+def test_a_browser_makes_the_same_reports_of_texts(tmp_path: Path) -> None:
+    """As a classic script and as a module, by the browser's own tables of Unicode."""
+    files = {path.name: path.read_text() for path in (CHECKS, make_vectors.FILE)}
+    with browser(tmp_path, {"index.html": PAGE, **files}, ["index.html"]) as ear:
+        said = ear.get(timeout=600)
+    results: list[dict[str, object]] = said["results"]  # type: ignore[assignment]
+    assert [result["failures"] for result in results] == [[], []]
+    assert all(result["checked"] > 500 for result in results)  # type: ignore[operator]

@@ -43,6 +43,8 @@ class Task(ABC):
     kind: ClassVar[str]
     version: ClassVar[int] = 1
     """Of the JSON of this kind; another meaning is another version."""
+    takes_texts: ClassVar[bool] = False
+    """Whether an answer is a whole text, of which the task finds out itself what it needs."""
     question: str
     period: str
     protocol: Protocol

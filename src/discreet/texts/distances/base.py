@@ -20,7 +20,8 @@ from discreet.errors import ParameterError
 from discreet.texts.vocabulary import Vocabulary
 
 Levels = NDArray[np.uint8] | NDArray[np.uint16]
-_CELLS = 2**21  # of a block of rows in memory
+_CELLS = 2**22  # of a block of rows in memory
+_FEW = 3  # levels on which it is quicker to look for items than to sort them all
 
 
 class Distance(ABC):
@@ -114,8 +115,10 @@ class Rows(Near):
         for place in np.unique(places).tolist():
             here = slice(starts[place], starts[place + 1])
             row, level, rank = self.rows[place], levels[here], ranks[here]
-            if level.size < 6:
-                found[here] = [np.flatnonzero(row == one)[other] for one, other in zip(level, rank, strict=True)]
+            different = set(level.tolist())
+            if len(different) <= _FEW:
+                there = {one: np.flatnonzero(row == one) for one in different}
+                found[here] = [there[one][other] for one, other in zip(level.tolist(), rank.tolist(), strict=True)]
             else:
                 before = np.cumsum(self.counts[place]) - self.counts[place]
                 found[here] = np.argsort(row, kind="stable")[before[level] + rank]

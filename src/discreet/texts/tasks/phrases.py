@@ -42,6 +42,7 @@ class Phrases(HeavyHitters):
     words: int
     tokenizer: Tokenizer
     kind: ClassVar[str] = "phrases"
+    takes_texts: ClassVar[bool] = True
     version: ClassVar[int] = 1
 
     def __init__(

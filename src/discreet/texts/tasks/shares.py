@@ -24,7 +24,6 @@ from discreet.calls import called_as
 from discreet.errors import ParameterError
 from discreet.exact import probability, whole
 from discreet.local.collector import Collector
-from discreet.local.domains.categorical import Domain
 from discreet.local.protocols import choose_protocol, make_protocol, rebuild_protocol
 from discreet.local.protocols.base import FrequencyProtocol
 from discreet.local.results import Cells
@@ -74,7 +73,10 @@ class WordEstimate(Estimate):
         variance = n * (share * p * (1 - p) + (1 - share) * q * (1 - q))
         third = n * (share * p * (1 - p) * (1 - 2 * p) + (1 - share) * q * (1 - q) * (1 - 2 * q))
         skewness = third / variance**1.5 if variance > 0 else 0.0
-        return 1 - NormalDist().cdf(z - max(skewness, 0.0) * (z * z - 1) / 6) if z > 1 else 1.0
+        if z <= 1:
+            return 1.0
+        inner = min(z, 3 / skewness) if skewness > 0 else z  # further out, the correction would turn back
+        return NormalDist().cdf(max(skewness, 0.0) * (inner * inner - 1) / 6 - inner)
 
     def _cells(self) -> Cells:
         headers, rows, notes = super()._cells()
@@ -108,6 +110,7 @@ class WordShares(Task):
     period: str
     reason: str = field(compare=False, repr=False)
     kind: ClassVar[str] = "word shares"
+    takes_texts: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -141,11 +144,6 @@ class WordShares(Task):
         fields = {"vocabulary": vocabulary, "protocol": protocol, "reason": "as the task says"}
         made._fill(facts["question"], facts["period"], **fields)
         return made
-
-    @property
-    def domain(self) -> Domain:
-        """What a word can be."""
-        return Domain(self.vocabulary.items, self.vocabulary.items[0])
 
     def codes(self, values: Sequence[object] | np.ndarray) -> Integers:
         """One word of each text, drawn uniformly; <nothing> of a text without words."""

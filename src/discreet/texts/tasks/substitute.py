@@ -62,7 +62,7 @@ class Terms:
             ["law", self.law],
             ["a word", self.word],
             ["a document", f"of {self.length:,} words: epsilon {self.document:.6g}, the sum over its words"],
-            ["order, length", "as they are: which word stands where, up to the public length, is not hidden"],
+            ["order", "as it is: each place of a document shows the substitute of its own word"],
             ["kept", f"a word stays with probability {100 * self.kept:.3g} %{spread}"],
             [
                 "guessed",
@@ -118,6 +118,7 @@ class Substitute(Task):
     question: str
     period: str
     kind: ClassVar[str] = "substitution"
+    takes_texts: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -212,7 +213,7 @@ class Substitute(Task):
         raise ParameterError(_NOT_COUNTED)
 
     def plan(self, n: int) -> NoReturn:  # noqa: ARG002
-        raise ParameterError(f"{_NOT_COUNTED} What this leaves of a document is in its terms.")
+        raise ParameterError("Nothing is estimated from substituted documents; what is left of them stands in the task's terms.")
 
     def __str__(self) -> str:
         return str(self.terms)

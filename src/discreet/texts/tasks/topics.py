@@ -42,6 +42,7 @@ class Topics(Frequencies):
     lists: tuple[tuple[str, tuple[str, ...]], ...]
     tokenizer: Tokenizer
     kind: ClassVar[str] = "topics"
+    takes_texts: ClassVar[bool] = True
 
     def __init__(
         self,

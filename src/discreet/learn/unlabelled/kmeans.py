@@ -27,7 +27,7 @@ from discreet.learn.base import Model, State
 from discreet.learn.features import own_units
 from discreet.learn.payment import Payment
 from discreet.learn.rows import Rows
-from discreet.mechanisms.rows.block import Block
+from discreet.mechanisms.rows.block import Block, Reader
 from discreet.mechanisms.rows.sums import Dense, Outer, add_up, direct
 from discreet.noise.bits import words
 
@@ -69,7 +69,8 @@ class KMeans(Model):
 
     def _learn(self, rows: Rows, payment: Payment) -> State:
         many, d = int(self.clusters), rows.width  # type: ignore[call-overload]
-        middle, reach = _find_middle(rows, payment)
+        reader = rows.prepare(lambda block: {"x": rows.inputs(block)})
+        middle, reach = _find_middle(rows, reader, payment)
         centres = middle + _scatter(many, d, reach / 2)
         share = (1 - _FIRST) / _ROUNDS
         far = reach * (math.sqrt(d) if payment.pure else 1.0)  # in the norm of the noise
@@ -77,13 +78,13 @@ class KMeans(Model):
         for turn in range(_ROUNDS):
 
             def of(block: Block, centres: Reals = centres, middle: Reals = middle) -> Outer:
-                inputs = rows.inputs(block)
+                inputs = np.asarray(block["x"], dtype=np.float64)
                 offsets = _clip(inputs - middle, far, payment.order) / far
                 line = np.hstack([np.full((len(inputs), 1), _MEMBER), offsets]) / length
                 nearest_one = _nearest(inputs, centres)[:, None] == np.arange(many)
                 return Outer(nearest_one.astype(np.float64), *direct(line, payment.order))
 
-            total = add_up(rows.read(), of, payment.outer_ball(1), many * (1 + d))
+            total = add_up(reader(), of, payment.outer_ball(1), many * (1 + d))
             deviation = payment.deviation(total.ball, share) * length
             noisy = payment.release(total, share).reshape(many, 1 + d) * length
             counts = np.maximum(noisy[:, 0], 2 * deviation) / _MEMBER
@@ -113,18 +114,18 @@ class KMeans(Model):
         return -float(((inputs - self._centres[_nearest(inputs, self._centres)]) ** 2).sum())
 
 
-def _find_middle(rows: Rows, payment: Payment) -> tuple[Reals, float]:
+def _find_middle(rows: Rows, reader: Reader, payment: Payment) -> tuple[Reals, float]:
     """The mean of the inputs, drawn to the middle of the bounds as noise asks for, and the root mean square distance from it."""
     d, features = rows.width, len(rows.features)
     size = float(features) if payment.pure else math.sqrt(features)
     length = 1 + _COUNT + _SQUARE if payment.pure else math.sqrt(1 + _COUNT**2 + _SQUARE**2)
 
     def of(block: Block) -> Dense:
-        inputs = rows.inputs(block)
+        inputs = np.asarray(block["x"], dtype=np.float64)
         squares = (inputs**2).sum(axis=1, keepdims=True) / features  # at most 1
         return Dense(np.hstack([inputs / size, np.full((len(inputs), 1), _COUNT), _SQUARE * squares]) / length)
 
-    total = add_up(rows.read(), of, payment.ball(1), d + 2)
+    total = add_up(reader(), of, payment.ball(1), d + 2)
     deviation = payment.deviation(total.ball, _FIRST) * length
     noisy = payment.release(total, _FIRST) * length
     count = max(float(noisy[d]), 2 * deviation) / _COUNT

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from hashlib import shake_128
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,6 @@ from discreet.learn.payment import Payment
 from discreet.learn.rows import Rows
 from discreet.mechanisms.rows.block import Block, Reader
 from discreet.mechanisms.rows.sums import Dense, Outer, add_up, direct
-from discreet.noise.bits import words
 
 _FIRST = Fraction(1, 4)  # of the cost, for the middle
 _ROUNDS = 3
@@ -71,7 +71,7 @@ class KMeans(Model):
         many, d = int(self.clusters), rows.width  # type: ignore[call-overload]
         reader = rows.prepare(lambda block: {"x": rows.inputs(block)})
         middle, reach = _find_middle(rows, reader, payment)
-        centres = middle + _scatter(many, d, reach / 2)
+        centres = middle + _scatter(0, many, d, reach / 2)
         share = (1 - _FIRST) / _ROUNDS
         far = reach * (math.sqrt(d) if payment.pure else 1.0)  # in the norm of the noise
         length = 1 + _MEMBER if payment.pure else math.hypot(1, _MEMBER)
@@ -93,7 +93,7 @@ class KMeans(Model):
             kept = _draw_in(sums, deviation, 1.5)[:, None]
             means = _clip(sums / counts[:, None] * far, far, payment.order)
             middle = np.clip(middle + shift * far, -1, 1)
-            fresh = _scatter(many, d, reach / 2) if turn < _ROUNDS - 1 else np.zeros((many, d))
+            fresh = _scatter(turn + 1, many, d, reach / 2) if turn < _ROUNDS - 1 else np.zeros((many, d))
             centres = np.clip(middle + np.where(kept > 0, kept * means, fresh), -1, 1)
         return {"centres": centres.tolist(), "middle": middle.tolist()}
 
@@ -138,7 +138,7 @@ def _find_shift(noisy: Reals, deviation: float) -> Reals:
     """How far all rows together lie from the middle, by what was added up for every centre."""
     counted, *sums = noisy.sum(axis=0).tolist()
     noise = deviation * math.sqrt(len(noisy))
-    found: Reals = np.array(sums) * (_MEMBER / max(counted, 2 * noise)) * _draw_in(np.array([sums]), noise, 3.0)
+    found: Reals = np.array(sums) * (_MEMBER / max(counted, 2 * noise)) * _draw_in(np.array([sums]), noise, 5.0)
     return found
 
 
@@ -149,9 +149,10 @@ def _draw_in(sums: Reals, deviation: float, many: float) -> Reals:
     return found
 
 
-def _scatter(many: int, d: int, far: float) -> Reals:
-    """Points in random corners around 0, at a distance."""
-    bits = np.unpackbits(words(-(-many * d // 64)).view(np.uint8))[: many * d].reshape(many, d)
+def _scatter(turn: int, many: int, d: int, far: float) -> Reals:
+    """Points in corners around 0, at a distance: as if drawn, and the same whatever the rows."""
+    digest = shake_128(f"corners {turn}".encode()).digest(-(-many * d // 8))
+    bits = np.unpackbits(np.frombuffer(digest, dtype=np.uint8))[: many * d].reshape(many, d)
     found: Reals = (2.0 * bits.astype(np.float64) - 1.0) * (far / math.sqrt(d))
     return found
 

@@ -32,6 +32,7 @@ PEERS = {
     ],  # which runs the two of that name below, each in an environment of its own
     "parsing": [],
     "regression": [],
+    "set_union": [],
     "speed": [],
     "texts": [],
     "synthetic": ["scikit-learn==1.9.1"],  # which runs the two below, each in an environment of its own

@@ -23,24 +23,24 @@ depends on nobody else.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from hashlib import blake2b
 from math import isqrt, sqrt
 from statistics import NormalDist
 from typing import cast
 
 import numpy as np
 
-from discreet.arrays import Integers, Number
+from discreet.arrays import Number
 from discreet.balls import ball, precision
 from discreet.calls import called_as
 from discreet.errors import ParameterError, ValueRefused
 from discreet.exact import positive, probability, root, whole
 from discreet.mechanisms.base import FREE, Mechanism, Moved, Recording, let_out, show_change
 from discreet.mechanisms.gaussian import analytic_sigma
-from discreet.mechanisms.rows.block import Block, Blocks
+from discreet.mechanisms.rows.block import Blocks
+from discreet.mechanisms.rows.sets import Owned, Owners, choose, mark_item, owners_of
 from discreet.mechanisms.secret import Secret, open_secret
 from discreet.noise import gaussian
 from discreet.noise.bits import words
@@ -50,8 +50,6 @@ from discreet.privacy.losses import Box
 from discreet.privacy.losses import Gaussian as Loss
 from discreet.privacy.neighbours import Neighbours, read_neighbours
 
-Item = Hashable
-Owned = tuple[Sequence[str], Integers]  # items one after the other, and the number of the unit that has each
 _RADIUS = 1 << 20  # W, in units
 _MOST_ITEMS = 2**12
 _LOWERED = 1 - Fraction(1, 2**32)  # so that what the accountant adds for rounding stays within what was asked
@@ -218,7 +216,7 @@ class Weights:
     """What all units add to their items, but for those that are ``known``; blocks are added one after the other."""
 
     def __init__(self, items: int, known: Collection[str], key: bytes) -> None:
-        self._most, self._known, self._key = items, frozenset(known), key[:64]
+        self._most, self._known, self._key = items, frozenset(known), key
         self._each = np.array([0, *(isqrt(_RADIUS**2 // t) for t in range(1, items + 1))], dtype=np.int64)
         self._codes: dict[str, int] = {}
         self._marks: list[int] = []  # which of too many items count: those with the least
@@ -233,13 +231,8 @@ class Weights:
         """Add the sets of units, none of which was added before."""
         items, units = owned
         codes = np.fromiter((self._code(item) for item in items), dtype=np.int64, count=len(items))
-        pairs = np.unique((np.asarray(units, dtype=np.int64)[codes >= 0] << 32) | codes[codes >= 0])
-        owner, code = pairs >> 32, pairs & (2**32 - 1)
         marks = np.array(self._marks, dtype=np.int64)
-        order = np.lexsort((code, marks[code] if len(marks) else code, owner))
-        owner, code = owner[order], code[order]
-        rank = np.arange(len(owner)) - np.searchsorted(owner, owner)
-        owner, code = owner[rank < self._most], code[rank < self._most]
+        owner, code = choose(np.asarray(units, dtype=np.int64), codes, marks, self._most)
         _, place, sizes = np.unique(owner, return_inverse=True, return_counts=True)
         self._total = np.concatenate([self._total, np.zeros(len(self._codes) - len(self._total), dtype=np.int64)])
         np.add.at(self._total, code, self._each[sizes[place]])
@@ -250,22 +243,18 @@ class Weights:
             if item in self._known:
                 return -1
             found = self._codes[item] = len(self._codes)
-            mark = blake2b(item.encode("utf-8", "surrogatepass"), key=self._key, digest_size=8).digest()
-            self._marks.append(int.from_bytes(mark, "little") >> 1)
+            self._marks.append(mark_item(item, self._key))
         return found
 
 
-def weigh(
-    blocks: Blocks, of: Callable[[Block], Owned], items: int, known: Collection[str], key: bytes
-) -> Secret[Mapping[str, int]]:
+def weigh(blocks: Blocks, of: Owners, items: int, known: Collection[str], key: bytes) -> Secret[Mapping[str, int]]:
     """The weights of all items that rows have, but for those that are known: ``of`` makes of the rows of a block their items, and
     the number of the row that has each, by public parameters and of nothing but that row."""
     weights = Weights(items, known, key)
     for secret in blocks:
         block = open_secret(secret)
         texts, rows = of(block)
-        units = rows if block.starts is None else np.searchsorted(block.starts, rows, side="right") - 1
-        weights.add((texts, np.asarray(units, dtype=np.int64)))
+        weights.add((texts, owners_of(block, rows)))
     return Secret(weights.found)
 
 

@@ -385,7 +385,7 @@ class Ledger:
 
     def _write_witness(self, known: Witness | None) -> None:
         if known is None or known.number < self._chain.head:
-            witness.write(self.path, Witness(self._chain.id, self._chain.head, self._chain.hashes[-1]))
+            witness.write(self.path, Witness(self._chain.id, self._chain.head, self._chain.hashes[-1]), anew=known is None)
 
     def _read(self, records: Records, numbers: list[int]) -> tuple[Entry, ...]:
         """Answered questions by the numbers of their reservations."""

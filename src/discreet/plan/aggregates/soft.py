@@ -57,7 +57,7 @@ from discreet.plan.expressions import Expression
 from discreet.plan.expressions.facts import Facts
 from discreet.plan.forms import TINY, Linear, Source, last_possible
 from discreet.plan.measures import Frame, Measure, measure_presence, measure_value
-from discreet.plan.noises import Noise, explains, reach
+from discreet.plan.noises import Noise, explains, reach_of_one
 from discreet.plan.release import Additive, Need, Release, Released, Spread
 from discreet.plan.statistics import Sums
 
@@ -156,8 +156,8 @@ class Forms:
 
     def half(self, centred: float, count: float) -> float:
         """The half-width of the interval of such a sum; where that is a multiple of one unit, as the noise is, a multiple too."""
-        weighted = [(one, centred * x + count * y) for x, y, one in self._noises()]
-        half = float(reach([Noise(one, np.full(1, weight)) for one, weight in weighted], _MISS)[0])
+        weighted = tuple((one, centred * x + count * y) for x, y, one in self._noises())
+        half = reach_of_one(weighted, _MISS)
         units = {abs(weight) * one.unit for one, weight in weighted}
         unit = units.pop() if len(units) == 1 else 0.0
         return half if not unit else unit * math.ceil(half / unit - 1e-9)

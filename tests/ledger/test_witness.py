@@ -215,7 +215,9 @@ def cut(handle: int, content: bytes, write: Callable[[int, bytes], int] = os.wri
 
 
 @pytest.mark.parametrize(
-    ("module", "name", "broken"), [(os, "write", full), (os, "write", cut), (witness, "sync_file", full)], ids=["no", "cut", "sync"]
+    ("module", "name", "broken"),
+    [(os, "write", full), (os, "write", cut), (witness, "sync_file", full)],
+    ids=["no", "cut", "sync"],
 )
 def test_a_witness_that_cannot_be_written_stops_answers(
     ledger: Ledger, path: Path, monkeypatch: pytest.MonkeyPatch, module: object, name: str, broken: Callable[..., object]

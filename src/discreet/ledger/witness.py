@@ -65,7 +65,11 @@ def read(ledger: Place) -> Witness | None:
     """The witness of a ledger, None where there is none."""
     path = place(ledger)
     try:
-        found = _newest(path.read_bytes())
+        handle = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+        try:
+            found = _newest(os.read(handle, 2 * _PLACE + 1))
+        finally:
+            os.close(handle)
     except FileNotFoundError:
         return None
     except OSError as problem:

@@ -179,14 +179,18 @@ class Forms:
         best = np.where(enough, np.clip(centred / size, self.low, self.high), 0.0)
 
         deviation = self.deviation(1, -best)
-        twice = (np.tile(one, 2) for one in (size, centred, best, (deviation + TINY * self.unit) / size))
-        sizes, sums, start, first = twice  # both ends are looked for at once
+        known = np.flatnonzero(np.tile(enough, 2))  # both ends are looked for at once, where there are any
         bound, sign = np.repeat([self.low, self.high], len(best)), np.repeat([-1.0, 1.0], len(best))
+        twice = (np.tile(one, 2)[known] for one in (size, centred, best, (deviation + TINY * self.unit) / size))
+        sizes, sums, start, first = twice
 
         def compatible(r: Reals) -> NDArray[np.bool_]:
             return self.explain(np.abs(sums - r * sizes), 1, -r)
 
-        ends = np.where(np.tile(enough, 2), last_possible(start, compatible, first, bound, sign), bound) + self.middle
+        ends = bound.copy()
+        if known.size:
+            ends[known] = last_possible(start, compatible, first, bound[known], sign[known])
+        ends += self.middle
         lower, upper = ends[: len(best)], ends[len(best) :]
         error = np.where(enough, deviation / size, (self.high - self.low) / 2)
         return Estimate(best + self.middle, error, lower, upper)

@@ -80,9 +80,13 @@ def unrehearsed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def replayed(unrehearsed: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:  # noqa: ARG001
-    """Neighbours are counted in one database, one after the other: what is compared is what comes out of it."""
-    from support.reopened import reopened
+def reopened(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tables of the same columns are counted in one database, one after the other: what is looked at is what comes out of it."""
+    from support.reopened import reopen
 
-    with reopened(monkeypatch):
-        yield
+    reopen(monkeypatch)
+
+
+@pytest.fixture
+def replayed(unrehearsed: None, reopened: None) -> None:
+    """For neighbours, of which an audit asks the same."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+import os
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
@@ -14,36 +14,34 @@ from discreet.engine.sources.source import LocalSource
 from discreet.engine.sql.engine import SqlEngine
 
 _KEPT = 8
+_idle: list[tuple[object, SqlEngine]] = []  # of this process
 
 
-@contextmanager
-def reopened(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[object, SqlEngine]]]:
-    """Curators over frames get an engine that another one closed, where only the rows are others: they take the place of those.
-    What is closed meanwhile."""
+def reopen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Curators over frames get an engine that another one closed, where only the rows differ: they take the place of those."""
     open_engine: Callable[..., Any] = tables.open_engine
-    idle: list[tuple[object, SqlEngine]] = []
 
     def opened(source: object, schema: object, public: Mapping[str, Any], **more: Any) -> Any:
         if not isinstance(source, LocalSource) or source.frame is None:
             return open_engine(source, schema, public, **more)
-        facts = (schema, source.layout, {name: one.fingerprint(b"tests") for name, one in public.items()}, more)
-        for place, (known, engine) in enumerate(idle):
+        facts = (os.getpid(), schema, source.layout, {name: one.fingerprint(b"tests") for name, one in public.items()}, more)
+        for place, (known, engine) in enumerate(_idle):
             if known == facts:
-                session = idle.pop(place)[1]._session
+                session = _idle.pop(place)[1]._session
                 assert isinstance(session, DuckDBSession)
                 session._sources = {"": source}
                 for cursor in session._idle:
                     cursor.register(_RAW, source.held)
                 return engine
         engine = open_engine(source, schema, public, **more)
-        engine.close = lambda: idle.append((facts, engine))
-        while len(idle) >= _KEPT:
-            SqlEngine.close(idle.pop(0)[1])
+        engine.close = lambda: _end(facts, engine)
         return engine
 
     monkeypatch.setattr(tables, "open_engine", opened)
-    try:
-        yield idle
-    finally:
-        for _, engine in idle:
-            SqlEngine.close(engine)
+
+
+def _end(facts: object, engine: SqlEngine) -> None:
+    if all(engine is not one for _, one in _idle):  # harmless when repeated
+        _idle.append((facts, engine))
+    while len(_idle) > _KEPT:
+        SqlEngine.close(_idle.pop(0)[1])

@@ -23,7 +23,7 @@ from discreet.plan.aggregates.combined import combine
 from discreet.plan.cost import Cost
 from discreet.plan.expressions import Call, Column, Expression, Literal
 from discreet.plan.measures import ROWS
-from discreet.plan.noises import Noise, explains, law_of, reach, tail
+from discreet.plan.noises import Noise, explains, halved, law_of, reach, tail
 from discreet.plan.plan import Plan, price
 from discreet.plan.query import Output, Query
 from discreet.plan.release import Release, Released, Spread
@@ -261,3 +261,30 @@ def test_where_noise_is_never_anything_but_0_intervals_are_points(text: str) -> 
         assert found.lower is not None
         assert found.upper is not None
         assert found.upper[0] - found.lower[0] < 1e-6
+
+
+def test_halving_by_sixteens_ends_where_halving_does() -> None:
+    """Also where what is tried goes in and out again: the same numbers are asked about, in fewer calls."""
+
+    def one_by_one(low: np.ndarray, high: np.ndarray, inside: object, steps: int) -> np.ndarray:
+        for _ in range(steps):
+            middle = (low + high) / 2
+            within = inside(middle)  # type: ignore[operator]
+            low, high = np.where(within, middle, low), np.where(within, high, middle)
+        return high
+
+    low = np.array([0.0, -3.0, 5.0, 1e-9, -1e12])
+    high = np.array([1.0, 7.0, 5.0, 1e9, 0.1])
+    for inside in (lambda x: x < 0.3, lambda x: np.sin(1e4 * x) > 0, lambda x: x == x, lambda x: x > x):
+        calls = []
+
+        def counted(x: np.ndarray, inside: object = inside, calls: list[int] = calls) -> np.ndarray:
+            calls.append(x.size)
+            return inside(x)  # type: ignore[no-any-return, operator]
+
+        for steps, most in ((24, 6), (32, 8), (7, 7)):
+            calls.clear()
+            assert np.array_equal(halved(low, high, counted, steps), one_by_one(low, high, inside, steps))
+            assert len(calls) == most
+    many = np.linspace(0.0, 1.0, 100)
+    assert np.array_equal(halved(many, many + 1, lambda x: x < 1.1, 24), one_by_one(many, many + 1, lambda x: x < 1.1, 24))

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arrays import Reals
-from discreet.plan.noises import Many, Noise, explains, reach
+from discreet.plan.noises import Many, Noise, explains, halved, reach
 from discreet.plan.release import Release, Released
 
 _DOUBLINGS, _STEPS = 64, 24
@@ -170,18 +170,15 @@ def last_possible(
     step = first + 1e-9 * np.abs(start) + 1e-300
     low, high = np.where(np.less(sign, 0), bound, -math.inf), np.where(np.less(sign, 0), math.inf, bound)
     near, far = start.copy(), np.clip(start + sign * step, low, high)
+    beyond = possible(far)
     for _ in range(_DOUBLINGS):
-        further = possible(far) & (far != bound)
+        further = beyond & (far != bound)
         if not further.any():
             break
         step = np.where(further, 2 * step, step)
         near, far = np.where(further, far, near), np.where(further, np.clip(far + sign * step, low, high), far)
-    beyond = possible(far)
-    for _ in range(_STEPS):
-        middle = (near + far) / 2
-        inside = possible(middle)
-        near, far = np.where(inside, middle, near), np.where(inside, far, middle)
-    return np.where(beyond, bound, far)
+        beyond = possible(far)
+    return np.where(beyond, bound, halved(near, far, possible, _STEPS))
 
 
 def sum_of(released: Released) -> Linear:

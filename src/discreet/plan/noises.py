@@ -31,7 +31,7 @@ True
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from statistics import NormalDist
@@ -63,12 +63,18 @@ class Noise:
         """Whether it is one noise, in all groups."""
         return isinstance(self.many, int) and self.many == 1
 
+    def like(self, numbers: Reals) -> Noise:
+        """The same, with a weight for each of these numbers."""
+        return Noise(self.spread, np.broadcast_to(self.weight, numbers.shape), self.many)
+
     def at(self, groups: slice) -> Noise:
         """The same, in some of the groups."""
         return Noise(self.spread, self.weight[groups], self.many if isinstance(self.many, int) else self.many[groups])
 
 
 _STEPS = 32  # halvings of a distance
+_AT_ONCE = 4  # halvings whose middles are tried together
+_FEW_GROUPS = 32  # for which that is quicker
 _MOST = 7  # noises that are looked at one by one
 _APART = {1: 0.0, 2: 1e-6, 3: 2e-4, 4: 2e-3}  # how far scales are moved apart, in relation
 _CELLS = 50  # cells a scale: noises of fewer units are looked at unit by unit
@@ -119,10 +125,34 @@ def reach(noises: Sequence[Noise], miss: float) -> Reals:
     low, high = like, like.copy()
     for one in some:
         high = high + 2 * np.abs(one.weight) * np.sqrt(one.many) * (one.spread.half(1 - miss) + 3 * one.spread.scale)
-    for _ in range(_STEPS):
-        middle = (low + high) / 2
-        inside = _explain(middle, some, miss)
-        low, high = np.where(inside, middle, low), np.where(inside, high, middle)
+    return halved(low, high, lambda tried: _explain(tried, [one.like(tried) for one in some], miss), _STEPS)
+
+
+@lru_cache(maxsize=1024)
+def reach_of_one(noises: tuple[tuple[Spread, float], ...], miss: float) -> float:
+    """The same for a sum of single noises with these weights."""
+    return float(reach([Noise(spread, np.full(1, weight)) for spread, weight in noises], miss)[0])
+
+
+def halved(low: Reals, high: Reals, inside: Callable[[Reals], NDArray[np.bool_]], steps: int) -> Reals:
+    """Where ``inside`` ends between two numbers, in every group: the upper end of what is left after so many halvings.
+
+    For few groups, all numbers that the next four halvings could meet are tried in one call: the same numbers, and the same end.
+    """
+    at_once, all_groups = _AT_ONCE if low.size <= _FEW_GROUPS and not steps % _AT_ONCE else 1, np.arange(low.size)
+    size = 2**at_once
+    for _ in range(steps // at_once):
+        tried = np.empty((size + 1, low.size))
+        tried[0], tried[size] = low, high
+        width = size
+        while width > 1:
+            tried[width // 2 :: width] = (tried[:-1:width] + tried[width::width]) / 2
+            width //= 2
+        found = inside(tried[1:-1] if at_once > 1 else tried[1])
+        place = np.zeros(low.size, dtype=np.intp)
+        for step in (size >> i for i in range(1, at_once + 1)):
+            place += step * (found[place + step - 1, all_groups] if at_once > 1 else found)
+        low, high = tried[place, all_groups], tried[place + 1, all_groups]
     return high
 
 

@@ -180,7 +180,7 @@ def test_no_unit_moves_a_strategy_further_than_declared_and_the_worst_do(unit: s
 
 
 @pytest.mark.parametrize("unit", ["rows", "persons replaced"])
-@pytest.mark.usefixtures("unrehearsed")
+@pytest.mark.usefixtures("replayed")
 def test_an_audit_replays_it(unit: str) -> None:
     facts = Schema(COLUMNS if unit == "persons replaced" else {"g": COLUMNS["g"]}, UNITS[unit])
     items = WORKLOADS[0] if unit == "persons replaced" else ["g = 'a'", "g <> 'b'", "g IS NULL"]

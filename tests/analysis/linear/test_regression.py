@@ -308,7 +308,7 @@ def test_no_table_makes_it_fail(rows: list[int], tmp_path: Path) -> None:
     ],
     ids=["rows", "persons", "weighed"],
 )
-@pytest.mark.usefixtures("unrehearsed")
+@pytest.mark.usefixtures("replayed")
 def test_an_audit_replays_it(unit: Any, formula: str, releases: int) -> None:
     facts = Schema({"x": dp.integer(0, 1), "y": dp.integer(-1, 1), "g": dp.category("a", "b")}, unit)
 

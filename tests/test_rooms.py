@@ -69,6 +69,7 @@ PUBLIC = {
     "PermuteAndFlip",
     "Privacy",
     "RandomizedResponse",
+    "RunningSums",
     "SparseVector",
     "Synthetic",
     "Threshold",

@@ -152,6 +152,12 @@ def test_refusals_are_sentences(given: dict[str, Any], said: str) -> None:
             kind(epsilon=1, delta=1e-6, bounds=(0, 1), **more, **given).fit([[0.5]], [1])
 
 
+def test_too_many_numbers_of_one_release_are_refused() -> None:
+    model = AdditiveClassifier(epsilon=1, delta=1e-6)
+    with pytest.raises(ParameterError, match="bins=8"):
+        model.set_params(bounds=[list(range(4000))] * 4, classes=list(range(2000))).fit([[0] * 4], [0])
+
+
 def test_shapes_are_drawn(tmp_path: Any) -> None:
     import matplotlib as mpl
 

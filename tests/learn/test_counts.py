@@ -23,5 +23,7 @@ def test_counts_may_be_sparse_and_long_texts_weigh_no_more() -> None:
     assert fitted.score(sparse.csr_matrix(table), labels) > 0.95
     assert (fitted.predict(table) == fitted.predict(sparse.csr_matrix(table))).all()
     assert fitted.predict_proba(table[:1]) == pytest.approx(fitted.predict_proba(2 * table[:1]))
+    empty = fitted.predict_proba(np.full((1, 30), np.nan))  # nothing was counted: what is known is the classes' own shares
+    assert empty == pytest.approx(fitted.class_prior_[None])
     with pytest.raises(ParameterError, match="such as 1024"):
         model.fit(sparse.csr_matrix((2**20, 2**20)), [])

@@ -49,14 +49,6 @@ def fit(name: str, rows: Any, labels: Any, **more: Any) -> Any:
     return lambda: make(name, **more).fit(rows, labels) if name not in ("KMeans", "Scaler") else make(name, **more).fit(rows)
 
 
-@pytest.fixture(autouse=True)
-def the_same_corners(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where k-means begins is drawn; here it is drawn alike."""
-    import discreet.learn.unlabelled.kmeans as room
-
-    monkeypatch.setattr(room, "words", lambda count: np.random.default_rng(count).integers(0, 2**63, count, dtype=np.uint64))
-
-
 @pytest.mark.parametrize("pure", [False, True])
 @pytest.mark.parametrize("name", MODELS)
 def test_one_row_moves_each_sum_as_far_as_it_says_and_no_farther(name: str, pure: bool, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,11 +14,13 @@ weighs nothing. Negative rates are 0.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from discreet.arrays import Reals
 from discreet.calls import called_as
@@ -27,7 +29,7 @@ from discreet.learn.base import Classifier, State
 from discreet.learn.features import Feature, read_features
 from discreet.learn.payment import Payment
 from discreet.learn.rows import Rows
-from discreet.mechanisms.rows.block import Block
+from discreet.mechanisms.rows.block import MISSING, Block, Columns
 from discreet.mechanisms.rows.sums import Outer, add_up, direct
 
 _COUNTS = (0, 2**16)  # what a count is clamped to, unless told; in steps of 1/256
@@ -74,7 +76,7 @@ class CountNB(Classifier):
         document, words = (_DOCUMENT, 1 - _DOCUMENT) if payment.pure else (math.sqrt(_DOCUMENT), math.sqrt(1 - _DOCUMENT))
 
         def of(block: Block) -> Outer:
-            lines = words * _scale(rows.inputs(block, 0.0), payment.order)
+            lines = words * _scale(_counts(rows.features, block.columns), payment.order)
             label = (rows.labels(block)[:, None] == np.arange(k)).astype(np.float64)
             return Outer(label, *direct(np.hstack([np.full((len(lines), 1), document), lines]), payment.order))
 
@@ -95,7 +97,10 @@ class CountNB(Classifier):
         self._norm = int(state["norm"])
 
     def _inputs(self, X: Any, low: float = 0.0) -> Reals:  # noqa: ARG002, N803
-        return _scale(super()._inputs(X, 0.0), self._norm if hasattr(self, "_norm") else 2)
+        check_is_fitted(self)
+        columns = self._columns(X, reset=False)
+        coded = {str(j): one.code(cells) for j, (one, cells) in enumerate(zip(self.features_, columns, strict=True))}
+        return _scale(_counts(self.features_, coded), self._norm)
 
     def _scores(self, inputs: Any) -> Reals:
         found: Reals = inputs @ self.feature_weights_.T + np.log(self.class_prior_)
@@ -105,6 +110,15 @@ class CountNB(Classifier):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def _counts(features: Sequence[Feature], columns: Columns) -> Reals:
+    """A line of numbers from 0 to 1 for every row; what is missing was not counted."""
+    made = []
+    for j, feature in enumerate(features):
+        codes = np.asarray(columns[str(j)], dtype=np.int64)
+        made.append(np.where((codes == MISSING)[:, None], 0.0, feature.inputs(codes, 0.0)))
+    return np.hstack(made)
 
 
 def _scale(lines: Reals, order: int) -> Reals:

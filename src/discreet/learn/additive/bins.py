@@ -67,7 +67,7 @@ class Bins:
         for j, feature in enumerate(self.features):
             codes, runs = np.asarray(columns[str(j)], dtype=np.int64), self.runs(feature)
             places = codes if feature.values is not None else _run(codes, runs, feature.steps)
-            made[:, j] = np.where(codes == MISSING, self.sizes[j] - 1, places)
+            made[:, j] = np.where(codes == MISSING, self.sizes[j] - 1, np.clip(places, 0, runs - 1))
         return made
 
     def edges(self, place: int) -> list[float]:

@@ -180,7 +180,7 @@ def _release(
         payment.ball(1),
         lines * bins,
     )
-    deviation = payment.deviation(total.ball, share) * scale
+    deviation = max(payment.deviation(total.ball, share), 1e-12) * scale
     return payment.release(total, share).reshape(lines, bins) * scale, deviation
 
 

@@ -19,6 +19,7 @@ from discreet.learn.payment import Payment
 from discreet.learn.rows import Rows
 
 _MOST_ROUNDS = 1000
+_MOST_NUMBERS = 2**24  # of one release
 
 
 class _Additive(Model):
@@ -33,7 +34,12 @@ class _Additive(Model):
     def _check(self, rows: Rows) -> None:
         if isinstance(self.rounds, bool) or not isinstance(self.rounds, int) or not 0 <= self.rounds <= _MOST_ROUNDS:
             raise ParameterError(f"rounds= is a whole number from 0 to {_MOST_ROUNDS:,}; write rounds=6.")
-        Bins(rows.features, self.bins)  # type: ignore[arg-type]
+        bins, head = Bins(rows.features, self.bins), self._head(rows)  # type: ignore[arg-type]
+        if bins.total * head.lines > _MOST_NUMBERS:
+            raise ParameterError(
+                f"{bins.total:,} bins of {head.lines:,} classes are {bins.total * head.lines:,} numbers, too many; write fewer "
+                "bins, bins=8, or list fewer values."
+            )
 
     def _learn(self, rows: Rows, payment: Payment) -> State:
         bins = Bins(rows.features, self.bins)  # type: ignore[arg-type]

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from hashlib import shake_128
 from typing import Any
 
 import numpy as np
@@ -27,9 +28,8 @@ from discreet.learn.base import Model, State
 from discreet.learn.features import own_units
 from discreet.learn.payment import Payment
 from discreet.learn.rows import Rows
-from discreet.mechanisms.rows.block import Block
+from discreet.mechanisms.rows.block import Block, Reader
 from discreet.mechanisms.rows.sums import Dense, Outer, add_up, direct
-from discreet.noise.bits import words
 
 _FIRST = Fraction(1, 4)  # of the cost, for the middle
 _ROUNDS = 3
@@ -69,21 +69,22 @@ class KMeans(Model):
 
     def _learn(self, rows: Rows, payment: Payment) -> State:
         many, d = int(self.clusters), rows.width  # type: ignore[call-overload]
-        middle, reach = _find_middle(rows, payment)
-        centres = middle + _scatter(many, d, reach / 2)
+        reader = rows.prepare(lambda block: {"x": rows.inputs(block)})
+        middle, reach = _find_middle(rows, reader, payment)
+        centres = middle + _scatter(0, many, d, reach / 2)
         share = (1 - _FIRST) / _ROUNDS
         far = reach * (math.sqrt(d) if payment.pure else 1.0)  # in the norm of the noise
         length = 1 + _MEMBER if payment.pure else math.hypot(1, _MEMBER)
         for turn in range(_ROUNDS):
 
             def of(block: Block, centres: Reals = centres, middle: Reals = middle) -> Outer:
-                inputs = rows.inputs(block)
+                inputs = np.asarray(block["x"], dtype=np.float64)
                 offsets = _clip(inputs - middle, far, payment.order) / far
                 line = np.hstack([np.full((len(inputs), 1), _MEMBER), offsets]) / length
                 nearest_one = _nearest(inputs, centres)[:, None] == np.arange(many)
                 return Outer(nearest_one.astype(np.float64), *direct(line, payment.order))
 
-            total = add_up(rows.read(), of, payment.outer_ball(1), many * (1 + d))
+            total = add_up(reader(), of, payment.outer_ball(1), many * (1 + d))
             deviation = payment.deviation(total.ball, share) * length
             noisy = payment.release(total, share).reshape(many, 1 + d) * length
             counts = np.maximum(noisy[:, 0], 2 * deviation) / _MEMBER
@@ -92,7 +93,7 @@ class KMeans(Model):
             kept = _draw_in(sums, deviation, 1.5)[:, None]
             means = _clip(sums / counts[:, None] * far, far, payment.order)
             middle = np.clip(middle + shift * far, -1, 1)
-            fresh = _scatter(many, d, reach / 2) if turn < _ROUNDS - 1 else np.zeros((many, d))
+            fresh = _scatter(turn + 1, many, d, reach / 2) if turn < _ROUNDS - 1 else np.zeros((many, d))
             centres = np.clip(middle + np.where(kept > 0, kept * means, fresh), -1, 1)
         return {"centres": centres.tolist(), "middle": middle.tolist()}
 
@@ -113,18 +114,18 @@ class KMeans(Model):
         return -float(((inputs - self._centres[_nearest(inputs, self._centres)]) ** 2).sum())
 
 
-def _find_middle(rows: Rows, payment: Payment) -> tuple[Reals, float]:
+def _find_middle(rows: Rows, reader: Reader, payment: Payment) -> tuple[Reals, float]:
     """The mean of the inputs, drawn to the middle of the bounds as noise asks for, and the root mean square distance from it."""
     d, features = rows.width, len(rows.features)
     size = float(features) if payment.pure else math.sqrt(features)
     length = 1 + _COUNT + _SQUARE if payment.pure else math.sqrt(1 + _COUNT**2 + _SQUARE**2)
 
     def of(block: Block) -> Dense:
-        inputs = rows.inputs(block)
+        inputs = np.asarray(block["x"], dtype=np.float64)
         squares = (inputs**2).sum(axis=1, keepdims=True) / features  # at most 1
         return Dense(np.hstack([inputs / size, np.full((len(inputs), 1), _COUNT), _SQUARE * squares]) / length)
 
-    total = add_up(rows.read(), of, payment.ball(1), d + 2)
+    total = add_up(reader(), of, payment.ball(1), d + 2)
     deviation = payment.deviation(total.ball, _FIRST) * length
     noisy = payment.release(total, _FIRST) * length
     count = max(float(noisy[d]), 2 * deviation) / _COUNT
@@ -137,7 +138,7 @@ def _find_shift(noisy: Reals, deviation: float) -> Reals:
     """How far all rows together lie from the middle, by what was added up for every centre."""
     counted, *sums = noisy.sum(axis=0).tolist()
     noise = deviation * math.sqrt(len(noisy))
-    found: Reals = np.array(sums) * (_MEMBER / max(counted, 2 * noise)) * _draw_in(np.array([sums]), noise, 3.0)
+    found: Reals = np.array(sums) * (_MEMBER / max(counted, 2 * noise)) * _draw_in(np.array([sums]), noise, 5.0)
     return found
 
 
@@ -148,9 +149,10 @@ def _draw_in(sums: Reals, deviation: float, many: float) -> Reals:
     return found
 
 
-def _scatter(many: int, d: int, far: float) -> Reals:
-    """Points in random corners around 0, at a distance."""
-    bits = np.unpackbits(words(-(-many * d // 64)).view(np.uint8))[: many * d].reshape(many, d)
+def _scatter(turn: int, many: int, d: int, far: float) -> Reals:
+    """Points in corners around 0, at a distance: as if drawn, and the same whatever the rows."""
+    digest = shake_128(f"corners {turn}".encode()).digest(-(-many * d // 8))
+    bits = np.unpackbits(np.frombuffer(digest, dtype=np.uint8))[: many * d].reshape(many, d)
     found: Reals = (2.0 * bits.astype(np.float64) - 1.0) * (far / math.sqrt(d))
     return found
 

@@ -41,8 +41,8 @@ class Scaler(TransformerMixin, Model):  # type: ignore[misc]
     """Numbers scaled to between -1 and 1, by bounds that leave a share of rows out at either end, or more where noise
     is more.
 
-    ``bounds_`` says which, column by column, as any model takes its ``bounds``. What lies beyond is clamped; what is missing
-    stays so. Lists of values become columns of 0 and 1.
+    ``bounds_`` says which, column by column, as any model takes its ``bounds``. What lies beyond is clamped; what is missing is
+    in the middle. Lists of values become columns of 0 and 1.
 
     >>> model = Scaler(epsilon=1, delta=1e-6, bounds=(0, 1000)).fit([[i % 100] for i in range(10_000)])
     >>> low, high = model.bounds_[0]
@@ -101,7 +101,7 @@ class Scaler(TransformerMixin, Model):  # type: ignore[misc]
             self.bounds_.append((low + width * first / _LEAVES, low + width * last / _LEAVES))
 
     def transform(self, X: Any) -> Reals:  # noqa: N803
-        """The same rows: numbers from -1 to 1, NaN where one is missing, and lists as columns of 0 and 1."""
+        """The same rows: numbers from -1 to 1, 0 where one is missing, and lists as columns of 0 and 1."""
         check_is_fitted(self)
         made = []
         for feature, cells, found in zip(self.features_, self._columns(X, reset=False), self.bounds_, strict=True):
@@ -110,7 +110,8 @@ class Scaler(TransformerMixin, Model):  # type: ignore[misc]
                 made.append(feature.inputs(codes))
             else:
                 low, high = found
-                made.append(((np.clip(feature.reals(codes), low, high) - low) * (2 / (high - low)) - 1)[:, None])
+                scaled = (np.clip(feature.reals(codes), low, high) - low) * (2 / (high - low)) - 1
+                made.append(np.nan_to_num(scaled)[:, None])
         return np.hstack(made)
 
     def fit_transform(self, X: Any, y: Any = None, groups: Any = None) -> Reals:  # noqa: ARG002, N803

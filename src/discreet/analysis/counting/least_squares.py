@@ -14,9 +14,9 @@ more than 0.05, which is what a single one needs. Let p_1 >= p_2 >= ... be the s
   largest where one p_i is all the rest: e^-kt p_1 / (2 p_1 - 1). The logarithm of that is convex in p_1; at 0.7 it is
   ln 0.0488, at 1 ln 0.05.
 * *p_1 <= 0.7.* Laplace noise is normal with a variance that is exponential: the probability is E h(W) with W = sum p_i E_i,
-  h(w) = P(|Z| >= t / sqrt w). h is convex up to t^2 / 3 and concave beyond; let H be h up to there and the tangent beyond. H is convex and
-  nowhere below h, so E h(W) <= E H(W), which is larger the less even the p_i are (Marshall, Olkin 1979, 3.C): at most that of
-  0.7 E_1 + 0.3 E_2, which is below 0.0472.
+  h(w) = P(|Z| >= t / sqrt w). h is convex up to t^2 / 3 and concave beyond; let H be h up to there and the tangent beyond. H is
+  convex and nowhere below h, so E h(W) <= E H(W), which is larger the less even the p_i are (Marshall, Olkin 1979, 3.C): at
+  most that of 0.7 E_1 + 0.3 E_2, which is below 0.0472.
 
 Noises are whole units: q^|x| at x, q = e^(-1/s). Spread evenly over its unit, such a noise is more peaked around 0 than Laplace
 noise of scale 1 / (2 tanh(1 / 2s)), beyond every distance, and since all are symmetric and unimodal so are sums of them (Birnbaum

@@ -28,7 +28,7 @@ import numpy as np
 from discreet.analysis.counting.workloads import Axes, Workload
 from discreet.arrays import Reals
 from discreet.errors import ParameterError
-from discreet.mechanisms.strategy import Margins
+from discreet.mechanisms.matrix.strategy import Margins
 from discreet.plan.margins.lattice import descend
 
 MOST_MARGINS = 2**10

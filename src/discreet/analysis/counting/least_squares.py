@@ -39,7 +39,7 @@ from discreet.analysis.counting.workloads import Workload
 from discreet.arrays import Reals
 from discreet.errors import ParameterError
 from discreet.mechanisms import Gaussian, Laplace
-from discreet.mechanisms.strategy import Margins, Matrix, Strategy, sum_to
+from discreet.mechanisms.matrix.strategy import Margins, Matrix, Strategy, sum_to
 
 _NORMAL = NormalDist().inv_cdf(0.975)
 _LAPLACE = math.log(20) / math.sqrt(2)

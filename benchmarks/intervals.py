@@ -8,8 +8,8 @@ it; the truth is what the table says without noise. ``nothing``: how often the a
 denominator may be 0; that covers. ``width`` is the mean width in relation to exact inversion, where something is known: of a
 quotient N / D, all r for which N - r D is within the 95 % quantile of the simulated noise of N - r D; of a linear form, that
 quantile of its own noise; of a difference of two quotients with denominators of their own, all r - q for which the distances of
-N - r D and of M - q E from 0, in standard deviations of their noise, add up in squares to no more than the 95 % quantile of what
-they add up to at the true r - q, least over q, with simulated noise on the table at hand.
+N - r D and of M - q E from 0, in standard deviations of their noise, least over q, add up in squares to no more than the 95 %
+quantile of what they add up to if r - q were true: with simulated noise on the likeliest N, D, M and E of which that holds.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from discreet.plan.aggregates import Combined
 from discreet.plan.aggregates.pieces import Pieces
 from discreet.plan.cost import Cost
 from discreet.plan.expressions import Call, Column, Expression
-from discreet.plan.forms import Ratio
+from discreet.plan.forms import Linear, Ratio
 from discreet.plan.plan import Plan, price
 from discreet.plan.release import Release, Released
 from discreet.plan.sql import parse_query
@@ -259,8 +259,9 @@ def _relative(
         again = {release: Released(release, _noisy(release, one, chance)) for release in released}
         if both:
             truth = {release: Released(release, exact(release, one)) for release in released}
-            z = float(np.quantile(_least(_pieces(plan, again), _pieces(plan, truth)), 0.95))
-            low, high = (float(ends[i]) for ends in _both_inverted(plan, released, z))
+            found = [_only(ratio, i) for ratio in _pieces(plan, released)]
+            noises = [_noise_of(*each) for each in zip(_pieces(plan, again), _pieces(plan, truth), strict=True)]
+            low, high = (_both_inverted(found, noises, sign) for sign in (-1, 1))
             if np.isfinite(high - low):
                 yield widths[i] / (high - low)
             continue
@@ -275,10 +276,29 @@ def _relative(
             yield widths[i] / (high - low)
 
 
-def _least(noisy: list[Ratio], true: list[Ratio]) -> Numbers:
-    """How far from 0, in standard deviations, noise puts two quotients together at their true difference: the least over the
-    second one, which lies between the two that are best for one of them alone."""
-    away = (true[0].over.values / true[0].under.values - true[1].over.values / true[1].under.values)[0]
+def _only(ratio: Ratio, i: int) -> Ratio:
+    """A quotient of one table."""
+    over, under = (Linear(one.values[i : i + 1], one.weights) for one in (ratio.over, ratio.under))
+    return Ratio(over, under, ratio.low, ratio.high)
+
+
+def _noise_of(noisy: Ratio, true: Ratio) -> Ratio:
+    """Numerators and denominators that are nothing but noise."""
+    return Ratio(noisy.over.plus(true.over, -1.0), noisy.under.plus(true.under, -1.0))
+
+
+def _likeliest(found: Ratio, r: float, noise: Ratio) -> Ratio:
+    """Noise on the likeliest numerator and denominator whose quotient is r."""
+    of_over, of_under, of_both = _variances(found)
+    away = (found.over.values - r * found.under.values) / (of_over - 2 * r * of_both + r**2 * of_under)
+    under = found.under.values - (of_both - r * of_under) * away
+    sides = ((r * under, noise.over, found.over), (under, noise.under, found.under))
+    return Ratio(*(Linear(values + one.values, of.weights) for values, one, of in sides))
+
+
+def _least(noisy: list[Ratio], away: float) -> Numbers:
+    """How far from 0, in standard deviations, two quotients are together if they differ by so much: the least over the second
+    one, which lies between the two that are best for one of them alone."""
 
     def far(q: Numbers) -> Numbers:
         return sum((_squared(one, r) for one, r in zip(noisy, (q + away, q), strict=True)), np.zeros_like(q))
@@ -300,15 +320,21 @@ def _squared(ratio: Ratio, r: Numbers) -> Numbers:
     return (ratio.over.values - r * ratio.under.values) ** 2 / (of_over - 2 * r * of_both + r**2 * of_under)
 
 
-def _both_inverted(plan: Plan, released: dict[Release, Released], z: float) -> tuple[Numbers, Numbers]:
-    """A difference of two quotients, inverted together: the ends over all ways to share the distance between them."""
-    first, second = _pieces(plan, released)
-    lows, highs = [], []
-    for angle in np.linspace(0, np.pi / 2, 41):
-        one, other = _inverted(first, z * np.cos(angle)), _inverted(second, z * np.sin(angle))
-        lows.append(one[0] - other[1])
-        highs.append(one[1] - other[0])
-    return np.min(lows, axis=0), np.max(highs, axis=0)
+def _both_inverted(found: list[Ratio], noises: list[Ratio], sign: int) -> float:
+    """An end of a difference of two quotients of one table, over all ways to share the distance between them."""
+    z = 1.96
+    for step in range(4):
+        shared = []
+        for angle in np.linspace(0, np.pi / 2, 41):
+            first, second = _inverted(found[0], z * np.cos(angle)), _inverted(found[1], z * np.sin(angle))
+            r, q = float(first[sign > 0][0]), float(second[sign < 0][0])
+            shared.append((sign * (r - q), r, q))
+        end, r, q = max(shared)
+        if step == 3 or not np.isfinite(end):
+            break
+        likely = [_likeliest(*each) for each in zip(found, (r, q), noises, strict=True)]
+        z = float(np.quantile(_least(likely, r - q), 0.95))
+    return sign * end
 
 
 def _inverted(ratio: Ratio, z: float) -> tuple[Numbers, Numbers]:

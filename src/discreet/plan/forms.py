@@ -24,7 +24,7 @@ from discreet.arrays import Reals
 from discreet.plan.noises import Many, Noise, explains, reach
 from discreet.plan.release import Release, Released
 
-_DOUBLINGS, _STEPS, _ROUNDS = 64, 24, 3
+_DOUBLINGS, _STEPS, _ROUNDS = 64, 24, 2
 TINY = 1e-6  # of a unit: where noise is hardly ever anything but 0, numbers are looked for from here on
 
 

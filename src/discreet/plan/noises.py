@@ -85,9 +85,7 @@ _RARE = 1e-6  # of the noise that spreads less
 _MOST_GROUPS = 2**12  # at a time
 _POINTS, _WIDE = 2**12, 14.0  # of the distribution of several kinds of noise: how many, and deviations to either side
 _SMEARED = 1.5  # points over which a mass is spread
-_NEVER = 0.05  # of a unit: Gaussian noise of so small a deviation is never anything but 0
-_SHOWS = 0.05  # of a standard deviation: units that are larger than this show
-_LARGE = 0.15  # of a standard deviation: units that are larger than this count as if nothing blurred them
+_SHOWS, _LARGE = 0.05, 0.15  # of a standard deviation: units that are larger show; count as if nothing blurred them
 _PARTS = 6  # of the least unit, of which others may be multiples
 _BLURRED = 0.6  # of a unit: where the others deviate by more, exp(-(0.6 * 2 pi)^2 / 2) of it is left, less than a thousandth
 _TRANSFORMED = 2**6  # groups at a time
@@ -297,22 +295,25 @@ def _transformed(noises: Sequence[Noise], miss: float) -> Reals:
 
 
 def _characteristic(spread: Spread, at: Reals) -> Reals:
-    """The characteristic function of one noise, at frequencies of its real units."""
+    """The characteristic function of one noise, at frequencies of its real units; of small units it is looked up."""
     if spread.mechanism is None:
         square = (spread.scale * at) ** 2
         return np.asarray(1 / (1 + square) if spread.law == "laplace" else np.exp(-square / 2))
-    scale, turns = spread.scale / spread.unit, np.remainder(spread.unit * at + np.pi, 2 * np.pi) - np.pi
+    turns = np.abs(np.remainder(spread.unit * at + np.pi, 2 * np.pi) - np.pi)
+    places, values = _looked_up(spread)
+    return np.interp(turns, places, values)
+
+
+@lru_cache(maxsize=256)
+def _looked_up(spread: Spread) -> tuple[Reals, Reals]:
+    """The same between 0 and pi, in units, denser near 0, where it bends; at a scale of 0.05 noise is never anything but 0."""
+    scale, u = max(spread.scale / spread.unit, 0.05), np.pi * np.linspace(0, 1, _POINTS) ** 2
     if spread.law == "laplace":
         q = math.exp(-1 / scale)
-        return np.asarray((1 - q) ** 2 / ((1 - q) ** 2 + 4 * q * np.sin(turns / 2) ** 2))
-    if scale < _NEVER:
-        return np.ones_like(turns)
-    found = np.zeros_like(turns)
-    far = math.ceil(0.5 + 1 / scale) if scale < 1.7 else 0  # beyond it less than exp(-14)
-    for j in range(-far, far + 1):
-        u = turns + 2 * np.pi * j
-        found += np.exp(-((scale * u) ** 2) / 2) * np.sinc(u / (2 * np.pi))
-    return found
+        return u, (1 - q) ** 2 / ((1 - q) ** 2 + 4 * q * np.sin(u / 2) ** 2)
+    far = math.ceil(0.5 + 1 / scale)  # beyond it less than exp(-19)
+    turned = np.add.outer(2 * np.pi * np.arange(-far, far + 1.0), u)
+    return u, (np.exp(-((scale * turned) ** 2) / 2) * np.sinc(turned / (2 * np.pi))).sum(axis=0)
 
 
 def _each(many: Many, chosen: NDArray[np.bool_]) -> list[tuple[int, NDArray[np.bool_]]]:

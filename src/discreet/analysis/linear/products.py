@@ -242,14 +242,10 @@ class Sheet(Study[Result]):
 
     @property
     def described(self) -> tuple[tuple[str, str], ...]:
-        """All sums in one line: a preview has one for each, and with the size of what it adds up."""
-        how = list(
-            dict.fromkeys(f"{one.spread.law.title()} noise" for plan in self.plans for one in plan.releases if one.mechanism)
-        )
-        count = sum(map(len, self.products))
-        if not how:
-            return ()
-        return ((f"{count} sums of products of numbers", f"{' and '.join(how)}, least on what matters most"),)
+        """All sums in one line; a preview has one for each."""
+        laws = dict.fromkeys(f"{one.spread.law.title()} noise" for plan in self.plans for one in plan.releases if one.mechanism)
+        what = f"{sum(map(len, self.products))} sums of products of numbers"
+        return ((what, f"{' and '.join(laws)}, least on what matters most"),) if laws else ()
 
     def lines(self, fewest: int | None = None) -> tuple[PreviewLine, ...]:  # noqa: ARG002 - they are of sums
         """The noise of sums of products, divided by their largest size; those that are alike in one line."""

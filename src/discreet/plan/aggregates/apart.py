@@ -8,7 +8,7 @@ intervals, each of which would have the whole z (Zou and Donner 2008): no term i
 
 **Which z**: at an end, what was tested is the linear form sum u_i (N_i - r_i D_i) / s_i, s_i being the deviation of the noise
 within the brackets; its noise has deviation 1, and z is the half-width of its law, exactly (``noises.reach``). The end moves z,
-and z the end: three rounds are enough. It covers to second order in the noise, which ``benchmarks/intervals.py`` holds against
+and z the end: two rounds are enough. It covers to second order in the noise, which ``benchmarks/intervals.py`` holds against
 simulation.
 
 The sphere is looked at in shares of z^2, 24ths of it, so that many terms are as little work as two: the best shares for all but
@@ -21,18 +21,20 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.arrays import Reals
 from discreet.plan.forms import Form, Linear, Ratio
 from discreet.plan.noises import Noise, reach
 
 _SHARES = 24
-_ROUNDS = 3
+_ROUNDS = 2
 _ANGLES = np.sqrt(np.arange(_SHARES + 1) / _SHARES)
 
 
 def interval(terms: Sequence[Form], miss: float) -> tuple[Reals, Reals]:
     """The ends of the interval of a sum of forms without a common release; NaN where a denominator may be 0."""
+    assert len(terms) > 1
     known = np.logical_and.reduce([one.known(miss) for one in terms if isinstance(one, Ratio)])
     lower, upper = (np.where(known, _end(terms, miss, sign), np.nan) for sign in (-1, 1))
     return lower, upper
@@ -63,24 +65,22 @@ def _ends(one: Form, z: Reals, sign: int) -> Reals:
     return one.within(far)[sign > 0]
 
 
-def _best(ends: Sequence[Reals], sign: int) -> list[np.ndarray[tuple[int, ...], np.dtype[np.intp]]]:
+def _best(ends: Sequence[Reals], sign: int) -> list[NDArray[np.intp]]:
     """The shares of z^2 with which the sum goes furthest, for every term."""
     total = sign * ends[0]
     picked = []
-    for one in ends[1:]:
-        gains = sign * one
+    for one in ends[1:-1]:
         best = np.full_like(total, -math.inf)
         pick = np.zeros(total.shape, dtype=np.intp)
         for mine in range(_SHARES + 1):  # of this term; the rest is for those before
-            with np.errstate(invalid="ignore"):
-                there = total[: _SHARES + 1 - mine] + gains[mine]
+            there = total[: _SHARES + 1 - mine] + sign * one[mine]
             better = there > best[mine:]
             best[mine:] = np.where(better, there, best[mine:])
             pick[mine:] = np.where(better, mine, pick[mine:])
         total = best
         picked.append(pick)
-    rest = np.full(total.shape[1:], _SHARES, dtype=np.intp)
-    found = []
+    last = np.argmax(total[::-1] + sign * ends[-1], axis=0)  # all that is there is shared out
+    found, rest = [last], _SHARES - last
     for pick in reversed(picked):
         mine = np.take_along_axis(pick, rest[None], axis=0)[0]
         found.append(mine)

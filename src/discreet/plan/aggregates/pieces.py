@@ -120,7 +120,7 @@ class Pieces:
     def _together(self, terms: list[Form], miss: float) -> Figure | None:
         """A sum of forms; None where two of them share a release."""
         sources = [source for one in terms for source in one.weights]
-        if len(sources) > len({*sources}):
+        if len(sources) > len({*sources}) or len(terms) < 2:
             return None
         values = sum((one.values if isinstance(one, Linear) else one.best(miss) for one in terms), np.zeros_like(self.like))
         lower, upper = apart.interval(terms, miss)

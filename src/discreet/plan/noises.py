@@ -10,10 +10,7 @@ Sums of many noises, and Laplace noise beside Gaussian noise, are looked up in t
 points a standard deviation, Y at forty with straight lines between. More than 64 such Laplace noises count as Gaussian, a ninth
 of a noise wider: their fourth cumulant moves the 5 % quantile by 0.105 / m in relation.
 
-**Three kinds or more, of which units show**: the law itself as well, by its characteristic function, which is the product of
-theirs: for discrete Laplace noise (1 - q)^2 / (1 - 2 q cos t + q^2), for rounded Gaussian noise the sum of exp(-s^2 u^2 / 2)
-sin(u/2) / (u/2) over u = t + 2 pi j. One Fourier transform gives the distribution on 4,096 points, 14 standard deviations to
-either side; masses are spread there over a hundredth of a standard deviation, which three hundredths are added for.
+**Three kinds or more, of which units show**: the law itself as well (``laws.several``).
 
 **All else**: Gaussian noises add up to Gaussian noise. Of Laplace noises with scales b_1 > b_2 > ... the sum has the
 characteristic function prod 1 / (1 + b_i^2 t^2), which partial fractions split into Laplace noises again (Kotz, Kozubowski,
@@ -45,6 +42,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arrays import Reals
+from discreet.plan.laws.several import reach_of_several
 from discreet.plan.release import Spread
 
 Many = NDArray[np.int64] | int
@@ -68,7 +66,7 @@ class Noise:
         """Whether it is one noise, in all groups."""
         return isinstance(self.many, int) and self.many == 1
 
-    def at(self, groups: slice | NDArray[np.bool_]) -> Noise:
+    def at(self, groups: slice) -> Noise:
         """The same, in some of the groups."""
         return Noise(self.spread, self.weight[groups], self.many if isinstance(self.many, int) else self.many[groups])
 
@@ -83,12 +81,9 @@ _FINE, _COARSE = 40, 8  # points a standard deviation, of the noise that spreads
 _GAUSSIAN = 64  # so many large Laplace noises are as good as Gaussian
 _RARE = 1e-6  # of the noise that spreads less
 _MOST_GROUPS = 2**12  # at a time
-_POINTS, _WIDE = 2**12, 14.0  # of the distribution of several kinds of noise: how many, and deviations to either side
-_SMEARED = 1.5  # points over which a mass is spread
 _SHOWS, _LARGE = 0.05, 0.15  # of a standard deviation: units that are larger show; count as if nothing blurred them
 _PARTS = 6  # of the least unit, of which others may be multiples
 _BLURRED = 0.6  # of a unit: where the others deviate by more, exp(-(0.6 * 2 pi)^2 / 2) of it is left, less than a thousandth
-_TRANSFORMED = 2**6  # groups at a time
 _TIE = 1e-9  # numbers that are nearer than this, in relation, are equal
 
 
@@ -131,7 +126,8 @@ def reach(noises: Sequence[Noise], miss: float) -> Reals:
         shown = _jumps(some) ** 2 > _SHOWS**2 * sum((one.deviation**2 for one in some), np.zeros(1))
         if shown.any():
             found = like if shown.all() else _reach(some, miss)
-            found[shown] = _transformed([one.at(shown) for one in some], miss)
+            many = [np.broadcast_to(one.many, like.shape)[shown].astype(np.float64) for one in some]
+            found[shown] = reach_of_several([one.spread for one in some], [one.weight[shown] for one in some], many, miss)
             return found
     return _reach(some, miss) if some else like
 
@@ -270,50 +266,6 @@ def _jumps(noises: Sequence[Noise]) -> Reals:
     parts = [_PARTS * jump / least for jump in jumps]
     common = np.logical_and.reduce([np.abs(one - np.rint(one)) < _TIE * (1 + one) for one in parts])
     return np.where(common & np.isfinite(least), np.maximum(found, least), found)
-
-
-def _transformed(noises: Sequence[Noise], miss: float) -> Reals:
-    """The half-width of a sum of several kinds of noise, by the Fourier transform of its law."""
-    groups = noises[0].weight.size
-    if groups > _TRANSFORMED:
-        parts = [slice(start, start + _TRANSFORMED) for start in range(0, groups, _TRANSFORMED)]
-        return np.concatenate([_transformed([one.at(part) for one in noises], miss) for part in parts])
-    total = np.sqrt(sum((one.deviation**2 for one in noises), np.zeros(groups)))
-    jump = np.maximum.reduce([one.weight * one.spread.unit for one in noises])
-    step = 2 * np.maximum(np.maximum(_WIDE * total, 1.5 * jump), 1e-300) / _POINTS
-    at = 2 * np.pi * np.arange(_POINTS // 2 + 1) / _POINTS  # frequencies, by the points
-    found = np.broadcast_to(np.exp(-((_SMEARED * at) ** 2) / 2), (groups, len(at))).copy()
-    for one in noises:
-        weight = one.weight / step
-        many = np.broadcast_to(one.many, (groups,))[:, None]
-        found *= _characteristic(one.spread, weight[:, None] * at) ** many
-    masses = np.maximum(np.fft.irfft(found, _POINTS, axis=1)[:, : _POINTS // 2], 0.0)  # around 0, and upwards
-    masses[:, 0] /= 2
-    above = 1 - 2 * np.cumsum(masses, axis=1)  # P(|X| > point + 1/2)
-    place = np.argmax(above < miss, axis=1)
-    return np.where(place > 4 * _SMEARED, (place + 0.5 + 3 * _SMEARED) * step, 0.0)  # nearer than that all is 0
-
-
-def _characteristic(spread: Spread, at: Reals) -> Reals:
-    """The characteristic function of one noise, at frequencies of its real units; of small units it is looked up."""
-    if spread.mechanism is None:
-        square = (spread.scale * at) ** 2
-        return np.asarray(1 / (1 + square) if spread.law == "laplace" else np.exp(-square / 2))
-    turns = np.abs(np.remainder(spread.unit * at + np.pi, 2 * np.pi) - np.pi)
-    places, values = _looked_up(spread)
-    return np.interp(turns, places, values)
-
-
-@lru_cache(maxsize=256)
-def _looked_up(spread: Spread) -> tuple[Reals, Reals]:
-    """The same between 0 and pi, in units, denser near 0, where it bends; at a scale of 0.05 noise is never anything but 0."""
-    scale, u = max(spread.scale / spread.unit, 0.05), np.pi * np.linspace(0, 1, _POINTS) ** 2
-    if spread.law == "laplace":
-        q = math.exp(-1 / scale)
-        return u, (1 - q) ** 2 / ((1 - q) ** 2 + 4 * q * np.sin(u / 2) ** 2)
-    far = math.ceil(0.5 + 1 / scale)  # beyond it less than exp(-19)
-    turned = np.add.outer(2 * np.pi * np.arange(-far, far + 1.0), u)
-    return u, (np.exp(-((scale * turned) ** 2) / 2) * np.sinc(turned / (2 * np.pi))).sum(axis=0)
 
 
 def _each(many: Many, chosen: NDArray[np.bool_]) -> list[tuple[int, NDArray[np.bool_]]]:

@@ -27,8 +27,9 @@ def reach_of_several(spreads: Sequence[Spread], weights: Sequence[Reals], many: 
     groups = weights[0].size
     if groups > _TRANSFORMED:
         parts = [slice(start, start + _TRANSFORMED) for start in range(0, groups, _TRANSFORMED)]
-        some = ([[one[part] for one in each] for each in (weights, many)] for part in parts)
-        return np.concatenate([reach_of_several(spreads, *each, miss) for each in some])
+        return np.concatenate(
+            [reach_of_several(spreads, [one[at] for one in weights], [one[at] for one in many], miss) for at in parts]
+        )
     each = list(zip(spreads, weights, many, strict=True))
     total = np.sqrt(sum((count * (weight * one.deviation) ** 2 for one, weight, count in each), np.zeros(groups)))
     jump = np.maximum.reduce([weight * one.unit for one, weight, _ in each])

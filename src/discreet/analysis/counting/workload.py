@@ -163,6 +163,13 @@ class CountingStudy(Study[Answer]):
         return (PreviewLine("n", self.plans[0].releases[0].how, worst, meaning),)
 
     @property
+    def described(self) -> tuple[tuple[str, str], ...]:
+        """What is measured, in the words of who asks: cells, or sums of them."""
+        size = f"{self.design.strategy.size:,}"
+        on = "each" if self.design.name == "identity" else f"{size} sums of them"
+        return tuple((what, how.replace(f"{size} linear questions", on)) for what, how in super().described)
+
+    @property
     def advice(self) -> tuple[str, ...]:
         """What was chosen, and what the others would give."""
         design, unit = self.design, self._unit

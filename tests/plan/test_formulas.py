@@ -1,7 +1,8 @@
 """Intervals of formulas: how often they cover, what they share, and that nothing released can make one fail.
 
 Coverage is simulated with the draws of ``benchmarks/intervals.py``, 2,000 tables a case; there it is 10,000, and widths too.
-False alarms: with a true coverage of 94 %, fewer than 1,817 of 2,000 cover with probability below 1e-8 (binomial tail); 48 cases.
+False alarms: with a true coverage of 94 %, fewer than 1,817 of 2,000, or 342 of 400, cover with probability below 2e-8 (binomial
+tail); 72 cases.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from discreet.plan.statistics import Persons, Sums
 from discreet.schema.table import Schema
 
 TABLES, LEAST = 2000, 1817
+FEWER = {"shares, two counts": (400, 342), "over three noises": (400, 342)}  # whose laws are Fourier transforms, one a table
 
 
 def _load() -> ModuleType:
@@ -54,9 +56,10 @@ SIMULATION = _load()
 @pytest.mark.parametrize("case", SIMULATION.CASES, ids=lambda case: case.name)
 def test_intervals_cover_at_three_sizes(case, law: str) -> None:  # type: ignore[no-untyped-def]
     chance = np.random.default_rng(5)
+    tables, least = FEWER.get(case.name, (TABLES, LEAST))
     for size in SIMULATION.SIZES:
-        found = SIMULATION.simulate(case, law, size, TABLES, chance, widths=False)
-        assert found.covered * TABLES >= LEAST, (size, found)
+        found = SIMULATION.simulate(case, law, size, tables, chance, widths=False)
+        assert found.covered * tables >= least, (size, found)
         if size >= 300:
             assert found.nothing == 0
 

@@ -80,6 +80,11 @@ class Part(ABC, Generic[Kept, Result]):
         return None
 
     @property
+    def described(self) -> tuple[tuple[str, str], ...]:
+        """What is released, and how, in words."""
+        return tuple(release.description for plan in self.plans for release in plan.releases)
+
+    @property
     def advice(self) -> tuple[str, ...]:
         """What else is said of it in a preview."""
         return ()

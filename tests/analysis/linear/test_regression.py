@@ -342,6 +342,9 @@ def test_results_are_shown(hospital: Any) -> None:
     assert isinstance(found, Regression)
     assert list(found.to_pandas()["term"]) == ["intercept", "age", "ward[heart]", "ward[bone]"]
     assert "R^2" in str(found)
+    assert "sums of products of numbers: Laplace noise" in str(found) or "sums of products of numbers: Gaussian noise" in str(
+        found
+    )
     assert "<table" in found._repr_html_()
     assert len(found.plot().get_yticks()) == 3
     with pytest.raises(KeyError, match="there are intercept"):

@@ -140,7 +140,7 @@ class Synthesis:
     def run(self, engine: Engine | None, reserved: Reservation) -> Measurements:
         """Count, then measure round by round."""
         assert engine is not None
-        return _Run(self.asked, self.payment, str(self.cost), reserved, self.watch, self.count(engine, reserved)).measure()
+        return Run(self.asked, self.payment, str(self.cost), reserved, self.watch, self.count(engine, reserved)).measure()
 
     def count(self, engine: Engine, reserved: Reservation) -> Scans:
         """What all marginals are made of."""
@@ -175,7 +175,7 @@ class Scans:
 
 
 @dataclass
-class _Run:
+class Run:
     """One run: what is released goes through the reservation, and decides what is released next."""
 
     asked: Asked

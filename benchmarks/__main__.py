@@ -26,13 +26,17 @@ PEERS = {
     "audit_calibration": [],
     "heavy_hitters": [],
     "intervals": [],
+    "learning_rows": ["scikit-learn==1.9.1"],
+    "learning_tables": ["scikit-learn==1.9.1", "pandas<3"],
     "learning": [
         "scikit-learn==1.9.1",
         "pandas==3.1.1",
     ],  # which runs the two of that name below, each in an environment of its own
     "parsing": [],
     "regression": [],
+    "set_union": [],
     "speed": [],
+    "texts": [],
     "synthetic": ["scikit-learn==1.9.1"],  # which runs the two below, each in an environment of its own
     # What the peers need but do not declare, and the newest versions under which they still run.
     "local": ["pure-ldp==1.2.0", "multi-freq-ldpy==0.2.5", "numpy<2.3", "xxhash<4", "scikit-learn", "statsmodels"],

@@ -93,9 +93,21 @@ SAYS: dict[str, tuple[str, ...]] = {
         "sum of x^2: sigma^2 = 2500",
         "never a negative variance: True",
     ),
+    "one_sentence.py": (
+        "word 8, document 96",
+        "at worst word 16, document 192",
+        "topic                2  document 2                        71.1%   71.1%  about ",
+        "k-ary                8  word 8, document 96               37.3%   37.3%  ",
+        "without any report, the best guess at a word is right 4.3% of the time",
+    ),
     "secret_bit.py": ("loose: theta = 0.6667, costs epsilon = 0.6931",),
     "secret_society.py": ("Washington", "mean 38.75, -87.00"),
     "skipped_lectures.py": ("one report is off by up to 45 lectures",),
+    "spam.py": (
+        "1,006 items, messages of 20 words; area under the curve on 2,788 messages",
+        "as they are: 0.967",
+        "substituted, epsilon 4 a word, 80 a message: 0.",
+    ),
     "sparse_vector.py": (
         "above the threshold: [137, 729], after 730 questions",
         "cost: epsilon = 1, whatever the number of questions",

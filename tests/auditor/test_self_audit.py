@@ -27,7 +27,7 @@ from discreet.local import Attributes, Bit, Client, Distribution, HeavyHitters, 
 from discreet.local.protocols import PROTOCOLS, make_protocol
 from discreet.mechanisms.quantile import Quantile
 
-pytestmark = pytest.mark.usefixtures("unrehearsed")
+pytestmark = pytest.mark.usefixtures("replayed")
 
 ERROR = 1e-6
 DRAWS = 250

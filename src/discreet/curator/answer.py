@@ -137,6 +137,10 @@ class Answer:
         """The rows as a pandas DataFrame."""
         return exports.to_pandas(self)
 
+    def pivot(self, output: str | None = None) -> pandas.DataFrame:
+        """One output as a cross table, a pandas DataFrame: the first key down, the others across; margins are called 'all'."""
+        return exports.pivot(self, output)
+
     def to_polars(self) -> polars.DataFrame:
         """The rows as a polars DataFrame."""
         return exports.to_polars(self)

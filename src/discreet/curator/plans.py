@@ -80,6 +80,11 @@ class Part(ABC, Generic[Kept, Result]):
         return None
 
     @property
+    def described(self) -> tuple[tuple[str, str], ...]:
+        """What is released, and how, in words."""
+        return tuple(release.description for plan in self.plans for release in plan.releases)
+
+    @property
     def advice(self) -> tuple[str, ...]:
         """What else is said of it in a preview."""
         return ()
@@ -143,9 +148,10 @@ class Plans:
         selects = [part for part in self.parts if isinstance(part, Selected)]
         if len(selects) < len(self.parts):
             return (hash_facts([facts_of(one.plan) if isinstance(one, Selected) else one.facts for one in self.parts]),)
-        named = digest_of([one.plan for one in selects])
-        apart = digest_of([_apart(one.plan) for one in selects])
-        return (former_digest([one.plan for one in selects]), named, *({apart} - {named}))
+        plans = [one.plan for one in selects]
+        apart, named = [_apart(plan) for plan in plans], digest_of(plans)
+        more = () if all(one is plan for one, plan in zip(apart, plans, strict=True)) else (digest_of(apart),)
+        return (former_digest(plans), named, *more)
 
     @cached_property
     def price(self) -> Price | None:
@@ -238,8 +244,8 @@ class Selected(Part[Answer, Answer]):
 
     def write(self, kept: Answer, remarks: tuple[str, ...]) -> str:
         """With what its columns mean, by which they are found under other names."""
-        facts = json.loads(replace(kept, remarks=(*kept.remarks, *remarks)).to_json())
-        return json.dumps({**facts, "means": columns_meant(self.plan)}, allow_nan=False)
+        text = replace(kept, remarks=(*kept.remarks, *remarks)).to_json()
+        return f'{text[:-1]}, "means": {json.dumps(columns_meant(self.plan))}}}'  # within its last bracket
 
     def read(self, text: str) -> Answer:
         facts = json.loads(text)

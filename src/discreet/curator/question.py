@@ -48,6 +48,10 @@ VERBS: dict[str, str] = {
     "synthesize": "discreet.synthetic.synthesize",
     "quality": "discreet.synthetic.quality",
     "fit": "discreet.learn.request",
+    "vocabulary": "discreet.texts.curated.found",
+    "word_counts": "discreet.texts.curated.counts",
+    "cooccurrences": "discreet.texts.curated.counts",
+    "classify": "discreet.texts.curated.classifier",
 }
 
 Result = TypeVar("Result")

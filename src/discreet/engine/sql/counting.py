@@ -96,7 +96,8 @@ class Counting:
     ) -> Statement:
         """Rows: sums by group; ``again`` are the aggregates that add up sums of the same key. Long keys are looked up first, so
         that only those that are asked about are kept; others are grouped by what they are made of, made, and looked up, unless
-        there can be no more than a few: then they are given as they are, k0, k1 ... instead of i."""
+        there can be no more than a few: then they are given as they are, k0, k1 ... instead of i. Cells that are keys by
+        themselves are only looked up."""
         inside = ", ".join(f"{sql} AS s{j}" for j, sql in enumerate(totals))
         keys = range(len(groups.listed))
         if not keys or self._wide:
@@ -104,12 +105,19 @@ class Counting:
             new.text = f"{self._with(new, added, groups)}\nSELECT {by or f'0 AS i, {inside} FROM lines'}"
             return new
         few = math.prod(infer(key.of, self.plan.facts).size or _FEW + 1 for key in self.plan.keys.keys) <= _FEW
-        pairs = [new.grouped_key(key.of, listed, f"k{j}", few=few) for j, (key, listed) in enumerate(self._listed_keys())]
+        own = few and all(new.is_its_own_key(key.of, listed) for key, listed in self._listed_keys())
+        pairs = [
+            new.own_key(key.of, groups.listed[j], f"k{j}") if own else new.grouped_key(key.of, listed, f"k{j}", few=few)
+            for j, (key, listed) in enumerate(self._listed_keys())
+        ]
         text = new.lines({f"k{j}": first for j, (first, _) in enumerate(pairs)} | added)
         by, names = ", ".join(f"k{j}" for j in keys), [f"s{j}" for j in range(len(totals))]
+        last = f"grouped AS (SELECT {by}, {inside} FROM lines GROUP BY {by})"
+        if own:
+            new.text = f"{text},\n{last}\nSELECT {by}, {', '.join(names)} FROM grouped WHERE {' AND '.join(x for _, x in pairs)}"
+            return new
         made = ", ".join(f"{key} AS k{j}" for j, (_, key) in enumerate(pairs))
-        last = f"grouped AS (SELECT {by}, {inside} FROM lines GROUP BY {by}),\n"
-        last += f"made AS (SELECT {made}, {', '.join(names)} FROM grouped)"
+        last += f",\nmade AS (SELECT {made}, {', '.join(names)} FROM grouped)"
         each = ", ".join(f"{total.format(name)} AS {name}" for total, name in zip(again, names, strict=True))
         if few and all(key != f"k{j}" for j, (_, key) in enumerate(pairs)):
             new.text = f"{text},\n{last}\nSELECT {by}, {each} FROM made GROUP BY {by}"

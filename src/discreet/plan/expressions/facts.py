@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 from typing import Literal
 
 from discreet.errors import ParameterError
@@ -81,14 +82,19 @@ def facts_of_column(column: Column) -> Facts:
     if isinstance(column, Category):
         if column.kind == "text":
             return Facts("text", nullable, values=column.values, length=column.length)
-        numbers = [Fraction(value) for value in column.values]
-        return Facts("number", nullable, min(numbers), max(numbers), Fraction(1), column.values)
+        return Facts("number", nullable, *_ends(column), Fraction(1), column.values)
     if isinstance(column, Boolean):
         return Facts("boolean", nullable, values=(False, True))
     if isinstance(column, Date):
         first, last = (Fraction(day.toordinal()) for day in (column.lower, column.upper))
         return Facts("date", nullable, first, last, Fraction(1))
     return Facts("text", nullable, length=column.length)
+
+
+@lru_cache(maxsize=1024)
+def _ends(column: Category) -> tuple[Fraction, Fraction]:
+    numbers = [int(value) for value in column.values]
+    return Fraction(min(numbers)), Fraction(max(numbers))
 
 
 LARGE = Fraction(10) ** 150  # no number may grow beyond this

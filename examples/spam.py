@@ -1,8 +1,9 @@
 """A spam filter learned from text messages as they are, from messages whose senders substituted every word themselves, and by a
 curator who is trusted with them.
 
-A naive Bayes classifier of half of 5,577 messages, tried on the other half as they are. Substituted word by word, a message of 20
-words costs its sender 20 epsilon; a curator asks epsilon 1 for all of it, and protects whole messages. (The data: examples/sms/LICENCE.md.)
+A naive Bayes classifier of half of 5,577 messages, tried on the other half as they are. Substituted word by word, a message of
+20 words costs its sender 20 epsilon; a curator asks epsilon 1 for all of it, and protects whole messages. (The data:
+examples/sms/LICENCE.md.)
 """
 
 import gzip

@@ -76,19 +76,20 @@ def adult() -> tuple[dict[str, int], np.ndarray]:
     return sizes, np.stack(columns, axis=1)
 
 
-def split() -> tuple[dict[str, int], np.ndarray, np.ndarray]:
+def split(number: int) -> tuple[dict[str, int], np.ndarray, np.ndarray]:
+    """The cells of every column, rows that are protected and rows that are held out."""
     sizes, rows = adult()
-    order = np.random.default_rng(42).permutation(len(rows))
+    order = np.random.default_rng(number).permutation(len(rows))
     return sizes, rows[order[TESTED:]], rows[order[:TESTED]]
 
 
-def ours(epsilon: float, seconds: float, out: str) -> None:
+def ours(number: int, epsilon: float, seconds: float, out: str) -> None:
     """One fit of ours, in this process."""
     import pyarrow as pa
 
     import discreet as dp
 
-    sizes, rows, _ = split()
+    sizes, rows, _ = split(number)
     os.environ["XDG_STATE_HOME"] = folder = tempfile.mkdtemp()
     columns = {
         name: dp.integer(0, size - 1, missing=0) if name in NUMBERS else dp.category(*range(size), missing=0)
@@ -257,7 +258,7 @@ def wide() -> bool:
 
 def main() -> None:
     if sys.argv[1:2] == ["ours"]:
-        ours(float(sys.argv[2]), float(sys.argv[3]), sys.argv[4])
+        ours(int(sys.argv[2]), float(sys.argv[3]), float(sys.argv[4]), sys.argv[5])
         return
     if "--wide" in sys.argv:
         sys.exit(not wide())

@@ -107,6 +107,8 @@ class Coding:
         parts: list[Expression] = []
         for cell in range(self.present):
             parts += [self._test(of, cell), Literal(cell)]
+        if not parts:  # no value is known: every row is in the one cell
+            parts = [Call("in", (of, Literal(""))), Literal(0)]
         otherwise = Literal(self.present if self.nullable else None)
         return Axis(Call("case", (*parts, otherwise)), many, Fraction(0), Fraction(1), Fraction(many - 1))
 

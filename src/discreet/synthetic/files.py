@@ -15,9 +15,9 @@ from discreet.privacy import Privacy
 from discreet.synthetic.domain import Coding, Domain
 from discreet.synthetic.inference.fit import Fit, mask
 from discreet.synthetic.inference.tree import Tree
-from discreet.synthetic.measuring import Measurements
-from discreet.synthetic.merging import Merged
 from discreet.synthetic.model import Synthetic
+from discreet.synthetic.rounds.measuring import Measurements
+from discreet.synthetic.rounds.merging import Merged
 from discreet.synthetic.zeros import Zeros
 
 _VERSION = 1

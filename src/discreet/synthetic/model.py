@@ -27,11 +27,11 @@ from discreet.schema.columns import Kind
 from discreet.synthetic.domain import Domain
 from discreet.synthetic.inference.fit import Fit, Noisy, mask
 from discreet.synthetic.inference.tree import Columns
-from discreet.synthetic.measuring import Measurements
-from discreet.synthetic.merging import Merged, share_out
-from discreet.synthetic.request import noisy_own, refit, total_of
+from discreet.synthetic.rounds.measuring import Measurements
+from discreet.synthetic.rounds.merging import Merged, share_out
+from discreet.synthetic.rounds.run import noisy_own, refit, total_of
+from discreet.synthetic.rounds.selection import Limits
 from discreet.synthetic.rows import Rows, as_evidence, draw_rows
-from discreet.synthetic.selection import Limits
 from discreet.synthetic.zeros import Zeros
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from discreet.errors import DiscreetError, ParameterError
 from discreet.noise.bits import words
 from discreet.synthetic.domain import Domain
 from discreet.synthetic.inference.tree import Beliefs
-from discreet.synthetic.merging import Merged
+from discreet.synthetic.rounds.merging import Merged
 
 if TYPE_CHECKING:
     import pandas

@@ -124,3 +124,18 @@ class Schedule:
     def anneal(self) -> None:
         """Larger shares from now on."""
         self.next *= _ANNEALED
+
+    def give_back(self, share: Fraction) -> None:
+        """A share that was taken and not spent."""
+        self.left += share
+
+    def again(self, share: Fraction) -> Fraction:
+        """As much once more, for what was lost; at most half of what is left."""
+        share = min(share, self.left / 2)
+        if share <= 0:
+            raise ParameterError(
+                "What was let out was lost when a process died, before it could be kept, and nothing is left of what was paid; "
+                "ask for a little more, or less, which is paid for anew."
+            )
+        self.left -= share
+        return share

@@ -5,8 +5,9 @@ delta, and neighbours that come or go.
 
 **Runs.** Fine cells of equal width, up to 2^16, are the leaves of a tree with 16 branches. The counts of every level are
 released, each a histogram that one unit moves as far as any other, for even parts of the share. A leaf's share is that of its
-nodes among their siblings, from the top down, where counts that noise explains are nothing; runs begin where these shares add up
-to multiples of 1 over their number, so that they have about as many rows each, and a value that many rows have is alone.
+nodes among their siblings, from the top down, where counts that noise explains are nothing; half of the runs begin where these
+shares add up to multiples of 1 over their number, so that they have about as many rows each, and a value that many rows have is
+alone. The other half begin in equal steps, because values are drawn evenly within a run, and a long tail is not even.
 """
 
 from __future__ import annotations
@@ -198,12 +199,10 @@ def _descend(above: Reals, nodes: int, counts: Reals | None, deviation: float) -
 
 
 def _begin(starts: Sequence[int], shares: Reals, runs: int) -> tuple[int, ...]:
-    """Where runs begin: where shares add up to the next multiple, and around a leaf that has a whole one by itself."""
-    upto = np.cumsum(shares)
-    crossed = np.floor(np.append(0.0, upto) * runs + 1e-9)
-    begins = {
-        0,
-        *(int(i) + 1 for i in np.flatnonzero(np.diff(crossed) > 0)),
-        *(int(i) for i in np.flatnonzero(shares * runs >= 1)),
-    }
+    """Where runs begin: half of them in equal steps, so that no tail is one run; the others where shares add up to the next
+    multiple, and around a leaf that has a whole one by itself."""
+    half = max(1, runs // 2)
+    crossed = np.floor(np.append(0.0, np.cumsum(shares)) * half + 1e-9)
+    begins = {i * len(starts) // half for i in range(half)} | {int(i) for i in np.flatnonzero(shares * half >= 1)}
+    begins |= {int(i) + 1 for i in np.flatnonzero(np.diff(crossed) > 0)}
     return tuple(starts[i] for i in sorted(begins) if i < len(starts))

@@ -28,6 +28,7 @@ _MOST_CANDIDATES = 1500
 SELECTION = Fraction(1, 10)  # of a round
 _OWN = Fraction(1, 5)  # of all, for every column's own counts
 _ANNEALED = 4
+_AIMED = 3  # times as much weighs what has a target
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ class Candidates:
         common = {
             one: float(sum(len({*one} & {*other}) for other in wanted)) if workload is not None else len(one) for one in sets
         }
-        common = {one: found * (3 if {*one} & {*targets} else 1) for one, found in common.items()}
+        common = {one: found * (_AIMED if {*one} & {*targets} else 1) for one, found in common.items()}
         most = max(common.values(), default=1.0)
         return cls({one: max(1, round(WEIGHT * math.sqrt(common[one] / most))) for one in sorted(common)})
 

@@ -43,7 +43,7 @@ _EACH, _ALL = Fraction(1, 20), Fraction(1, 4)  # of the cost, for one column and
 _BRANCHES = 16
 _LEAVES, _DAYS = 2**16, 2**12  # fine cells of a number; of days an engine tells every one apart by name
 _RUNS = 64
-_MOST_KEYS = 256
+_MOST_KEYS = 128
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,8 @@ from discreet.synthetic.rounds.merging import keep_apart, merge
 from discreet.synthetic.rounds.selection import SELECTION, WEIGHT, Candidates, Limits, Schedule
 from discreet.synthetic.zeros import Zeros
 
+_MEAN = math.sqrt(2 / math.pi)  # of the size of a standard normal
+_DROWNED = 0.5  # of all rows: where noise moves more than that, it moves more than a model is wrong about
 _MOST = 2.0**50  # units of all cells of a guess
 GUESSED = 8  # bits of a guess beyond those of an engine's counts
 
@@ -142,6 +144,7 @@ class Run:
         while (share := schedule.take()) is not None:
             spent = 1 - schedule.left / payment.cost.amount
             some = [one for one in aim.candidates.within(state.model.tree, aim.limits, spent) if one in secrets]
+            some = state.worth_measuring(some, payment.deviation(share))
             chosen: Columns = (max(range(len(own)), key=lambda column: state.sizes[column]),)  # where there is no candidate
             if len(some) == 1:
                 chosen = some[0]
@@ -162,7 +165,7 @@ class Run:
             self.later.append(found.against(before))
             self._say(schedule, chosen, found)
             state.add(found)
-            if np.abs(state.guess(chosen) - before).sum() <= math.sqrt(2 / math.pi) * found.deviation * before.size:
+            if np.abs(state.guess(chosen) - before).sum() <= _MEAN * found.deviation * before.size:
                 schedule.anneal()
 
     def _score(
@@ -174,7 +177,7 @@ class Run:
             [secrets[one] for one in some],
             [in_units(state.guess(one), unit) for one in some],
             [self.aim.candidates.weights[one] for one in some],
-            [round(min(math.sqrt(2 / math.pi) * deviation * state.size(one) * unit, _MOST)) for one in some],
+            [round(min(_MEAN * deviation * state.size(one) * unit, _MOST)) for one in some],
             GUESSED,
         )
 
@@ -198,6 +201,11 @@ class _State:
 
     def size(self, columns: Columns) -> int:
         return math.prod(self.sizes[column] for column in columns)
+
+    def worth_measuring(self, some: Sequence[Columns], deviation: float) -> list[Columns]:
+        """Those of which this noise leaves something to see; of none the smallest. A choice among fewer is a better one."""
+        small = [one for one in some if _MEAN * deviation * self.size(one) <= _DROWNED * self.total]
+        return small or sorted(some, key=self.size)[:1]
 
     def guess(self, columns: Columns) -> Reals:
         """What the model says of a marginal, in rows."""

@@ -50,9 +50,9 @@ def main() -> None:
     curator = dp.Curator(
         pa.table(rows), unit=dp.rows(), columns=columns, budget=dp.Budget(epsilon=epsilon, delta=DELTA), ledger=f"{folder}/l"
     )
-    model = curator.synthesize(epsilon=epsilon, targets="income")
+    model = curator.synthesize(epsilon=epsilon, targets="income") if len(sys.argv) < 3 else dp.Synthetic.load(sys.argv[2])
     measured = [frozenset(one.columns) for one in model.measured.later]
-    print(f"epsilon {epsilon:g}: {len(measured)} marginals measured, guesses are off by {model.replicas.strangeness:.0%}")
+    print(f"epsilon {epsilon:g}: {len(measured)} marginals measured, strangeness {model.replicas.strangeness:.2f}")
     held: dict[str, list[bool]] = defaultdict(list)
     widths: dict[str, list[float]] = defaultdict(list)
     for a, b in itertools.combinations(range(len(names)), 2):

@@ -132,7 +132,7 @@ class Synthetic:
             for one, cell in zip(codings, row, strict=True):
                 keys[one.name].append(one.value(cell) if one.widths.max() == 1 else one.label(cell))
         known = self._errors(places)
-        spread = (self.replicas.spread(places) if known is None else known).ravel()
+        spread = self.replicas.spread(places, known).ravel()
         flat = [float(one) for one in counts.ravel()]
         ends = [tuple(float(one) for one in np.maximum(0, counts.ravel() + sign * 1.96 * spread)) for sign in (-1, 1)]
         column = Column(tuple(flat), tuple(map(float, spread)), ends[0], ends[1], "model")

@@ -6,14 +6,16 @@ Three things are not known of the table, and a replica has a draw of each.
   from where the other one ended. Rare values, which are joined, are shared out anew as well (a parametric bootstrap).
 * **What was not measured.** What columns have to do with one another that no measurement has together is the model's guess, the
   most even there is. How wrong such guesses are was seen whenever a marginal was measured: before it was, the model had guessed
-  it too, and missed by a relative error of which noise and the next point are taken off (``strangeness``). These were chosen as
-  the worst, so that what was never measured is hardly worse. A replica's table over the columns that are asked about gets as
-  large relative errors: half of them the same for whole runs of values, which do not cancel in sums, half of them cell by cell.
+  it too, and missed by more than noise and the next point explain. A cell of m rows is off by sqrt(f) m^(3/4) more, and all
+  these marginals say what f is (``strangeness``): small cells are off by more of their rows than large ones. They were chosen
+  as the worst, so that what was never measured is hardly worse. A replica's table over the columns that are asked about gets
+  errors as large: half of them the same for whole runs of values, which do not cancel in sums, half of them cell by cell. So
+  does what joined cells are made of.
 * **The draw.** The private table is one of many that the same distribution would give: its counts scatter around guesses as
   independent rows do.
 
-The last two leave alone what was measured: the table is scaled until it agrees with the replica's model in every set of columns
-that some measurement has together (iterative proportional fitting, Deming and Stephan 1940).
+The last two leave alone what was measured: the table is scaled until it agrees with the replica's model in the joined cells of
+every set of columns that some measurement has together (iterative proportional fitting, Deming and Stephan 1940).
 
 All of it is computed of released numbers, and free. Randomness is the system's; no guarantee depends on it.
 """
@@ -26,6 +28,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.arrays import Integers, Reals
 from discreet.noise.bits import words
@@ -39,11 +42,11 @@ from discreet.synthetic.rows import draw_cells, spread_cells
 from discreet.synthetic.zeros import Zeros
 
 COUNT = 10
-_STEPS = 40  # of a fit from where another one ended
+_STEPS = 100  # of a fit
 _WHOLE = 2**18  # cells of a table that is made whole; of a larger one as many rows are drawn
 _DRAWN = 2**16
 _SCALED = 12  # rounds of proportional fitting
-_UNKNOWN = 0.5  # the relative error of a guess where no guess was ever held against anything
+_UNKNOWN = 1.0  # strangeness where no guess was ever held against anything
 _SMOOTH = 3  # waves of a factor of an ordered column
 
 
@@ -54,12 +57,12 @@ class Weighted:
     cells: tuple[Integers, ...]
     rows: Reals
 
-    def sums(self, axes: Sequence[int], sizes: Sequence[int]) -> tuple[Integers, Reals]:
-        """For every combination its place in the table over some of the columns, and the rows of that table."""
+    def sums(self, axes: Sequence[int], joined: Sequence[Merged]) -> tuple[Integers, Reals]:
+        """For every combination its place in the table over joined cells of some of the columns, and the rows of that table."""
         place = np.zeros(len(self.rows), dtype=np.int64)
         for axis in axes:
-            place = place * sizes[axis] + self.cells[axis]
-        found: Reals = np.bincount(place, self.rows, math.prod(sizes[axis] for axis in axes)).astype(np.float64)
+            place = place * joined[axis].count + joined[axis].places[self.cells[axis]]
+        found: Reals = np.bincount(place, self.rows, math.prod(joined[axis].count for axis in axes)).astype(np.float64)
         return place, found
 
 
@@ -120,20 +123,21 @@ class Replicas:
             again.append(Noisy(noisy.columns, fitted + noise, noisy.deviation))
         total = total_of(again)
         tree = self.model.fitted.tree
-        return Replica(tuple(merged), fit(tree, again, total, _STEPS, self.model.fitted, self.zeros.tables), total)
+        return Replica(tuple(merged), fit(tree, again, total, _STEPS, None, self.zeros.tables), total)
 
     @cached_property
     def strangeness(self) -> float:
-        """The relative error of a guess about columns that were not measured together."""
+        """By how much more than noise and chance a guess is off, of columns that were not measured together: the variance of a
+        cell, over the number of its rows to the power of 3/2."""
         found, known = [], list[frozenset[int]]()
         for one in self.measured.later:
             if one.missed is not None and not any(known_ >= {*one.columns} for known_ in known):
-                away, squares, rows = one.missed
+                away, powers, rows = one.missed
                 excess = away - len(one.counts) * one.deviation**2 - rows
-                found.append(max(0.0, excess) / max(squares, 1.0))
+                found.append(max(0.0, excess) / max(powers, 1.0))
             known.append(frozenset(one.columns))
         late = found[len(found) // 2 :]
-        return math.sqrt(float(np.mean(late))) if late else _UNKNOWN
+        return float(np.mean(late)) if late else _UNKNOWN
 
     def known(self, columns: Columns) -> list[tuple[int, ...]]:
         """Which of these columns, by their places, were measured together: the largest such sets."""
@@ -146,24 +150,34 @@ class Replicas:
     def disturbed(self, replica: Replica, columns: Columns) -> Weighted:
         """A replica's table over some columns, wrong about what was not measured, and one draw."""
         plain, known = replica.rows(columns, self.domain), self.known(columns)
+        joined = [replica.merged[column] for column in columns]
+        unknown = np.ones(len(plain.rows), dtype=bool)
         if any(len(one) == len(columns) for one in known):
-            return plain
-        sizes = [self.domain.sizes[column] for column in columns]
-        wrong = np.zeros(len(plain.rows))
+            unknown = self._unclear(plain.cells, joined)
+            if not unknown.any():
+                return plain
         pairs = [(a, b) for a in range(len(columns)) for b in range(a) if not any({a, b} <= {*one} for one in known)]
+        wrong = normals(len(unknown)) * np.maximum(plain.rows, 1e-9) ** -0.25 * math.sqrt(0.5 if pairs else 1.0)
         for a, b in pairs:
-            wrong += np.prod([self._factor(columns[axis])[plain.cells[axis]] for axis in (a, b)], axis=0)
-        if pairs:
-            wrong *= math.sqrt(0.5)
-        wrong += normals(len(wrong)) * math.sqrt(0.5 if pairs else 1.0)
-        found = Weighted(plain.cells, poisson(plain.rows * np.maximum(0.0, 1 + self.strangeness * wrong)))
-        wanted = [plain.sums(one, sizes) for one in known]
-        rows = found.rows
+            place, sums = plain.sums((a, b), joined)
+            both = np.prod([self._factor(columns[axis])[plain.cells[axis]] for axis in (a, b)], axis=0)
+            wrong += math.sqrt(0.5) * both * np.maximum(sums, 1e-9)[place] ** -0.25
+        drawn = poisson(plain.rows * np.maximum(0.0, 1 + math.sqrt(self.strangeness) * wrong))
+        rows = np.where(unknown, drawn, plain.rows)
+        wanted = [plain.sums(one, joined) for one in known]
         for _ in range(_SCALED):
             for place, sums in wanted:
                 here = np.bincount(place, rows, len(sums))
                 rows = rows * (sums / np.where(here > 0, here, 1.0))[place]
         return Weighted(plain.cells, rows)
+
+    @staticmethod
+    def _unclear(cells: Sequence[Integers], joined: Sequence[Merged]) -> NDArray[np.bool_]:
+        """Which combinations have a cell that is joined with others."""
+        found = np.zeros(len(cells[0]), dtype=bool)
+        for own, one in zip(cells, joined, strict=True):
+            found |= (np.bincount(one.places) > 1)[one.places][own]
+        return found
 
     def _factor(self, column: int) -> Reals:
         """A random function of a column's cells, of mean square 1: of few waves where cells have an order."""
@@ -175,12 +189,21 @@ class Replicas:
             found[: coding.present] = normals(_SMOOTH) @ waves * math.sqrt(2 / _SMOOTH)
         return found
 
-    def spread(self, columns: Columns) -> Reals:
-        """The standard deviation of every cell of a marginal, in rows, of columns that were not measured together."""
+    def spread(self, columns: Columns, known: Reals | None) -> Reals:
+        """The standard deviation of every cell of a marginal, in rows. ``known``: that of the noise of a measurement that has all
+        these columns, which is not all of it where cells are joined."""
         counts = self.model.total * self.model.project(columns)
-        noise = sum(((one.total * one.project(columns) - counts) ** 2 for one in self.all), np.zeros(counts.shape)) / COUNT
-        found: Reals = np.sqrt(noise + counts + (self.strangeness * counts) ** 2)
-        return found
+        more = counts + self.strangeness * counts**1.5
+        if known is None:
+            squares = sum(((one.total * one.project(columns) - counts) ** 2 for one in self.all), np.zeros(counts.shape))
+            found: Reals = np.sqrt(squares / COUNT + more)
+            return found
+        places = [one.ravel() for one in np.indices(counts.shape)]
+        unclear = self._unclear(places, [self.model.merged[column] for column in columns]).reshape(counts.shape)
+        if len(columns) == 1:
+            more = np.full(counts.shape, self.measured.own[columns[0]].deviation ** 2)
+        spread: Reals = np.sqrt(known**2 + np.where(unclear, more, 0.0))
+        return spread
 
 
 def normals(count: int) -> Reals:

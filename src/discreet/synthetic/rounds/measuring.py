@@ -114,10 +114,10 @@ class Measurement:
     missed: tuple[float, float, float] | None = None
 
     def against(self, guess: Reals) -> Measurement:
-        """The same, with how far a model was off that did not know it: the sums of squares of what was off, and of what was
-        guessed, and the sum of that."""
-        away = float(((self.real(guess.shape) - guess) ** 2).sum())
-        return replace(self, missed=(away, float((guess**2).sum()), float(guess.sum())))
+        """The same, with how far a model was off that did not know it: the sum of squares of what was off, and the sums of
+        guesses, to the power of 3/2 and as they are."""
+        away, rows = float(((self.real(guess.shape) - guess) ** 2).sum()), np.maximum(guess, 0.0)
+        return replace(self, missed=(away, float((rows**1.5).sum()), float(rows.sum())))
 
     def real(self, shape: Sequence[int]) -> Reals:
         found: Reals = (np.array(self.counts, dtype=np.float64) / 2**self.bits).reshape(tuple(shape))

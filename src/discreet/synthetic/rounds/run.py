@@ -28,7 +28,6 @@ from discreet.synthetic.rounds.selection import SELECTION, WEIGHT, Candidates, L
 from discreet.synthetic.zeros import Zeros
 
 _MEAN = math.sqrt(2 / math.pi)  # of the size of a standard normal
-_DROWNED = 0.5  # of all rows: where noise moves more than that, it moves more than a model is wrong about
 _MOST = 2.0**50  # units of all cells of a guess
 GUESSED = 8  # bits of a guess beyond those of an engine's counts
 
@@ -144,7 +143,6 @@ class Run:
         while (share := schedule.take()) is not None:
             spent = 1 - schedule.left / payment.cost.amount
             some = [one for one in aim.candidates.within(state.model.tree, aim.limits, spent) if one in secrets]
-            some = state.worth_measuring(some, payment.deviation(share))
             chosen: Columns = (max(range(len(own)), key=lambda column: state.sizes[column]),)  # where there is no candidate
             if len(some) == 1:
                 chosen = some[0]
@@ -201,11 +199,6 @@ class _State:
 
     def size(self, columns: Columns) -> int:
         return math.prod(self.sizes[column] for column in columns)
-
-    def worth_measuring(self, some: Sequence[Columns], deviation: float) -> list[Columns]:
-        """Those of which this noise leaves something to see; of none the smallest. A choice among fewer is a better one."""
-        small = [one for one in some if _MEAN * deviation * self.size(one) <= _DROWNED * self.total]
-        return small or sorted(some, key=self.size)[:1]
 
     def guess(self, columns: Columns) -> Reals:
         """What the model says of a marginal, in rows."""

@@ -21,8 +21,8 @@ from discreet.mechanisms.base import Recording, recorded
 from discreet.mechanisms.secret import Secret, open_secret
 from discreet.mechanisms.values import Histograms, add_up, join_cells, misfits, read_records
 from discreet.schema.table import Schema
-from discreet.synthetic.rounds.measuring import Measurements
 from discreet.synthetic.request import _scans
+from discreet.synthetic.rounds.measuring import Measurements
 
 UNITS: dict[str, Any] = {
     "rows": dp.rows(),

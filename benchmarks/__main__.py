@@ -29,6 +29,7 @@ PEERS = {
     "parsing": [],
     "regression": [],
     "speed": [],
+    "synthetic_errors": [],
     "synthetic": ["scikit-learn==1.9.1"],  # which runs the two below, each in an environment of its own
     # What the peers need but do not declare, and the newest versions under which they still run.
     "local": ["pure-ldp==1.2.0", "multi-freq-ldpy==0.2.5", "numpy<2.3", "xxhash<4", "scikit-learn", "statsmodels"],

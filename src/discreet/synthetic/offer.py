@@ -92,11 +92,11 @@ class Offer:
     @called_as("epsilon=1")
     def release(self, *, epsilon: Number | None = None, rho: Number | None = None) -> Synthetic:
         """The model; paid for first, free when asked again."""
-        request, asked = self._request(Terms(epsilon, rho)), self.asked
+        request, aim = self._request(Terms(epsilon, rho)), self.asked.aim
+        privacy = request.price.privacy  # what cannot be bought is refused before there is a ledger
         outcome = self.desk.ask(request, self.desk.tables.reading(self.tables))
         measured = replace(outcome.result, remarks=(*outcome.result.remarks, *outcome.remarks))
-        aim = asked.aim
-        model = Synthetic.of(measured.domain(aim.domain), measured, aim.limits, aim.zeros, request.price.privacy)
+        model = Synthetic.of(measured.domain(aim.domain), measured, aim.limits, aim.zeros, privacy)
         return replace(model, left=outcome.left.brief, repeated=outcome.repeated)
 
     def _request(self, terms: Terms) -> Synthesis:

@@ -1,7 +1,7 @@
 """Whether the errors that a model of the Adult table states are honest: how often its 95 % intervals hold the private table.
 
 One model of 39,073 rows and 14 columns, at epsilon 1 and delta 1e-9. Asked are all marginals of two columns, of which a model
-measures a few, and some hundred made-up questions of one to three columns: counts, means and medians of groups. What is
+measures a few, and some made-up questions of one to three columns: counts, means and medians of groups. What is
 compared is the same question answered by the protected rows themselves.
 
 ``python benchmarks/synthetic_errors.py [epsilon]``
@@ -18,7 +18,7 @@ from collections import defaultdict
 import numpy as np
 from synthetic import DELTA, NUMBERS, split
 
-QUESTIONS = 120
+QUESTIONS = 60
 CLEAR = 5  # rows of a cell, in the table or by the model, that is counted
 
 

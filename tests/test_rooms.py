@@ -68,6 +68,7 @@ PUBLIC = {
     "PermuteAndFlip",
     "Privacy",
     "RandomizedResponse",
+    "RunningSums",
     "SparseVector",
     "Synthetic",
     "Threshold",

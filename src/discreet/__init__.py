@@ -21,7 +21,7 @@ _HOMES = {
         "discreet.errors": "errors",
         "discreet.local": "local",
         "discreet.mechanisms": "DiscreteGaussian Exponential Gaussian Laplace Linear NoisyMax PermuteAndFlip "
-        "RandomizedResponse SparseVector Threshold",
+        "RandomizedResponse RunningSums SparseVector Threshold",
         "discreet.plan": "count mean median most_common persons quantile ratio stddev sum total variance",
         "discreet.plan.needed": "needed",
         "discreet.privacy": "Budget Privacy approximate gdp pure renyi zcdp",

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from discreet.auditor.audit import Finding
+    from discreet.auditor.finding import Finding
 
 _ERROR = 1e-6
 _DRAWS = 5_000

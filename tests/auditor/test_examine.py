@@ -12,9 +12,9 @@ from support.clock import Clock
 
 import discreet as dp
 from discreet.auditor import examine as examining
-from discreet.auditor.audit import Finding
 from discreet.auditor.cases import make_cases, read_pairs
 from discreet.auditor.examine import examine
+from discreet.auditor.finding import Finding
 from discreet.errors import ParameterError
 from discreet.schema.table import Schema
 

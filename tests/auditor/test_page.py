@@ -10,8 +10,8 @@ from xml.etree import ElementTree
 import pytest
 
 import discreet as dp
-from discreet.auditor.audit import Finding
 from discreet.auditor.cases import read_pairs
+from discreet.auditor.finding import Finding
 from discreet.auditor.page import draw_tradeoff, render_page
 from discreet.auditor.report import Report
 

@@ -209,6 +209,19 @@ def linear(cost: Any, **more: Any) -> Member:
     return Member(make, cost, lambda m: m.variance, measured, ([3, 4],))
 
 
+def summed(mechanism: Any, confidence: float, part: float) -> float:
+    """The last of four running sums; rounding to a millionth of the noise aside, it is normal."""
+    reach = part * mechanism.error(confidence) / float(mechanism.variances()[-1]) ** 0.5
+    return math.erfc(reach / math.sqrt(2))
+
+
+def running(cost: Any, **more: Any) -> Member:
+    def make(s: Any, b: Any) -> Any:
+        return dp.RunningSums(steps=4, sensitivity=s, **{("rho" if cost is rho else "epsilon"): b}, **more)
+
+    return Member(make, cost, lambda m: m.variances()[-1], summed, ([3, 4],))
+
+
 MEMBERS: dict[str, Member] = {
     "Laplace": laplace(),
     "Laplace, real": laplace(1.0, (0, 0.25, -1e3)),
@@ -227,6 +240,8 @@ MEMBERS: dict[str, Member] = {
     "Linear, rho": linear(rho, neighbours="replace"),
     "RandomizedResponse": responding(True, False),
     "RandomizedResponse, 5 options": responding(1, 2, 3, 4, 5),
+    "RunningSums": running(at_delta, delta=DELTA),
+    "RunningSums, rho": running(rho, participations=2, apart=2),
     "SparseVector": sparse(cutoff=2),
     "SparseVector, real": sparse(1.0, cutoff=1, monotonic=True),
     "Threshold": keys(),

@@ -35,7 +35,7 @@ def play(member: Member, mechanism: Any) -> list[Any]:
         return [mechanism.release([0.0] * 5, threshold=0) for _ in range(100)]
     if isinstance(mechanism, dp.Threshold):
         return [mechanism.release({"a": 500, "b": 600}) for _ in range(100)]
-    if isinstance(mechanism, dp.Linear):
+    if isinstance(mechanism, (dp.Linear, dp.RunningSums)):
         return [mechanism.release(member.values[0]).tolist() for _ in range(100)]
     return [mechanism.release(member.values[0]) for _ in range(100)]
 

@@ -13,8 +13,8 @@ from support.refusals import refused
 import discreet as dp
 from discreet.errors import ParameterError, ValueRefused
 from discreet.mechanisms.base import Moved, recorded
+from discreet.mechanisms.matrix.strategy import Margins
 from discreet.mechanisms.secret import Secret
-from discreet.mechanisms.strategy import Margins
 from discreet.privacy import Privacy
 from discreet.privacy.losses import Gaussian
 

@@ -10,7 +10,7 @@ import pytest
 from support.refusals import refused
 
 from discreet.errors import ParameterError
-from discreet.mechanisms.strategy import Contribution, Margins, Matrix, Merged, Strategy
+from discreet.mechanisms.matrix.strategy import Contribution, Margins, Matrix, Merged, Strategy
 
 RANDOM = np.random.default_rng(20)
 MATRICES = {

@@ -1,18 +1,15 @@
-"""The black-box audit of one function on one pair of neighbouring inputs, and what it finds: a verdict with its numbers.
-
-A finding never says that a function is private.
-"""
+"""The black-box audit of one function on one pair of neighbouring inputs, or in one run with canaries."""
 
 from __future__ import annotations
 
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 import numpy as np
 
 from discreet.auditor.claims import read_claim, read_error, read_floats
+from discreet.auditor.finding import Finding
 from discreet.auditor.isolation import InterruptFlag
 from discreet.auditor.sampling.betting import ClaimTest
 from discreet.auditor.sampling.events import Event, explain, find_clearest
@@ -30,73 +27,13 @@ _GROWTH = 0.15
 _SILENCE = 4_000  # runs that say nothing, all of them: it is not worth while to go on
 
 
-@dataclass(frozen=True)
-class Finding:
-    """The outcome of one audit of one function on one pair of inputs.
-
-    ``epsilon`` is certified: with probability at least 1 - ``error`` the two inputs cannot be told apart by less than it at
-    ``delta``. ``event`` describes the clearest difference that was seen, with ``hits`` (on a, on b) out of ``runs`` (on a, on b).
-    ``obstacle`` says why the function cannot be audited (it keeps state, it does not return), and is empty otherwise.
-    ``stopped``: somebody stopped it before it was through. ``hint``: what a violation may be due to, other than a leak.
-    ``uninformative``: nothing was learned, for a reason that says nothing about other pairs.
-
-    >>> seen = Finding(True, 1.2, 0.0, "epsilon=1", 300, 0.05, "the output is at most 0: 201 of 300 runs on a, 30 of 300 on b")
-    >>> seen.verdict
-    'violated: the claim epsilon=1 is refuted by 300 draws (error probability 0.05); epsilon is at least 1.2'
-    """
-
-    violated: bool
-    epsilon: float
-    delta: float
-    claim: str
-    draws: int
-    error: float
-    event: str
-    hits: tuple[int, int] = (0, 0)
-    runs: tuple[int, int] = (0, 0)
-    seconds: float = 0.0
-    obstacle: str = ""
-    stopped: bool = False
-    hint: str = ""
-    uninformative: bool = field(default=False, repr=False)
-
-    def __post_init__(self) -> None:
-        if self.violated and self.obstacle:
-            raise ParameterError("A function that cannot be audited is not found to violate its claim; leave one of the two out.")
-
-    @property
-    def verdict(self) -> str:
-        """One sentence: violated, not refuted, or why nothing can be said."""
-        if self.obstacle:
-            return f"cannot be audited: {self.obstacle}"
-        at = f" at delta {self.delta:.3g}" if self.delta else ""
-        least = f"; epsilon is at least {_down(self.epsilon)}{at}" if self.epsilon > 0 else ""
-        if self.violated:
-            return (
-                f"violated: the claim {self.claim} is refuted by {self.draws:,} draws (error probability {self.error:g}){least}"
-            )
-        return f"not refuted by {self.draws:,} draws on these inputs: the claim {self.claim}{least}"
-
-    def __str__(self) -> str:
-        said = [self.verdict, self.event, self.hint, "It was stopped by hand." if self.stopped else ""]
-        return "\n".join(filter(None, said))
-
-
-def _down(epsilon: float) -> str:
-    """At most the number, in a few digits: a certificate is not rounded up."""
-    for digits in range(3, 18):
-        text = f"{epsilon:.{digits}g}"
-        if float(text) <= epsilon:
-            return text
-    return repr(epsilon)
-
-
 @called_as("function, a, b, epsilon=1")
 def audit(
-    function: Callable[[object], object],
-    a: object,
-    b: object,
+    function: Callable[..., object],
+    a: object = ...,
+    b: object = ...,
     *,
+    canaries: int | None = None,
     epsilon: object = None,
     delta: object = 0,
     privacy: object = None,
@@ -115,6 +52,9 @@ def audit(
     independent: a function that is seen to keep state is reported so.
     Whatever a run raises is its output; Ctrl-C stops the audit, and what is known by then is returned.
 
+    With ``canaries`` instead of a pair, one run must do: the function gets an array of so many truth values, which canaries take
+    part, and gives a number for each that is larger where it seems to (``discreet.auditor.canaries``).
+
     >>> import discreet as dp
     >>> finding = dp.audit(lambda rows: len(rows), [1, 2], [1], epsilon=1, draws=1000)
     >>> finding.violated, finding.claim
@@ -123,6 +63,15 @@ def audit(
     claim, most, limit = read_claim(epsilon, delta, privacy), whole("draws", draws), read_error(error)
     if not callable(function):
         raise ParameterError("An audit runs a function of one input; write audit(lambda rows: ..., a, b, epsilon=1).")
+    if canaries is not None and a is b is ...:
+        from discreet.auditor.canaries import audit_in_one_run
+
+        return audit_in_one_run(function, canaries, claim, limit)
+    if canaries is not None or a is ... or b is ...:
+        raise ParameterError(
+            "An audit compares two inputs, or guesses which canaries took part in one run; write audit(function, a, b, "
+            "epsilon=1) or audit(function, canaries=5_000, epsilon=4, delta=1e-5)."
+        )
     started, look_at_low_bits = time.monotonic(), read_floats(floats)
     patience = math.inf if seconds is None else float(positive("seconds", seconds, "how long to try, such as 60"))
     memory = Memory(function)

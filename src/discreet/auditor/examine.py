@@ -18,9 +18,10 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TypeVar
 
-from discreet.auditor.audit import Finding, audit
+from discreet.auditor.audit import audit
 from discreet.auditor.cases import Case
 from discreet.auditor.claims import read_claim, read_floats
+from discreet.auditor.finding import Finding
 from discreet.auditor.isolation import Interrupted, InterruptFlag, TimedOut, time_limit
 from discreet.auditor.neighbours import Pair
 from discreet.auditor.replay.compare import Difference, Replay, replay
@@ -97,8 +98,18 @@ def examine(
 
             def test(case: Case, share: Fraction, most: float) -> Finding:
                 memory.restore()
-                claimed = {"epsilon": epsilon, "delta": delta, "privacy": privacy, "floats": floats}
-                return audit(function, case.a, case.b, **claimed, draws=draws, error=share, seconds=most)
+                return audit(
+                    function,
+                    case.a,
+                    case.b,
+                    epsilon=epsilon,
+                    delta=delta,
+                    privacy=privacy,
+                    floats=floats,
+                    draws=draws,
+                    error=share,
+                    seconds=most,
+                )
 
             report = _run_tournament(replace(report, remarks=remarks), cases, chance, started + patience, tell, test)
             hint = report.finding.hint if report.finding is not None and schema is None else ""  # a schema knows its neighbours

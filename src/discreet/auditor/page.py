@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterable
 from html import escape
 
-from discreet.auditor.audit import Finding
+from discreet.auditor.finding import Finding
 from discreet.auditor.report import Report
 from discreet.privacy import Privacy, approximate
 

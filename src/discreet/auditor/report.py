@@ -6,8 +6,8 @@ import json
 import math
 from dataclasses import dataclass
 
-from discreet.auditor.audit import Finding
 from discreet.auditor.cases import Case
+from discreet.auditor.finding import Finding
 from discreet.privacy import Privacy
 
 REPORT_VERSION = 1

@@ -33,10 +33,10 @@ from discreet.arrays import Number, Reals
 from discreet.errors import ParameterError
 from discreet.exact import root
 from discreet.mechanisms import Exponential, Gaussian, Laplace, Linear, PermuteAndFlip, Threshold
+from discreet.mechanisms.matrix.strategy import Contribution
 from discreet.mechanisms.quantile import Quantile
 from discreet.mechanisms.secret import Secret
 from discreet.mechanisms.selection import Selection
-from discreet.mechanisms.strategy import Contribution
 from discreet.plan.cost import Cost
 from discreet.plan.measures import Frame
 from discreet.plan.statistics import MOST_WORK, Histogram, KeyCounts, Margin, Persons, Statistic, Sums

@@ -19,6 +19,7 @@ from discreet.exact import not_negative, positive, probability, rational, up, wh
 from discreet.privacy.accountant import composition
 from discreet.privacy.losses import Box, Concentrated, Gaussian, Loss, Renyi
 from discreet.privacy.losses.base import Parts, read_loss, title_of
+from discreet.privacy.losses.batch import batch
 from discreet.privacy.losses.sampled import sample
 from discreet.privacy.neighbours import Neighbours, read_neighbours, share_neighbours
 
@@ -38,6 +39,13 @@ _UNSAMPLED = {
         "A local guarantee gains nothing from a sample: whoever reports is seen to report. Leave .sampled(...) out; hiding who "
         "reported what is shuffling, discreet.local.amplified(task, ...)."
     ),
+}
+_UNBATCHED = {
+    "add-remove": (
+        "A batch of fixed size is drawn from a public number of records, which one that is added or removed would change; "
+        'compute the sensitivity for neighbours="replace", or draw a Poisson sample: .sampled(rate).'
+    ),
+    "local": "A local guarantee gains nothing from a batch: whoever reports is seen to report. Leave .batched(...) out.",
 }
 
 
@@ -149,6 +157,34 @@ class Privacy:
         if self.neighbours in ("replace", "local"):
             raise ParameterError(_UNSAMPLED[self.neighbours])
         return Privacy(((sample(self.parts[0][0], share), 1),), "add-remove", self.assumed or self.neighbours is None)
+
+    def batched(self, size: int, of: int) -> Privacy:
+        """The guarantee on a batch of fixed size, drawn without replacement from a public number of records that may be replaced.
+
+        Batches of all uses are drawn afresh: ``1000 * m.privacy.batched(64, of=50_000)``. Unstated neighbours are assumed to be
+        replaced ones. The theorem is in ``discreet.privacy.losses.batch``.
+
+        >>> steps = 1000 * gdp(1).batched(100, of=10_000)
+        >>> steps.neighbours, round(steps.epsilon(delta=1e-6), 1)
+        ('replace', 2.5)
+        """
+        records = whole("of", of)
+        if whole("size", size, least=0) > records:
+            raise ParameterError(f"A batch of {size} cannot be drawn from {records} records; write .batched(64, of=50_000).")
+        if size == 0 or not self.parts:
+            return Privacy()
+        if size == records:
+            return self
+        if self.uses != 1:
+            raise ParameterError(
+                "Draw a batch for each use before composing: write 1000 * m.privacy.batched(64, of=50_000), not "
+                "(1000 * m.privacy).batched(64, of=50_000)."
+            )
+        if self.neighbours in ("add-remove", "local"):
+            raise ParameterError(_UNBATCHED[self.neighbours])
+        return Privacy(
+            ((batch(self.parts[0][0], Fraction(size, records)), 1),), "replace", self.assumed or self.neighbours is None
+        )
 
     # Numbers, rounded against ourselves.
 

@@ -18,7 +18,7 @@ from discreet.analysis.counting.least_squares import least_squares
 from discreet.analysis.counting.strategies import Design, candidates
 from discreet.analysis.counting.workloads import Marginals, Prefixes, Questions, Ranges, Workload, weigh_alike
 from discreet.errors import ParameterError
-from discreet.mechanisms.strategy import Contribution, Margins, Matrix
+from discreet.mechanisms.matrix.strategy import Contribution, Margins, Matrix
 
 RANDOM = np.random.default_rng(8)
 COSTS: dict[str, dict[str, Any]] = {"pure": {"epsilon": 1}, "concentrated": {"rho": 0.5}}

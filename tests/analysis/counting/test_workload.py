@@ -19,7 +19,7 @@ from discreet.analysis.counting.workload import Counting, CountingStudy
 from discreet.auditor.curators import replay_curator
 from discreet.curator.plans import Receipt
 from discreet.errors import BudgetExceeded, ParameterError
-from discreet.mechanisms.strategy import Contribution, Merged
+from discreet.mechanisms.matrix.strategy import Contribution, Merged
 from discreet.plan.cost import Cost
 from discreet.plan.noises import tail
 from discreet.schema.table import Schema

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from discreet.arrays import Integers, Reals
 from discreet.errors import ParameterError
-from discreet.mechanisms.strategy import MOST_CELLS
+from discreet.mechanisms.matrix.strategy import MOST_CELLS
 from discreet.plan.expressions import Call, Column, Expression, Literal, Value, columns_of, size
 from discreet.plan.expressions.evaluate import agreed, evaluate
 from discreet.plan.expressions.facts import Facts

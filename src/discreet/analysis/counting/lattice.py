@@ -30,7 +30,7 @@ import numpy as np
 from discreet.analysis.counting.workloads import Axes, Workload
 from discreet.arrays import Reals
 from discreet.errors import ParameterError
-from discreet.mechanisms.strategy import Margins
+from discreet.mechanisms.matrix.strategy import Margins
 
 MOST_MARGINS = 2**10
 _FINEST = 2**8  # the largest factor of a margin

@@ -17,7 +17,7 @@ from discreet.analysis.counting.lattice import Lattice
 from discreet.analysis.counting.workloads import Workload
 from discreet.arrays import Reals
 from discreet.errors import ParameterError
-from discreet.mechanisms.strategy import Margins, Matrix, Strategy, sum_to
+from discreet.mechanisms.matrix.strategy import Margins, Matrix, Strategy, sum_to
 
 
 class LeastSquares(ABC):

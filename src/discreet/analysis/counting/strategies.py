@@ -39,7 +39,7 @@ from discreet.analysis.counting.workloads import Axes, Marginals, Questions, Wor
 from discreet.arrays import Integers, Number, Reals
 from discreet.errors import ParameterError
 from discreet.mechanisms import Gaussian, Linear
-from discreet.mechanisms.strategy import Contribution, Margins, Matrix, Strategy
+from discreet.mechanisms.matrix.strategy import Contribution, Margins, Matrix, Strategy
 
 Kind = Literal["pure", "concentrated"]
 

@@ -34,7 +34,7 @@ from discreet.curator.plans import Measured
 from discreet.curator.question import Question
 from discreet.errors import ParameterError
 from discreet.mechanisms import Gaussian, Laplace, Linear
-from discreet.mechanisms.strategy import Contribution, Merged
+from discreet.mechanisms.matrix.strategy import Contribution, Merged
 from discreet.plan.cost import Accuracy, Cost
 from discreet.plan.expressions import Call, Expression, Value, columns_of
 from discreet.plan.expressions import Column as Named

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from discreet.arrays import Integers, Reals
 from discreet.errors import ParameterError
 from discreet.exact import whole
-from discreet.mechanisms.strategy import LARGEST, MOST_CELLS, sum_to
+from discreet.mechanisms.matrix.strategy import LARGEST, MOST_CELLS, sum_to
 
 MOST_QUESTIONS = 2**20  # of which each has a variance of its own
 MOST_WRITTEN = 2**22  # numbers of a workload that is written out

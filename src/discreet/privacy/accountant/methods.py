@@ -34,7 +34,7 @@ from discreet.privacy.accountant.lattice import MOST_POINTS, Convolution, common
 from discreet.privacy.accountant.sampled_density import SampledDensity
 from discreet.privacy.accountant.smoothing import open_smoothed
 from discreet.privacy.accountant.tails import disclosure, moment_delta, typical_delta
-from discreet.privacy.losses import Atoms, SampledGaussian, SampledLattice
+from discreet.privacy.losses import Atoms, Batch, SampledGaussian, SampledLattice
 from discreet.privacy.losses.base import Parts
 from discreet.privacy.losses.rounding import Smooth, round_atoms
 
@@ -121,6 +121,8 @@ def _bound_composition(parts: Parts, saddle: Saddle, aim: Aim, *, top: bool) -> 
         laws = [(atoms, count) for loss, count in parts if (atoms := loss.lattice(None, up=top))]
         if law := convolve(laws, saddle.tilt):
             return _law_bound(law, sure + _lost(laws, top=top), top=top)
+    if any(isinstance(loss, Batch) for loss, _ in parts) and (lattice := _bound_on_lattice(parts, saddle, sure, top=top)):
+        return lattice  # which is as fine as it needs to be, where a list is not
     sampled = any(isinstance(loss, (SampledGaussian, SampledLattice)) for loss, _ in parts)
     late = sampled and (
         sum(count for _, count in parts) < _FEW

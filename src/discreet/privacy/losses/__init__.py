@@ -2,6 +2,7 @@
 
 from discreet.privacy.losses.atoms import Atomic, Atoms
 from discreet.privacy.losses.base import Family, Loss, register
+from discreet.privacy.losses.batch import Batch
 from discreet.privacy.losses.bounded_range import BoundedRange
 from discreet.privacy.losses.boxes import Box, Leak, Response, response
 from discreet.privacy.losses.gaussian import DiscreteGaussian, Gaussian
@@ -10,10 +11,10 @@ from discreet.privacy.losses.moments import Concentrated, Moments, Renyi
 from discreet.privacy.losses.sampled import SampledLattice
 from discreet.privacy.losses.sampled_gaussian import SampledGaussian
 
-__all__ = ["Atomic", "Atoms", "BoundedRange", "Box", "Concentrated", "DiscreteGaussian", "DiscreteLaplace", "Family"]
+__all__ = ["Atomic", "Atoms", "Batch", "BoundedRange", "Box", "Concentrated", "DiscreteGaussian", "DiscreteLaplace", "Family"]
 __all__ += ["Gaussian", "Laplace", "Leak", "Loss", "Moments", "Renyi", "Response", "SampledGaussian", "SampledLattice"]
 __all__ += ["response"]
 
 # A family's one line: stored guarantees may name these.
 register(Box, Leak, Response, Laplace, DiscreteLaplace, Gaussian, DiscreteGaussian, BoundedRange)
-register(Concentrated, Renyi, Family, SampledGaussian, SampledLattice)
+register(Concentrated, Renyi, Family, SampledGaussian, SampledLattice, Batch)

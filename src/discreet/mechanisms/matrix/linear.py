@@ -29,7 +29,7 @@ from discreet.exact import root_up
 from discreet.mechanisms.base import FREE, Mechanism, Moved, Recording, changes, let_out, show_change
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.laplace import Laplace
-from discreet.mechanisms.strategy import Contribution, Matrix, Strategy
+from discreet.mechanisms.matrix.strategy import Contribution, Matrix, Strategy
 from discreet.mechanisms.values import Value, read_numbers
 from discreet.privacy import Privacy, pure
 from discreet.privacy.losses import Gaussian as GaussianLoss

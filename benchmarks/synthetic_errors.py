@@ -18,7 +18,7 @@ from collections import defaultdict
 import numpy as np
 from synthetic import DELTA, NUMBERS, split
 
-QUESTIONS = 60
+QUESTIONS = 40
 CLEAR = 5  # rows of a cell, in the table or by the model, that is counted
 
 

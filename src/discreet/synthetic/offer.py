@@ -17,6 +17,7 @@ from discreet.synthetic.request import Asked, Synthesis
 from discreet.synthetic.rounds.run import Progress
 from discreet.synthetic.rounds.selection import Schedule
 
+_ALWAYS = 2**26  # bytes of libraries and of what is read at a time
 _TABLES = 12  # of the model's size that a fit holds at once
 _CLEAR = 3.0  # standard deviations of noise that a count must exceed to be told apart
 _MOST_LINES = 30
@@ -85,7 +86,7 @@ class Offer:
         held = sum(
             min(math.prod(domain.sizes[column] for column in one), limits.marginal) for one in self.asked.aim.candidates.weights
         )
-        memory = 8 * (_TABLES * limits.cells + held)
+        memory = _ALWAYS + 8 * (_TABLES * limits.cells + held)
         seconds = str(self.asked.words["seconds"])
         return Outlook(str(request.cost), fits, domain.cells, limits.cells, memory, limits.rounds, seconds, lines, before)
 

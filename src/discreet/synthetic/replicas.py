@@ -2,8 +2,8 @@
 
 Three things are not known of the table, and a replica has a draw of each.
 
-* **Noise.** What was measured is drawn again: the fitted counts with fresh noise of the same size, to which a model is fitted
-  from where the other one ended. Rare values, which are joined, are shared out anew as well (a parametric bootstrap).
+* **Noise.** What was measured is drawn again: the fitted counts with fresh noise of the same size, to which a model is fitted.
+  Rare values, which are joined, are shared out by their own counts with fresh noise (a parametric bootstrap).
 * **What was not measured.** What columns have to do with one another that no measurement has together is the model's guess, the
   most even there is. How wrong such guesses are was seen whenever a marginal was measured: before it was, the model had guessed
   it too, and missed by more than noise and the next point explain. A cell of m rows is off by sqrt(f) m^(3/4) more, and all
@@ -14,8 +14,9 @@ Three things are not known of the table, and a replica has a draw of each.
 * **The draw.** The private table is one of many that the same distribution would give: its counts scatter around guesses as
   independent rows do.
 
-The last two leave alone what was measured: the table is scaled until it agrees with the replica's model in the joined cells of
-every set of columns that some measurement has together (iterative proportional fitting, Deming and Stephan 1940).
+The last two leave alone what was measured: the table is scaled until it agrees in the joined cells of every set of columns that
+some measurement has together (iterative proportional fitting, Deming and Stephan 1940), with what was measured, drawn again,
+where that is clear, and with the replica's model elsewhere.
 
 All of it is computed of released numbers, and free. Randomness is the system's; no guarantee depends on it.
 """
@@ -36,7 +37,7 @@ from discreet.synthetic.domain import Domain
 from discreet.synthetic.inference.fit import Fit, Noisy, fit
 from discreet.synthetic.inference.tree import Columns
 from discreet.synthetic.rounds.measuring import Measurements
-from discreet.synthetic.rounds.merging import Merged, share_out
+from discreet.synthetic.rounds.merging import Merged
 from discreet.synthetic.rounds.run import total_of
 from discreet.synthetic.rows import draw_cells, spread_cells
 from discreet.synthetic.zeros import Zeros
@@ -115,8 +116,9 @@ class Replicas:
         own = self.measured.own
         merged, again = [], []
         for coding, one, before in zip(self.domain.columns, own, self.model.merged, strict=True):
-            counts = one.real([coding.count]) + one.deviation * normals(coding.count)
-            merged.append(share_out(coding, counts, one.deviation, before.places))
+            counts = np.maximum(one.real([coding.count]) + one.deviation * normals(coding.count), 0.0)
+            sums = np.bincount(before.places, counts)[before.places]
+            merged.append(Merged(before.places, np.where(sums > 0, counts / np.where(sums > 0, sums, 1.0), before.shares)))
         for noisy in self.noisy:
             fitted = self.model.total * self.model.fitted.beliefs.project(noisy.columns)
             noise = np.broadcast_to(noisy.deviation, fitted.shape) * normals(fitted.size).reshape(fitted.shape)
@@ -151,11 +153,8 @@ class Replicas:
         """A replica's table over some columns, wrong about what was not measured, and one draw."""
         plain, known = replica.rows(columns, self.domain), self.known(columns)
         joined = [replica.merged[column] for column in columns]
-        unknown = np.ones(len(plain.rows), dtype=bool)
-        if any(len(one) == len(columns) for one in known):
-            unknown = self._unclear(plain.cells, joined)
-            if not unknown.any():
-                return plain
+        together = any(len(one) == len(columns) for one in known)
+        unknown = self._unclear(plain.cells, joined) if together else np.ones(len(plain.rows), dtype=bool)
         pairs = [(a, b) for a in range(len(columns)) for b in range(a) if not any({a, b} <= {*one} for one in known)]
         wrong = normals(len(unknown)) * np.maximum(plain.rows, 1e-9) ** -0.25 * math.sqrt(0.5 if pairs else 1.0)
         for a, b in pairs:
@@ -164,12 +163,28 @@ class Replicas:
             wrong += math.sqrt(0.5) * both * np.maximum(sums, 1e-9)[place] ** -0.25
         drawn = poisson(plain.rows * np.maximum(0.0, 1 + math.sqrt(self.strangeness) * wrong))
         rows = np.where(unknown, drawn, plain.rows)
-        wanted = [plain.sums(one, joined) for one in known]
+        wanted = [self._measured_again(one, columns, *plain.sums(one, joined)) for one in (*known, *self._singles(known))]
         for _ in range(_SCALED):
             for place, sums in wanted:
                 here = np.bincount(place, rows, len(sums))
                 rows = rows * (sums / np.where(here > 0, here, 1.0))[place]
         return Weighted(plain.cells, rows)
+
+    @staticmethod
+    def _singles(known: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
+        """Every column by itself, where it is known with others: it is measured best."""
+        return [(axis,) for axis in sorted({axis for one in known if len(one) > 1 for axis in one})]
+
+    def _measured_again(self, axes: Sequence[int], columns: Columns, place: Integers, sums: Reals) -> tuple[Integers, Reals]:
+        """What a table is scaled to: what was measured, with fresh noise, where that is clear; a model that agrees with all that
+        was measured as well as it can may be off from each. Elsewhere what the replica says."""
+        own = tuple(columns[axis] for axis in axes)
+        same = [one for one in self.noisy if one.columns == own]
+        if not same:
+            return place, sums
+        best = min(same, key=lambda one: float(np.mean(one.deviation)))
+        counts, spread = best.counts.ravel(), np.broadcast_to(best.deviation, best.counts.shape).ravel()
+        return place, np.where(counts > 3 * spread, counts + spread * normals(len(counts)), sums)
 
     @staticmethod
     def _unclear(cells: Sequence[Integers], joined: Sequence[Merged]) -> NDArray[np.bool_]:

@@ -37,7 +37,7 @@ PEERS = {
 
 
 PARTS = {
-    "synthetic_opendp": ["opendp[mbi,polars]==0.16.0"],
+    "synthetic_opendp": ["opendp[mbi,polars]==0.16.0", "pandas==2.3.3"],  # which it needs for rows, and does not declare
     "synthetic_smartnoise": ["smartnoise-synth==1.0.8"],
 }  # of another one
 PEERS |= PARTS

@@ -108,7 +108,7 @@ def test_marginals_have_errors_whether_columns_were_measured_together_or_not(mod
 
 
 def test_what_was_measured_is_never_disturbed(model: dp.Synthetic) -> None:
-    """A replica is wrong about what was not measured, and agrees with its own model in all that was."""
+    """A replica is wrong about what was not measured, and agrees in all that was with what was measured, but for fresh noise."""
     every, domain = model.replicas, model.domain
     columns = domain.places(["sex", "smokes", "visits", "city"])
     replica = every.all[0]
@@ -118,7 +118,9 @@ def test_what_was_measured_is_never_disturbed(model: dp.Synthetic) -> None:
     for known in every.known(columns):
         found, wanted = other.sums(known, joined)[1], plain.sums(known, joined)[1]
         clear = wanted > 25  # of fewer none may be drawn, and what is not there is not scaled
-        np.testing.assert_allclose(found[clear], wanted[clear], rtol=0.02, atol=2)
+        # Seven standard deviations of fresh noise, and what twelve rounds of scaling leave.
+        noise = max(float(np.max(one.deviation)) for one in every.noisy if len(one.columns) > 1)
+        np.testing.assert_allclose(found[clear], wanted[clear], rtol=0.02, atol=2 + 7 * noise)
     assert other.rows.min() >= 0
 
 

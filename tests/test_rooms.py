@@ -36,12 +36,15 @@ MAY_IMPORT = {
     "curator": "arrays calls canvas display engine errors exact ledger mechanisms plan privacy schema",
     "analysis": "arrays calls canvas curator display engine errors exact mechanisms plan privacy schema",
     "synthetic": "arrays calls canvas curator display engine errors exact mechanisms noise plan privacy schema",
+    "learn": "analysis arrays calls canvas curator display engine errors exact mechanisms noise plan privacy schema synthetic",
     "local": "arrays balls calls canvas display errors exact mechanisms noise privacy schema",
+    "texts": "analysis arrays balls calls canvas curator display engine errors exact learn local mechanisms noise plan privacy "
+    "schema",
     "auditor": "arrays calls curator display engine errors exact ledger mechanisms noise plan privacy schema",
-    "cli": "auditor canvas curator display errors ledger local mechanisms plan privacy schema (top)",
+    "cli": "auditor canvas curator display errors ledger local mechanisms plan privacy schema texts (top)",
     "pytest_plugin": "auditor errors",
     "__main__": "cli",
-    "(top)": "analysis auditor curator errors local mechanisms plan privacy schema synthetic",
+    "(top)": "analysis auditor curator errors learn local mechanisms plan privacy schema synthetic texts",
 }
 
 # Nouns whose verbs stand in files of their own and name the noun for type checkers, or are loaded when first called.
@@ -69,6 +72,7 @@ PUBLIC = {
     "Privacy",
     "RandomizedResponse",
     "RunningSums",
+    "SetUnion",
     "SparseVector",
     "Synthetic",
     "Threshold",
@@ -85,6 +89,7 @@ PUBLIC = {
     "formulas",
     "gdp",
     "integer",
+    "learn",
     "local",
     "marginal",
     "mean",
@@ -107,6 +112,7 @@ PUBLIC = {
     "stddev",
     "sum",
     "text",
+    "texts",
     "total",
     "variance",
     "zcdp",
@@ -158,8 +164,8 @@ def test_docstrings_say_first_what_a_thing_is() -> None:
 
 # What is common to engines knows none of them, nor any mechanism; and a curator knows what is common only.
 SEAM = {
-    "engine.base": r"mechanisms\.(secret|values|histograms)",
-    "engine.sql": r"engine\.(base|sql\..*)|mechanisms\.(secret|values|histograms)",
+    "engine.base": r"mechanisms\.(secret|values|rows\.block)",
+    "engine.sql": r"engine\.(base|sql\..*)|mechanisms\.(secret|values|rows\.block)",
     "engine.sources": r"engine\.(base|sources\..*|sql\.dialect)",
     "curator": r"engine(\.base)?|mechanisms.*",
 }
@@ -249,6 +255,7 @@ def test_a_misspelt_name_loads_nothing() -> None:
         ("pure", {"privacy"}),
         ("count", {"mechanisms", "noise", "plan", "privacy", "schema"}),
         ("local", {"local", "mechanisms", "noise", "privacy", "schema"}),
+        ("texts", {"local", "mechanisms", "noise", "privacy", "schema", "texts"}),
     ],
 )
 def test_a_public_name_loads_what_it_needs_and_no_more(name: str, rooms: set[str]) -> None:

@@ -173,6 +173,48 @@ def synthetic(left: Axes, right: Axes) -> None:
     finish(right, "Gradient boosting, tried on real rows")
 
 
+def learning(left: Axes, right: Axes) -> None:
+    """Adult by epsilon, and k-means, as ``benchmarks/learning.py`` measures them."""
+    epsilons = (0.1, 0.5, 1, 4)
+    left.axhline(0.907, color=GREY, linestyle="--", linewidth=1.2, label="logistic regression, no privacy")
+    left.plot(epsilons, (0.880, 0.906, 0.910, 0.915), "o-", color=BLUE, linewidth=2.2, label="AdditiveClassifier")
+    left.plot(epsilons, (0.852, 0.883, 0.889, 0.894), "s-", color=ORANGE, linewidth=2, label="interpret's DP-EBM")
+    left.set(xscale="log", xlabel="ε, with δ = 10⁻⁶", ylabel="area under the curve", ylim=(0.84, 0.93))
+    found = {"wine": ((3.02, 2.73, 1.76, 1.16), 1.92, BLUE), "digits": ((2.07, 1.66, 1.25, 1.02), 1.85, GREEN)}
+    for name, (inertia, alone, colour) in found.items():
+        right.plot((0.1, 0.3, 1, 10), inertia, "o-", color=colour, linewidth=2, label=name)
+        right.axhline(alone, color=colour, linestyle="--", linewidth=1.2, label=f"{name}, one centre at the mean itself")
+    right.set(xscale="log", xlabel="ε, with δ = 10⁻⁵", ylabel="inertia, as a multiple of the best")
+    finish(left, "Adult, rows that were left out", legend="best")
+    finish(right, "K-means", legend="upper right")
+
+
+def texts(left: Axes, right: Axes) -> None:
+    """What an attacker gets of substituted words, and what a spam filter learns from them."""
+    words = dp.texts.Vocabulary.english(5000)
+    tree, epsilons = dp.texts.Tree.brown(words), [1, 2, 4, 6, 8, 10, 12, 14, 16, 20]
+    series = {
+        "k-ary": [dp.texts.Substitute(words, epsilon, length=20) for epsilon in epsilons],
+        "tree": [dp.texts.Substitute(words, epsilon, length=20, tree=tree) for epsilon in epsilons],
+        "metric, by its worst word": [dp.texts.Substitute(words, epsilon / 4, length=20, distance=tree) for epsilon in epsilons],
+    }
+    for (name, tasks), colour in zip(series.items(), (BLUE, ORANGE, GREEN), strict=True):
+        left.plot(epsilons, [100 * task.terms.guessed for task in tasks], color=colour, marker="o", label=name)
+    left.axhline(100 * series["k-ary"][0].terms.blind, color=GREY, linewidth=1, label="without any report")
+    left.set(xlabel="epsilon of a word", ylabel="words guessed right, %", ylim=(0, 102))
+    learned = {  # as benchmarks/texts.py measured it, mean of ten runs
+        "k-ary": [0.739, 0.861, 0.919, 0.945, 0.958, 0.965, 0.967],
+        "tree": [0.521, 0.772, 0.870, 0.913, 0.939, 0.951, 0.956],
+        "metric, by its worst word": [0.489, 0.556, 0.833, 0.859, 0.881, 0.913, 0.934],
+    }
+    for (name, areas), colour in zip(learned.items(), (BLUE, ORANGE, GREEN), strict=True):
+        right.plot([1, 2, 4, 6, 8, 10, 12], areas, color=colour, marker="o", label=name)
+    right.axhline(0.967, color=GREY, linewidth=1, label="messages as they are")
+    right.set(xlabel="epsilon of a word; a message costs twenty times as much", ylabel="area under the curve", ylim=(0.45, 1.0))
+    finish(left, "What an attacker gets", legend="upper left")
+    finish(right, "A spam filter that learns from substituted messages", legend="best")
+
+
 PICTURES: tuple[Callable[[Axes, Axes], None], ...] = (
     loss,
     scales,
@@ -183,6 +225,8 @@ PICTURES: tuple[Callable[[Axes, Axes], None], ...] = (
     needed,
     queries,
     synthetic,
+    learning,
+    texts,
 )
 
 

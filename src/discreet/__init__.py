@@ -19,9 +19,10 @@ _HOMES = {
         "discreet.auditor": "audit",
         "discreet.curator": "Curator open",
         "discreet.errors": "errors",
+        "discreet.learn": "learn",
         "discreet.local": "local",
         "discreet.mechanisms": "DiscreteGaussian Exponential Gaussian Laplace Linear NoisyMax PermuteAndFlip "
-        "RandomizedResponse RunningSums SparseVector Threshold",
+        "RandomizedResponse RunningSums SetUnion SparseVector Threshold",
         "discreet.plan": "count mean median most_common persons quantile ratio stddev sum total variance",
         "discreet.plan.needed": "needed",
         "discreet.privacy": "Budget Privacy approximate gdp pure renyi zcdp",
@@ -32,13 +33,16 @@ _HOMES = {
         "discreet.schema": "boolean category date integer number person rows text",
         "discreet.schema.sensitivity": "sensitivity",
         "discreet.synthetic.model": "Synthetic",
+        "discreet.texts": "texts",
     }.items()
     for name in names.split()
 }
 
 if TYPE_CHECKING:  # the same names for type checkers: each module's __all__, and modules
     from discreet import errors as errors
+    from discreet import learn as learn
     from discreet import local as local
+    from discreet import texts as texts
     from discreet.analysis.counting.items import *  # noqa: F403
     from discreet.auditor import *  # noqa: F403
     from discreet.curator import *  # noqa: F403

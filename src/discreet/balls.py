@@ -18,7 +18,7 @@ from fractions import Fraction
 
 from flint import arb, ctx, fmpq, fmpz
 
-__all__ = ["arb", "ball", "between", "floor", "lower", "precision", "upper"]
+__all__ = ["arb", "ball", "between", "bits", "floor", "lower", "precision", "upper"]
 
 _lock = threading.RLock()
 
@@ -43,6 +43,11 @@ def precision(bits: int) -> Iterator[None]:
             yield
         finally:
             ctx.prec = before
+
+
+def bits() -> int:
+    """The precision that flint works at."""
+    return int(ctx.prec)
 
 
 def ball(value: Fraction | int) -> arb:

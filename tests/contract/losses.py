@@ -39,6 +39,7 @@ MEMBERS: dict[str, Loss] = {
     "family": families.Family("something", families.Box(F(1)), families.Box(F(1, 2))),
     "sampled Gaussian": families.SampledGaussian(F(1), F(1, 10)),
     "sampled": families.SampledLattice(families.Laplace(F(1)), F(1, 10)),
+    "sampled moments": families.SampledMoments(families.Concentrated(F(1, 8)), F(1, 10)),
     "batch": families.Batch(families.Gaussian(F(1)), F(1, 10)),
 }
 

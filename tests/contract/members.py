@@ -222,6 +222,18 @@ def running(cost: Any, **more: Any) -> Member:
     return Member(make, cost, lambda m: m.variances()[-1], summed, ([3, 4],))
 
 
+def weighed(mechanism: Any, confidence: float, part: float) -> float:
+    """Noise on a weight, which is a millionth of a person's: normal, but for rounding to that."""
+    reach = part * mechanism.error(confidence) / math.sqrt(mechanism.rounds[-1].squared_sigma) * 2**20
+    return math.erfc(reach / math.sqrt(2))
+
+
+def union(**more: Any) -> Member:
+    """The sensitivity of a set union is the number of items a person has."""
+    make = lambda m, e: dp.SetUnion(epsilon=e, delta=DELTA, items=m, **more)  # noqa: E731
+    return Member(make, at_delta, lambda m: m.cut, weighed, ([["a"]] * 40,))
+
+
 MEMBERS: dict[str, Member] = {
     "Laplace": laplace(),
     "Laplace, real": laplace(1.0, (0, 0.25, -1e3)),
@@ -242,6 +254,8 @@ MEMBERS: dict[str, Member] = {
     "RandomizedResponse, 5 options": responding(1, 2, 3, 4, 5),
     "RunningSums": running(at_delta, delta=DELTA),
     "RunningSums, rho": running(rho, participations=2, apart=2),
+    "SetUnion": union(),
+    "SetUnion, replace": union(neighbours="replace"),
     "SparseVector": sparse(cutoff=2),
     "SparseVector, real": sparse(1.0, cutoff=1, monotonic=True),
     "Threshold": keys(),

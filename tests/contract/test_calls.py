@@ -21,11 +21,25 @@ import discreet as dp
 from discreet.errors import DiscreetError, ParameterError
 
 # What tasks, curators and other functions make, and nobody calls: their parts are not plain values.
-RESULTS = {"Amplified", "Batch", "Collector", "Estimate", "Filter", "Neighbours", "Report", "Sensitivity"}
+RESULTS = {
+    "Amplified",
+    "Attack",
+    "Batch",
+    "Bigrams",
+    "Collector",
+    "Estimate",
+    "Filter",
+    "Neighbours",
+    "Report",
+    "Sensitivity",
+    "Substituted",
+    "Terms",
+    "WordEstimate",
+}
 
 
 def public() -> Iterator[tuple[str, Callable[..., object]]]:
-    rooms = [dp.local, dp.filters, dp.formulas, dp.calibrate, dp.sensitivity, dp.plots]
+    rooms = [dp.local, dp.texts, dp.filters, dp.formulas, dp.calibrate, dp.sensitivity, dp.plots]
     names = [(dp, name) for name in dir(dp)] + [(room, name) for room in rooms for name in room.__all__]
     for room, name in names:
         found = getattr(room, name)
@@ -34,7 +48,7 @@ def public() -> Iterator[tuple[str, Callable[..., object]]]:
 
 
 PUBLIC = dict(public())
-WITHOUT_ARGUMENTS = {"Budget", "category", "count", "persons", "rows", "boolean", "text", "Privacy", "histogram"}
+WITHOUT_ARGUMENTS = {"Budget", "Tokenizer", "category", "count", "persons", "rows", "boolean", "text", "Privacy", "histogram"}
 every = pytest.mark.parametrize("name", PUBLIC)
 
 JUNK: list[Any] = [None, 0, -1, 1.5, float("nan"), float("inf"), True, "x", "", b"x", [], {}, [1, 2], {"a": 1}, object(), int]

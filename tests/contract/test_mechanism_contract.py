@@ -33,6 +33,8 @@ def play(member: Member, mechanism: Any) -> list[Any]:
     """A hundred releases, so noisy that two plays agree with probability below 1e-20."""
     if isinstance(mechanism, dp.SparseVector):
         return [mechanism.release([0.0] * 5, threshold=0) for _ in range(100)]
+    if isinstance(mechanism, dp.SetUnion):
+        return [mechanism.release([[str(i)] for i in range(40) for _ in range(15 + i)]) for _ in range(20)]
     if isinstance(mechanism, dp.Threshold):
         return [mechanism.release({"a": 500, "b": 600}) for _ in range(100)]
     if isinstance(mechanism, (dp.Linear, dp.RunningSums)):

@@ -22,7 +22,7 @@ from discreet.engine.sql.engine import SqlEngine
 from discreet.mechanisms.secret import open_secret
 from discreet.plan.cost import Cost
 from discreet.plan.measures import Frame
-from discreet.plan.plan import Plan, price
+from discreet.plan.plan import Plan, Reading, price
 from discreet.plan.query import Query
 from discreet.plan.release import Additive
 from discreet.plan.sql import parse_query
@@ -31,7 +31,8 @@ from discreet.schema.columns import Column
 from discreet.schema.table import Schema
 from discreet.schema.units import Person, Unit
 
-__all__ = ["PURE", "RHO", "agree", "count", "count_in_turn", "keys", "marginal", "planned", "rehearse", "table"]
+__all__ = ["PURE", "RHO", "agree", "count", "count_in_turn", "keys", "marginal", "planned", "read_rows", "rehearse"]
+__all__ += ["table"]
 
 PURE = Cost("epsilon", Fraction(1))
 RHO = Cost("rho", Fraction(1, 2), Fraction(1, 10**6))
@@ -88,6 +89,22 @@ def _counted(engine: Engine, plan: Plan, chosen: Any) -> dict[Any, Any]:
         (statistic, bits): [row.tolist() for row in held] if statistic.tabular else [int(x) for x in held]
         for (statistic, bits), held in held.items()
     }
+
+
+def read_rows(reading: Reading, source: object, salt: str = reference.SALT) -> list[list[tuple[Any, ...]]]:
+    """The rows of a reading, opened: a list for every unit, in an order of their own. All engines read the same."""
+
+    def opened(engine: Engine) -> list[list[tuple[Any, ...]]]:
+        engine.rehearse(reading)
+        units = []
+        for secret in engine.rows(reading, salt):
+            block = open_secret(secret)
+            lines = list(zip(*(block[name].tolist() for name in reading.columns), strict=True))
+            ends = [*range(len(lines) + 1)] if block.starts is None else [*block.starts.tolist(), block.height]
+            units += [sorted(lines[a:b], key=repr) for a, b in itertools.pairwise(ends)]
+        return sorted(units, key=repr)
+
+    return _alike(reading.plan, source, None, opened)
 
 
 def rehearse(plan: Plan, source: object) -> None:

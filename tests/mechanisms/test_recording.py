@@ -28,6 +28,7 @@ USES: dict[str, tuple[Any, Callable[[Any], object], Any]] = {
     "SparseVector": (dp.SparseVector(sensitivity=1, epsilon=1, cutoff=1), lambda m: m.release([1, 2], threshold=9), [1, 2]),
     "SparseVector, ask": (dp.SparseVector(sensitivity=1, epsilon=1, cutoff=1), lambda m: m.start(9).ask(4), [4]),
     "Linear": (dp.Linear(strategy=[[1, 1], [1, 0]], epsilon=1), lambda m: m.release([3, 4]), [7, 3]),
+    "SetUnion": (dp.SetUnion(epsilon=1, delta=0.1, items=2), lambda m: m.release([["b", "a", "a"]]), [["a", "b"]]),
     "RunningSums": (dp.RunningSums(steps=2, sensitivity=1, rho=1), lambda m: m.release([1, 1]), [[2**20], [3 * 2**19]]),
     "RunningSums, add": (dp.RunningSums(steps=2, sensitivity=1, rho=1), lambda m: m.start().add(3), [3 * 2**20]),
     "RandomizedResponse": (dp.RandomizedResponse(epsilon=1), lambda m: m.release(True), True),

@@ -7,6 +7,7 @@ from fractions import Fraction as Q
 
 import numpy as np
 import pytest
+from flint import arb, ctx, fmpq
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,7 +15,7 @@ import discreet as dp
 from discreet.privacy import Privacy
 from discreet.privacy.accountant.cutting import cut_list
 from discreet.privacy.accountant.smoothing import _Nodes, log1p
-from discreet.privacy.losses import BoundedRange, Box, DiscreteGaussian, DiscreteLaplace, Laplace
+from discreet.privacy.losses import BoundedRange, Box, DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace
 from discreet.privacy.losses.sampled import SampledLattice
 
 
@@ -84,6 +85,20 @@ def test_thousands_of_different_samples_lose_a_unit_each() -> None:
     logs = [2 * log1p(part.increment(x, at)).real for part in parts]
     truth = np.exp([math.fsum(column) for column in np.transpose(logs)])
     assert np.all(np.abs(np.abs(nodes.law) - truth) <= nodes.errors())
+
+
+@pytest.mark.parametrize("mu", [1e5, 2e5, 3e6])
+@pytest.mark.parametrize("away", [-7e4, -3, 0, 2])
+def test_gaussian_noise_far_out_is_what_the_error_function_says(mu: float, away: float) -> None:
+    """Where Mills' ratio takes over; the error function at a precision at which it is soon there."""
+    loss, epsilon = Gaussian(Q(mu) ** 2), Q(mu) * (Q(mu) / 2 - Q(away))
+    with ctx.workprec(256):
+        e, m = (arb(fmpq(number.numerator, number.denominator)) for number in (epsilon, Q(mu)))
+        root = arb(2).sqrt()
+        true = ((e / m - m / 2) / root).erfc() / 2 - (e + (((e / m + m / 2) / root).erfc() / 2).log()).exp()
+        found = loss.hockey_stick(epsilon)
+        assert found.overlaps(true)
+        assert found.rel_accuracy_bits() > 56
 
 
 MOST = 10**310

@@ -93,6 +93,32 @@ def test_two_steps_are_what_they_are(mu: str, rate: str, delta: str) -> None:
             assert truth * (1 - arb(2) ** -50) <= arb(above)
 
 
+DIFFERENT = [  # two kinds of steps: as rare as each other, and far rarer; jumps of one of them, or of both
+    (("0.6", "1.88e-4"), ("0.892", "5.15e-5"), "4.27e-9"),
+    (("2.23", "0.0302"), ("0.867", "0.0453"), "1.25e-3"),
+    (("2.42", "3.97e-5"), ("1.19", "1.33e-6"), "5.88e-6"),
+    (("1.67", "3.95e-5"), ("1.04", "4.82e-6"), "5.41e-8"),
+]
+
+
+@pytest.mark.parametrize(("one", "other", "delta"), DIFFERENT)
+def test_two_different_steps_are_what_they_are(one: tuple[str, str], other: tuple[str, str], delta: str) -> None:
+    parts = composition.canonical(((sampled(*one), 1), (sampled(*other), 1)))
+    low, high = (composition._epsilon(parts, F(delta), None, top=top) for top in (False, True))
+    assert 0 < high - low <= 1e-4 * high
+
+    def truth(epsilon: Fraction) -> arb:
+        return two_steps(F(one[0]), F(one[1]), epsilon, (F(other[0]), F(other[1])))
+
+    with ctx.workprec(128):
+        assert not truth(F(low)) < real(F(delta)) * (1 - arb(2) ** -45)
+        assert not truth(F(high)) > real(F(delta)) * (1 + arb(2) ** -45)
+        farther = F(high) * F(13, 10)
+        below, above = (composition._delta(parts, farther, top=top) for top in (False, True))
+        assert arb(below) <= truth(farther) * (1 + arb(2) ** -45)
+        assert truth(farther) * (1 - arb(2) ** -45) <= arb(above)
+
+
 def above(z: Reals) -> Reals:
     """The normal distribution's tail."""
     return np.array([math.erfc(v) / 2 for v in (z / math.sqrt(2)).ravel()]).reshape(z.shape)

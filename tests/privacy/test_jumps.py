@@ -52,19 +52,20 @@ def test_four_digits_with_two(rate: str, mu: str, delta: str) -> None:
     assert 0 < high - low <= 1e-4 * high
 
 
-def two_steps(mu: Fraction, rate: Fraction, epsilon: Fraction) -> arb:
-    """One step's closed form, integrated over the other step; a record is removed."""
+def two_steps(mu: Fraction, rate: Fraction, epsilon: Fraction, other: tuple[Fraction, Fraction] | None = None) -> arb:
+    """The closed form of the other step (of this mu and rate, or the same ones), integrated over one; a record is removed."""
     with ctx.workprec(128):
         e, q, m = real(epsilon), real(rate), real(mu)
-        edge = ((e.exp() / (1 - q) - 1 + q) / q).log() / m + m / 2  # beyond it epsilon - L is below every loss
+        n, p = map(real, other or (mu, rate))
+        edge = ((e.exp() / (1 - p) - 1 + q) / q).log() / m + m / 2  # beyond it epsilon - L is below every loss
 
         def ratio(z: acb) -> acb:
             return 1 - q + q * (m * z - m * m / 2).exp()
 
         def below(z: acb, _: bool) -> acb:
-            inner, root = ((e.exp() / ratio(z) - 1 + q) / q).log(), arb(2).sqrt()
-            base = ((inner / m - m / 2) / root).erfc() / 2 - inner.exp() * ((inner / m + m / 2) / root).erfc() / 2
-            return (-z * z / 2).exp() * ratio(z) * q * base
+            inner, root = ((e.exp() / ratio(z) - 1 + p) / p).log(), arb(2).sqrt()
+            base = ((inner / n - n / 2) / root).erfc() / 2 - inner.exp() * ((inner / n + n / 2) / root).erfc() / 2
+            return (-z * z / 2).exp() * ratio(z) * p * base
 
         total = acb.integral(below, arb(-15), edge - arb(2) ** -60, rel_tol=arb(2) ** -60).real
         total += acb.integral(lambda z, _: (-z * z / 2).exp() * (ratio(z) - e.exp()), edge, arb(18), rel_tol=arb(2) ** -60).real

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 from synthetic.clinic import clinic, table
 
 import discreet as dp
+from discreet.curator.gate import Reservation
 from discreet.mechanisms.base import recorded
 from discreet.mechanisms.secret import Secret, open_secret
 from discreet.mechanisms.values import add_up, misfits
@@ -172,6 +174,23 @@ def test_an_audit_finds_a_step_that_keeps_what_has_no_noise(monkeypatch: pytest.
     )
     assert found.violated
     assert "kept on the way" in str(found)
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_nobody_goes_on_where_something_was_let_out_that_is_not_kept(first: bool) -> None:
+    """Whatever is released plainly, before or after what is kept, would be let out a second time by whoever goes on."""
+    steps: list[str] = []
+    reserved = Reservation(dp.pure(1), b"", lambda _, text: steps.append(text))
+    kept, plain = measuring.Letting(dp.Laplace(sensitivity=1, epsilon=0.3)), dp.pure(0.4)
+    for one in (plain, kept) if first else (kept, plain, kept):
+        if one is kept:
+            assert len(reserved.release_kept(kept, Secret(np.array([7, 8]))) or []) == 2
+        else:
+            reserved.spend(plain)
+    assert [*map(json.loads, steps)][2:] == ([] if first else [{"ended": True}])
+    assert len(steps) == (0 if first else 3)
+    with pytest.raises(dp.errors.ParameterError, match="more than was reserved"):
+        reserved.spend(plain)
 
 
 def test_marginals_are_made_of_whole_numbers_however_large() -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 import discreet
-from discreet.cli import advice, audit, demo, init, ledger, local, plot, query, synthesize
+from discreet.cli import advice, audit, demo, init, ledger, local, plot, query, synthesize, text
 
 __all__ = ["app", "main"]
 
@@ -27,6 +27,7 @@ app.command("synthesize")(synthesize.run)
 app.add_typer(ledger.app, name="ledger")
 app.command("audit")(audit.run)
 app.add_typer(local.app, name="local")
+app.add_typer(text.app, name="text")
 app.command("plot")(plot.run)
 
 

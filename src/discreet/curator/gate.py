@@ -39,6 +39,7 @@ from discreet.privacy.filters import as_approximate, as_concentrated
 from discreet.privacy.losses import Loss
 
 _TORN = "The table changed while this was counted, so it is of neither state; asked again, it is paid for again."
+_DIGEST = 3  # 1 and 2 were not said: plans of entries without it may have ``former`` digests
 _SPENT = "What was paid for it stays spent."
 _MOVED = (
     "The columns, types or files of the table changed while it was counted, so nothing is released, and what was paid stays "
@@ -127,7 +128,8 @@ class Reservation:
     It holds through crashes where releases are kept (``release_kept``). *Proof.* Before a mechanism is run, the ledger has its
     price; after it, before anybody sees it, what came out. A run that goes on is charged for all that the ledger has, also
     for what was about to be let out and of which nobody knows whether it was. A step is kept only if it is the next, so that
-    of two processes that go on one ends, before it runs a mechanism that the other knows nothing of.
+    of two processes that go on one ends, before it runs a mechanism that the other knows nothing of. Where anything is released
+    without being kept, nobody goes on.
     """
 
     def __init__(
@@ -135,6 +137,7 @@ class Reservation:
     ) -> None:
         self._keep, self._places, self._before = keep, len(kept), _read_steps(kept)
         self._about = ""  # what the ledger knows that is let out next
+        self._ended = False  # whether something was let out that is not kept
         self._neighbours = privacy.neighbours
         totals = [(price, _sum(privacy, price)) for price in (as_approximate, as_concentrated)]
         self._left = [(price, total) for price, total in totals if total is not None]
@@ -142,6 +145,13 @@ class Reservation:
 
     def spend(self, privacy: Privacy | None) -> None:
         """Charge a release before it happens; refused, with nothing spent, where it is more than is left. None is free."""
+        if privacy is not None and not self._ended:  # what is not kept could be let out twice by whoever goes on: nobody does
+            if self._places:
+                self._step({"ended": True})
+            self._ended = True
+        self._charge(privacy)
+
+    def _charge(self, privacy: Privacy | None) -> None:
         if privacy is None:
             return
         stated = privacy if self._neighbours is None else privacy.under(self._neighbours)
@@ -172,7 +182,7 @@ class Reservation:
         A run that goes on after a crash gets the same again. None: that one died before this could be kept. It is spent, and
         what was let out is not known.
         """
-        self.spend(release.privacy)
+        self._charge(release.privacy)
         price = _written(release.privacy)
         if self._before:
             before, found = self._before.pop(0)
@@ -189,6 +199,8 @@ class Reservation:
         return found
 
     def _step(self, facts: Mapping[str, object]) -> None:
+        if self._ended:
+            return
         if self._keep is not None:
             self._keep(self._places, json.dumps(facts, allow_nan=False))
         self._places += 1
@@ -246,6 +258,7 @@ def ask(request: Request[Result], ledger: Ledger, tables: Tables) -> Outcome[Res
             asked=str(price.cost),
             amount=price.cost.epsilon,
             table=table,
+            digest=_DIGEST,
         )
     result = _run(request, engine, Reservation(price.privacy, ledger.salt, partial(ledger.keep, number), kept))
     if _layout(tables) != engine.layout:
@@ -320,7 +333,7 @@ def _changed(tables: Tables, salt: bytes, fingerprint: str) -> bool:
 
 def _stored(ledger: Ledger, request: Request[Result], data: str, amount: Fraction) -> Result | None:
     """The newest stored result that was paid at least this much; of another request, where that serves as well."""
-    for entry in reversed(ledger.find(request.digest, data, request.former)):
+    for entry in reversed(ledger.find(request.digest, data, lambda: request.former)):
         if _paid(entry) >= amount:
             return request.read(_texts(entry))
     serve = _serving(request)
@@ -330,7 +343,8 @@ def _stored(ledger: Ledger, request: Request[Result], data: str, amount: Fractio
 def _begun(ledger: Ledger, request: Request[Result], data: str, price: Price) -> tuple[int | None, tuple[str, ...]]:
     """The newest reservation for the same, at the same price, whose run died on the way; and what it kept."""
     for entry, steps in reversed(ledger.begun(request.digest, data)):
-        if (entry.asked, entry.privacy) == (str(price.cost), price.privacy):
+        ended = any("ended" in json.loads(step) for step in steps)
+        if not ended and (entry.asked, entry.privacy) == (str(price.cost), price.privacy):
             return entry.number, steps
     return None, ()
 

@@ -47,6 +47,11 @@ VERBS: dict[str, str] = {
     "workload": "discreet.analysis.counting.workload",
     "synthesize": "discreet.synthetic.synthesize",
     "quality": "discreet.synthetic.quality",
+    "fit": "discreet.learn.request",
+    "vocabulary": "discreet.texts.curated.found",
+    "word_counts": "discreet.texts.curated.counts",
+    "cooccurrences": "discreet.texts.curated.counts",
+    "classify": "discreet.texts.curated.classifier",
 }
 
 Result = TypeVar("Result")

@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import EngineError, ParameterError
+from discreet.mechanisms.rows.block import Block
 from discreet.mechanisms.secret import Secret
 from discreet.mechanisms.values import Table
 from discreet.plan.expressions import Value
-from discreet.plan.plan import Plan
+from discreet.plan.plan import Plan, Reading
 from discreet.plan.statistics import Statistic
 
 Counted = tuple[Statistic, int]  # in 2**-bits units
@@ -99,7 +100,7 @@ class Session(Protocol):
         """Few rows, as Python's own values by column; whole numbers of any width arrive to the last bit."""
 
     def stream(self, sql: str, parameters: Mapping[str, object]) -> Iterator[dict[str, NDArray[np.generic]]]:
-        """Many rows of numbers, in batches, none of which is kept."""
+        """Many rows of numbers, or of texts, in batches, none of which is kept."""
 
     def reading(self) -> AbstractContextManager[None]:
         """A block in which all that this thread asks is about one state of the tables, where an engine can see to that."""
@@ -117,8 +118,8 @@ class Engine(Protocol):
     @property
     def layout(self) -> object: ...
 
-    def rehearse(self, plan: Plan) -> None:
-        """Count the same of a table without rows: what the engine cannot do is refused before anything is paid."""
+    def rehearse(self, asked: Plan | Reading) -> None:
+        """Count or read the same of a table without rows: what the engine cannot do is refused before anything is paid."""
 
     def keys(self, plan: Plan, salt: str) -> Secret[Mapping[tuple[Value, ...], int]]:
         """How many units share every key that there is, or whatever tells keys apart: for a private choice among them."""
@@ -128,6 +129,10 @@ class Engine(Protocol):
 
     def count(self, plan: Plan, groups: Groups, salt: str) -> Found:
         """Every statistic of a plan, over these groups. ``salt`` decides which of a person's groups count where not all can."""
+
+    def rows(self, reading: Reading, salt: str) -> Iterator[Secret[Block]]:
+        """The rows that a learner reads, cleaned, block by block. ``salt`` decides which of a person's rows count where not all
+        can; the rows of one person stand together."""
 
     def reading(self) -> AbstractContextManager[None]:
         """A block in which all is counted in one state of the tables, where an engine can see to that."""

@@ -17,6 +17,8 @@
  *     const me = await discreet.openClient({ storage: localStorage, epsilon: 4 });  epsilon: the most that a lifetime may cost
  *     const report = await me.randomize(task, "red");                               paid for before it leaves
  *
+ * Tasks about texts take a person's text; of one that substitutes words, task.text(report) is the text that may be shown.
+ *
  * The guarantee is Python's: for any two answers of one person, a report is at most e^epsilon times likelier for the one than for
  * the other. Coins are exact: 64 random bits are compared with the binary digits of the probability, which are computed in whole
  * numbers as far as they are needed. Random bits come from crypto.getRandomValues and from nowhere else. Given the same random
@@ -818,6 +820,293 @@
   /** The first 64 bits of a text's SHA-256. */
   const keyOf = (text) => BigInt(`0x${sha256(text).slice(0, 16)}`);
 
+  // ---- Texts: a tokenizer cuts them into words, and a vocabulary numbers these ------------------------------------------
+
+  const [CLASSES, FORMS, CASES] = [["email", "url", "number", "digits"], ["NFKC", "NFC"], ["lower", "keep"]];
+  const TOKEN = /\p{Nd}+(?:[.,:]\p{Nd}+)*(?![\p{L}\p{M}\p{N}])|[\p{L}\p{M}\p{N}]+(?:'[\p{L}\p{M}\p{N}]+)*/gu;
+  const NUMBER = /^\p{Nd}+(?:[.,:]\p{Nd}+)*$/u;
+  const MAIL = /^[^@]+@[^@.]+(?:\.[^@.]+)+$/u;
+  const AROUND = new Set("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~“”„‘’«»…–—");
+  const MOST_CHARACTERS = 2 ** 20;
+  const MOST_WORDS = 2 ** 20;
+
+  /** One document, as long as one may be; the refusal says nothing of what it holds. */
+  function checkedText(value) {
+    if (typeof value !== "string") throw refusal("ValueRefused", "A document is a text; send nothing.");
+    if (value.length > 2 * MOST_CHARACTERS || (value.length > MOST_CHARACTERS && [...value].length > MOST_CHARACTERS)) {
+      throw refusal("ValueRefused", "A document has more than 1,048,576 characters; cut it first.");
+    }
+    return value;
+  }
+
+  /** What gives the words of a text, by the rules that Python's tokens.py states. */
+  function readTokenizer(facts) {
+    demand(hasFields(facts, ["case", "classes", "form"]), "its tokenizer is not described");
+    const { form, classes } = facts;
+    demand(FORMS.includes(form) && CASES.includes(facts.case) && Array.isArray(classes), "its tokenizer has other rules");
+    const known = CLASSES.filter((one) => classes.includes(one));
+    demand(known.length === classes.length && known.every((one, i) => one === classes[i]), "its tokenizer has other classes");
+    const [email, url, number, long] = CLASSES.map((one) => classes.includes(one));
+
+    function normal(text) {
+      const composed = text.normalize(form);
+      return (facts.case === "lower" ? composed.toLowerCase().normalize(form) : composed).replaceAll("\u2019", "'");
+    }
+
+    function address(piece) {
+      const signs = [...piece];
+      let [start, end] = [0, signs.length];
+      while (start < end && AROUND.has(signs[start])) start += 1;
+      while (start < end && AROUND.has(signs[end - 1])) end -= 1;
+      const first = signs.slice(start, Math.min(start + 8, end)).join("").toLowerCase();
+      if (url && end - start > 8 && ["http://", "https://", "www."].some((one) => first.startsWith(one))) return "<url>";
+      return email && piece.includes("@") && MAIL.test(signs.slice(start, end).join("")) ? "<email>" : null;
+    }
+
+    function classed(token) {
+      if (!(number || long) || !NUMBER.test(token)) return token;
+      const many = token.match(/\p{Nd}/gu).length >= 5;
+      if (many && long) return "<digits>";
+      return number && !(many && long) ? "<number>" : token;
+    }
+
+    function tokens(text) {
+      const found = [];
+      for (const piece of normal(checkedText(text)).split(/[ \t\n\r\f\v]+/)) {
+        const one = address(piece);
+        if (one !== null) found.push(one);
+        else for (const token of piece.match(TOKEN) ?? []) found.push(classed(token));
+      }
+      return found;
+    }
+
+    return { tokens, marks: classes.map((one) => `<${one}>`) };
+  }
+
+  /** How many items a vocabulary has, and the codes of a text's words; what only fills up is 0. */
+  function readVocabulary(facts) {
+    demand(hasFields(facts, ["tokenizer", "unknown", "words"]), "its vocabulary is not described");
+    const { words: listed, unknown } = facts;
+    const { tokens, marks } = readTokenizer(facts.tokenizer);
+    demand(Array.isArray(listed) && listed.length >= 2 && listed.length <= MOST_WORDS, "its vocabulary is no list of words");
+    for (const word of listed) {
+      const found = isText(word) && word.length <= 400 ? tokens(word) : [];
+      demand(found.length === 1 && found[0] === word && !marks.includes(word), "its vocabulary lists what is no word");
+    }
+    const items = ["<nothing>", ...(unknown === "mark" ? ["<other>"] : []), ...marks, ...listed];
+    const codes = new Map(items.map((item, code) => [item, code]));
+    demand(codes.size === items.length, "its vocabulary lists a word twice");
+    demand(["mark", "drop"].includes(unknown) || listed.includes(unknown), "the fate of unknown words is none that it knows");
+    const fate = unknown === "drop" ? null : codes.get(unknown === "mark" ? "<other>" : unknown);
+    const encode = (text) => tokens(text).map((token) => codes.get(token) ?? fate).filter((code) => code !== null);
+    return { size: items.length, items, encode };
+  }
+
+  /** One of these, each as likely, or what stands for none. */
+  function oneOf(list, none) {
+    const place = uniform(Math.max(list.length, 1));
+    return list.length > 0 ? list[place] : none;
+  }
+
+  // ---- Distances between words: around each, all words stand on levels so many steps away --------------------------------
+
+  function bytesOfBase64(text, count) {
+    demand(typeof text === "string" && /^[A-Za-z0-9+/]*={0,2}$/.test(text) && text.length % 4 === 0, "its numbers are not packed");
+    const raw = root.atob(text);
+    demand(raw.length === count, "it has too few or too many packed numbers");
+    return new DataView(Uint8Array.from(raw, (sign) => sign.charCodeAt(0)).buffer);
+  }
+
+  const upTo = (count) => Array.from({ length: count }, (_, i) => i);
+
+  /** For each item, how many stand on each level, and which: `around(code)` gives counts and pick(level, rank). */
+  function readDistance(facts, size) {
+    demand(isObject(facts) && DISTANCES.has(facts.kind), "its distance is of an unknown kind");
+    const [names, read] = DISTANCES.get(facts.kind);
+    demand(hasFields(facts, ["kind", ...names]), "its distance has other fields");
+    return read(facts, size);
+  }
+
+  /** From a row of levels; on a level, items are in the order of their codes. */
+  function aroundRow(row, levels) {
+    const counts = new Array(levels).fill(0);
+    for (const level of row) counts[level] += 1;
+    function pick(level, rank) {
+      let left = rank;
+      return row.findIndex((one) => one === level && left-- === 0);
+    }
+    return { counts, pick };
+  }
+
+  function readTree({ classes, steps: ups, unit }, size) {
+    const whole = Array.isArray(ups) && ups.every((up, i) => Number.isSafeInteger(up) && up >= (ups[i - 1] ?? 0) && up <= 1000);
+    demand(whole && Array.isArray(classes) && ups.length === classes.length + 1 && ups.length <= 64, "its tree has other steps");
+    demand(ups.at(-1) > 0, "its tree has no height");
+    const numbers = classes.map((text) => {
+      const view = bytesOfBase64(text, 4 * size);
+      return upTo(size).map((item) => view.getUint32(4 * item, true));
+    });
+    numbers.forEach((level, at) => {
+      const inside = new Map(); // a class lies in one larger class
+      const nested = level.every((larger, item) => {
+        const smaller = at > 0 ? numbers[at - 1][item] : item;
+        if (!inside.has(smaller)) inside.set(smaller, larger);
+        return larger < size && inside.get(smaller) === larger;
+      });
+      demand(nested, "its classes do not lie within one another");
+    });
+    const largest = numbers.map((level) => level).reverse();
+    const order = upTo(size).sort(function (a, b) {
+      for (const level of largest) if (level[a] !== level[b]) return level[a] - level[b];
+      return a - b;
+    });
+    const place = new Array(size);
+    order.forEach((item, at) => (place[item] = at));
+    const stretches = numbers.map((level) => {
+      const ends = new Map();
+      order.forEach((item, at) => ends.set(level[item], [ends.get(level[item])?.[0] ?? at, at + 1]));
+      return level.map((number) => ends.get(number));
+    });
+    return {
+      steps: [0, ...ups],
+      unit: readFraction(unit, "the unit of its tree"),
+      flat: classes.length === 0 && ups[0] === 1 && unit === "1",
+      tree: true,
+      around(code) {
+        const own = [[place[code], place[code] + 1], ...stretches.map((level) => level[code]), [0, size]];
+        const counts = own.map(([low, high], level) => high - low - (level > 0 ? own[level - 1][1] - own[level - 1][0] : 0));
+        function pick(level, rank) {
+          if (level === 0) return code;
+          const [[low], [left, right]] = [own[level], own[level - 1]];
+          return order[rank < left - low ? low + rank : right + rank - (left - low)];
+        }
+        return { counts, pick };
+      },
+    };
+  }
+
+  /** The distance over the grid, rounded up: the least k with k^2 g^2 >= the square. */
+  function stepsUp(square, grid) {
+    let steps = Math.ceil(Math.sqrt(square) / grid);
+    while ((steps * grid) ** 2 < square) steps += 1;
+    while (steps > 0 && ((steps - 1) * grid) ** 2 >= square) steps -= 1;
+    return steps;
+  }
+
+  function readVectors({ entries, grid, numbers }, size) {
+    demand(Number.isSafeInteger(numbers) && numbers >= 1 && numbers <= 1024, "its vectors have 1 to 1,024 numbers");
+    demand(Number.isSafeInteger(grid) && grid >= 1 && grid <= 511, "its vectors have another grid");
+    const view = bytesOfBase64(entries, 2 * size * numbers);
+    const rows = Int16Array.from({ length: size * numbers }, (_, i) => view.getInt16(2 * i, true));
+    const square = (a, b) => {
+      let sum = 0;
+      for (let i = 0; i < numbers; i += 1) sum += (rows[a * numbers + i] - (b < 0 ? 0 : rows[b * numbers + i])) ** 2;
+      return sum;
+    };
+    const longest = upTo(size).reduce((most, item) => Math.max(most, square(item, -1)), 0);
+    demand(longest <= 511 ** 2, "one of its vectors is too long");
+    const steps = upTo(Math.ceil(stepsUp(4 * longest, 1) / grid) + 1);
+    const around = (code) => aroundRow(upTo(size).map((other) => stepsUp(square(code, other), grid)), steps.length);
+    return { steps, unit: reduced({ num: BigInt(grid), den: 500n }), around };
+  }
+
+  function readMatrix({ matrix, unit }, size) {
+    demand(size <= 1000, "its matrix is too large");
+    const view = bytesOfBase64(matrix, 2 * size * size);
+    const rows = upTo(size).map((a) => Uint16Array.from({ length: size }, (_, b) => view.getUint16(2 * (a * size + b), true)));
+    const most = Math.max(...rows.map((row) => Math.max(...row)));
+    demand(most <= 1000, "its matrix has too many steps");
+    const symmetric = rows.every((row, a) => row[a] === 0 && row.every((steps, b) => steps === rows[b][a]));
+    demand(symmetric && rows.every((via) => rows.every((row, a) => row.every((far, b) => far <= via[a] + via[b]))), "it is no metric");
+    const steps = upTo(most + 1);
+    return { steps, unit: readFraction(unit, "the unit of its matrix"), around: (code) => aroundRow([...rows[code]], steps.length) };
+  }
+
+  const DISTANCES = new Map([
+    ["tree", [["classes", "steps", "unit"], readTree]],
+    ["vectors", [["entries", "grid", "numbers"], readVectors]],
+    ["matrix", [["matrix", "unit"], readMatrix]],
+  ]);
+
+  // ---- Substitution: a word becomes a word s steps away with a chance proportional to e^(-rate s) ------------------------
+
+  const times = (a, b) => reduced({ num: a.num * b.num, den: a.den * b.den });
+  const scaled = (a, by) => times(a, { num: BigInt(by), den: 1n });
+
+  /** Whole bounds of e^(-rate s) 2^bits for every level, remembered. */
+  function weightsOf({ steps }, rate) {
+    const known = new Map();
+    return function weights(bits) {
+      if (!known.has(bits)) {
+        const one = 1n << bits;
+        const bounds = steps.map(function (step) {
+          if (step === 0) return [one, one];
+          const [low, high, work] = exponential(rate.num * BigInt(step), rate.den, bits);
+          return [(one << work) / high, (one << work) / low + 1n];
+        });
+        known.set(bits, bounds);
+      }
+      return known.get(bits);
+    };
+  }
+
+  /** Bounds of Z, the sum of all weights around an item. */
+  function totalOf(counts, weights) {
+    const sum = (side) => counts.reduce((total, count, level) => total + BigInt(count) * weights[level][side], 0n);
+    return [sum(0), sum(1)];
+  }
+
+  /** Items lie on [0, Z), level by level, each as long as its weight; U in [cell, cell + 1] / 2^known falls at U Z. Null where that
+   *  may be on more than one. */
+  function fallen(counts, weights, cell, known) {
+    const [least, most] = totalOf(counts, weights);
+    const [low, high] = [(cell * least) >> known, (((cell + 1n) * most) >> known) + 1n];
+    let before = [0n, 0n];
+    for (let level = 0; level < counts.length; level += 1) {
+      const [[short, long], count] = [weights[level], BigInt(counts[level])];
+      const end = [before[0] + count * short, before[1] + count * long];
+      if (high < end[0]) {
+        const rank = short > 0n && low > before[0] ? (low - before[0]) / short : 0n;
+        const inside = before[1] + rank * long < low && high < before[0] + (rank + 1n) * short && rank < count;
+        return inside ? [level, Number(rank)] : null;
+      }
+      if (low <= end[1]) return null;
+      before = end;
+    }
+    return null;
+  }
+
+  /** One word for each code, as Python's substitution.py draws it. */
+  function substitution(distance, rate) {
+    const weights = weightsOf(distance, rate);
+    return function (codes) {
+      return words(codes.length).map(function (first, i) {
+        const { counts, pick } = distance.around(codes[i]);
+        let cell = first;
+        for (let known = 64n; known < PATIENCE; known += 64n) {
+          const found = fallen(counts, weights(2n * known + 192n), cell, known);
+          if (found !== null) return pick(...found);
+          cell = (cell << 64n) | word();
+        }
+        throw refusal("EntropyError", "Two thousand random bits did not settle one draw; the generator cannot be working.");
+      });
+    };
+  }
+
+  /** Whether a tree's rate costs at most epsilon a word: rate <= epsilon / 2H, or e^(rate H) max Z <= e^epsilon min Z. */
+  function isPaid(distance, rate, epsilon, size) {
+    const height = BigInt(distance.steps.at(-1));
+    if (!isLess(epsilon, scaled(rate, 2n * height))) return true;
+    const weights = weightsOf(distance, rate)(192n);
+    const kinds = new Map(upTo(size).map((code) => [distance.around(code).counts.join(), code]));
+    const totals = [...kinds.values()].map((code) => totalOf(distance.around(code).counts, weights));
+    const least = totals.map(([low]) => low).reduce((a, b) => (a < b ? a : b));
+    const most = totals.map(([, high]) => high).reduce((a, b) => (a > b ? a : b));
+    const [, dear] = exponential(rate.num * height, rate.den, 192n);
+    const [paid] = exponential(epsilon.num, epsilon.den, 192n);
+    return dear * most <= paid * least;
+  }
+
   // ---- Tasks ------------------------------------------------------------------------------------------------------------
 
   const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
@@ -836,6 +1125,10 @@
     ["heavy hitters", [2, ["most", "prefixes", "protocol", "words"], readHeavyHitters]],
     ["attributes", [1, ["tasks"], readAttributes]],
     ["repeated", [1, ["domain", "protocol"], readRepeated]],
+    ["word shares", [1, ["protocol", "vocabulary"], readWordShares]],
+    ["phrases", [1, ["most", "phrase", "prefixes", "protocol", "words"], readPhrases]],
+    ["topics", [1, ["domain", "protocol", "rule"], readTopics]],
+    ["substitution", [1, ["distance", "protocol", "vocabulary"], readSubstitution]],
   ]);
   const COMMON = ["discreet", "epsilon", "kind", "period", "question", "version"];
 
@@ -882,6 +1175,80 @@
     return { settle: settler(domain, described.missing), draw: memory.draw, memory };
   }
 
+  /** One word of a text, at full epsilon for the person. */
+  function readWordShares(facts, epsilon) {
+    const { size, encode } = readVocabulary(facts.vocabulary);
+    return { settle: (text) => oneOf(encode(text), 0), draw: readProtocol(facts.protocol, FREQUENCIES, size, epsilon) };
+  }
+
+  /** One run of words of a text, spelled; a text without one tells about a random one. */
+  function readPhrases(facts, epsilon) {
+    demand(hasFields(facts.phrase, ["tokenizer", "words"]), "its phrases are not described");
+    const { tokens } = readTokenizer(facts.phrase.tokenizer);
+    const count = facts.phrase.words;
+    demand(Number.isSafeInteger(count) && count >= 1 && count <= 8, "phrases have 1 to 8 words");
+    const { settle, draw } = readHeavyHitters(facts, epsilon);
+    demand(facts.words.missing === "random", "a text without a phrase tells about a random one");
+    return {
+      settle(text) {
+        const found = tokens(text);
+        const runs = found.slice(0, Math.max(found.length - count + 1, 0)).map((_, i) => found.slice(i, i + count).join(" "));
+        return settle(oneOf(runs, ""));
+      },
+      draw,
+    };
+  }
+
+  /** What a whole text is about: the topic with the most words of its list, the first of several; the last item where none. */
+  function readTopics(facts, epsilon) {
+    demand(hasFields(facts.rule, ["lists", "tokenizer"]) && Array.isArray(facts.rule.lists), "its topics are not described");
+    const { tokens } = readTokenizer(facts.rule.tokenizer);
+    const { lists } = facts.rule;
+    const { draw } = readFrequencies(facts, epsilon);
+    const { values, missing } = facts.domain;
+    const named = Array.isArray(values) && values.length === lists.length + 1 && missing?.value === values.at(-1);
+    const listed = (list, i) => Array.isArray(list) && list.length === 2 && list[0] === values[i] && Array.isArray(list[1]);
+    demand(named && lists.every(listed), "its topics are not those that its lists name");
+    const members = lists.map(([, list]) => new Set(list));
+    function settle(text) {
+      const found = tokens(text);
+      const hits = members.map((list) => found.filter((token) => list.has(token)).length);
+      const most = Math.max(...hits);
+      return most > 0 ? hits.indexOf(most) : hits.length;
+    }
+    return { settle, draw };
+  }
+
+  /** Every word of a text, cut or filled up to a public length; epsilon is that of the whole document, at worst. */
+  function readSubstitution({ vocabulary, distance: described, protocol }, epsilon) {
+    const { size, items, encode } = readVocabulary(vocabulary);
+    const distance = readDistance(described, size);
+    demand(hasFields(protocol, ["each", "law", "length", "name", "rate"]) && protocol.name === "substitution", "its law is unknown");
+    const { law, length } = protocol;
+    demand(Number.isSafeInteger(length) && length >= 1 && length <= 10000, "documents have 1 to 10,000 words");
+    const [each, rate] = [readEpsilon(protocol.each), readFraction(protocol.rate, "its rate")];
+    const [height, unit] = [distance.steps.at(-1), distance.unit];
+    demand(unit.num > 0n && rate.num > 0n && !isLess({ num: 1000n, den: 1n }, scaled(rate, height)), "its rate is beyond all sense");
+    const halved = times(each, { num: unit.num, den: 2n * unit.den });
+    const equal = (a, b) => !isLess(a, b) && !isLess(b, a);
+    const sound = new Map([
+      ["k-ary", () => distance.flat === true && equal(rate, each)],
+      ["tree", () => distance.tree === true && isPaid(distance, rate, each, size)],
+      ["metric", () => equal(rate, halved)],
+    ]);
+    demand(sound.has(law) && sound.get(law)(), "its rate is not that of its law and epsilon");
+    const worst = law === "metric" ? times(each, scaled(unit, height)) : each;
+    demand(equal(epsilon, scaled(worst, length)), "epsilon is not the sum over the words of a document");
+    const draw = substitution(distance, rate);
+    function settle(text) {
+      const codes = encode(text).slice(0, length);
+      return [...codes, ...new Array(length - codes.length).fill(0)];
+    }
+    /** The substituted text, without what only fills up. */
+    const write = (codes) => codes.filter((code) => code > 0).map((code) => items[code]).join(" ");
+    return { settle, draw, write };
+  }
+
   /** Every answer is read and randomised, then all but the one of a drawn task are forgotten. */
   function readAttributes({ tasks }, epsilon) {
     demand(isObject(tasks) && Object.keys(tasks).every(isText), "attributes are tasks by name");
@@ -917,7 +1284,8 @@
     demand(facts.version === version, `of ${facts.kind} it reads version ${version} only`);
     demand(hasFields(facts, [...COMMON, ...names]), "it has other fields than a task");
     demand(isText(facts.question) && isText(facts.period), "question and period are texts");
-    const epsilon = readEpsilon(facts.epsilon);
+    const most = facts.kind === "substitution" ? 10n ** 8n : LARGEST_EPSILON; // of a document: the sum over its words
+    const epsilon = readEpsilon(facts.epsilon, most);
     return { epsilon, ...read(facts, epsilon) };
   }
 
@@ -939,7 +1307,8 @@
 
     const { kind, question, period, epsilon } = facts;
     const protocol = facts.protocol?.name ?? "one of";
-    const task = Object.freeze({ hash, kind, question, period, epsilon, protocol, randomize });
+    const text = parts.write === undefined ? {} : { text: (report) => parts.write(report.r) };
+    const task = Object.freeze({ hash, kind, question, period, epsilon, protocol, randomize, ...text });
     PARTS.set(task, parts);
     return task;
   }
@@ -988,10 +1357,10 @@
 
   const written = ({ num, den }) => (den === 1n ? `${num}` : `${num}/${den}`);
 
-  function readEpsilon(text) {
+  function readEpsilon(text, most = LARGEST_EPSILON) {
     const epsilon = readFraction(text, "epsilon");
     demand(epsilon.num > 0n && epsilon.num * SMALLEST_EPSILON >= epsilon.den, "epsilon is not above 0, or below 1e-100");
-    demand(epsilon.num <= LARGEST_EPSILON * epsilon.den, `epsilon is above ${LARGEST_EPSILON}`);
+    demand(epsilon.num <= most * epsilon.den, `epsilon is above ${most}`);
     return epsilon;
   }
 
@@ -1321,5 +1690,8 @@
     return [...state].map((x) => x.toString(16).padStart(8, "0")).join("");
   }
 
-  return Object.freeze({ readTask, openClient, version: VERSION });
+  /** The words of a text by the rules of a tokenizer, as a task has them. */
+  const tokens = (text, rules) => readTokenizer(rules).tokens(text);
+
+  return Object.freeze({ readTask, openClient, tokens, version: VERSION });
 });

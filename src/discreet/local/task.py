@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
+from importlib import import_module
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -42,6 +43,8 @@ class Task(ABC):
     kind: ClassVar[str]
     version: ClassVar[int] = 1
     """Of the JSON of this kind; another meaning is another version."""
+    takes_texts: ClassVar[bool] = False
+    """Whether an answer is a whole text, of which the task finds out itself what it needs."""
     question: str
     period: str
     protocol: Protocol
@@ -109,6 +112,24 @@ class Task(ABC):
 KINDS: dict[str, type[Task]] = {}
 """The kinds of tasks by their names in JSON; ``tasks/__init__.py`` registers them."""
 
+_ABOVE = {  # those of rooms above this one, loaded when such a task is read
+    "phrases": ("discreet.texts", "Phrases"),
+    "substitution": ("discreet.texts", "Substitute"),
+    "topics": ("discreet.texts", "Topics"),
+    "word shares": ("discreet.texts", "WordShares"),
+}
+
+
+def _find_kind(name: object) -> type[Task]:
+    """The kind of task of this name, wherever it stands."""
+    if isinstance(name, str) and name in KINDS:
+        return KINDS[name]
+    if isinstance(name, str) and name in _ABOVE:
+        room, noun = _ABOVE[name]
+        found: type[Task] = getattr(import_module(room), noun)
+        return found
+    raise ParameterError(f"This discreet reads the kinds {', '.join((*KINDS, *_ABOVE))}, not {shown(name)}; use a newer one.")
+
 
 @called_as("text")
 def read_task(text: str) -> Task:
@@ -123,11 +144,7 @@ def read_task(text: str) -> Task:
         facts = json.loads(text)
         if facts["discreet"] != "local task":
             raise ParameterError(_STRANGE)
-        if facts["kind"] not in KINDS:
-            raise ParameterError(
-                f"This discreet reads the kinds {', '.join(KINDS)}, not {shown(facts['kind'])}; use a newer one."
-            )
-        kind, version = KINDS[facts["kind"]], facts["version"]
+        kind, version = _find_kind(facts["kind"]), facts["version"]
         if type(version) is not int or version != kind.version:
             older = type(version) is int and 0 < version < kind.version
             instead = (

@@ -7,8 +7,9 @@ from discreet.mechanisms.matrix.linear import Linear
 from discreet.mechanisms.matrix.running_sums import RunningSums
 from discreet.mechanisms.randomized_response import RandomizedResponse
 from discreet.mechanisms.selection import Exponential, NoisyMax, PermuteAndFlip
+from discreet.mechanisms.set_union import SetUnion
 from discreet.mechanisms.sparse_vector import SparseVector
 from discreet.mechanisms.threshold import Threshold
 
 __all__ = ["DiscreteGaussian", "Exponential", "Gaussian", "Laplace", "Linear", "NoisyMax", "PermuteAndFlip"]
-__all__ += ["RandomizedResponse", "RunningSums", "SparseVector", "Threshold"]
+__all__ += ["RandomizedResponse", "RunningSums", "SetUnion", "SparseVector", "Threshold"]

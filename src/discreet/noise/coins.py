@@ -122,6 +122,23 @@ def uniform(below: int, size: int) -> Integers:
     raise EntropyError(_STUCK)
 
 
+def uniform_each(below: Integers) -> Integers:
+    """One integer for each bound, uniform on 0 .. bound - 1, all independent; bounds are from 1 to 2^31.
+
+    >>> uniform_each(np.array([1, 1])).tolist()
+    [0, 0]
+    """
+    lengths = np.frexp(np.maximum(below - 1, 0).astype(np.float64))[1].astype(np.uint64)  # of bits; these floats are exact
+    mask = (np.uint64(1) << lengths) - np.uint64(1)
+    result = (words(below.size) & mask).view(np.int64)
+    for _ in range(_PATIENCE):
+        over = np.flatnonzero(result >= below)
+        if not over.size:
+            return result
+        result[over] = (words(over.size) & mask[over]).view(np.int64)
+    raise EntropyError(_STUCK)
+
+
 def weighted(weights: Sequence[int | Fraction], size: int) -> Integers:
     """``size`` independent indices, i with probability weights[i] / sum(weights), for exact non-negative weights."""
     scale = math.lcm(*(Fraction(weight).denominator for weight in weights))

@@ -26,18 +26,23 @@ from discreet.plan.expressions.evaluate import OPERATIONS, infer
 from discreet.plan.expressions.facts import Facts, facts_of_column
 from discreet.plan.keys import Keys, keys_of
 from discreet.plan.margins.levels import check_levels, level_needs
-from discreet.plan.measures import Frame, is_private
+from discreet.plan.measures import Frame, Measure, is_private
 from discreet.plan.people import person_table
 from discreet.plan.private import Private, check_private
 from discreet.plan.query import People, Query, people_of
 from discreet.plan.release import Additive, Need, OpenKeys, Release
-from discreet.plan.statistics import MOST_WORK, Histogram, list_axis
+from discreet.plan.statistics import MOST_WORK, Axis, Histogram, list_axis
 from discreet.privacy import Privacy
 from discreet.schema.table import Schema
+from discreet.schema.units import OneRow, Person
 
 MOST_TERMS = 2**15  # of a question, each as often as an engine may have to write it
 MOST_TEXT = 2**16  # characters that a question makes of one row; engines hold some thousand rows at a time
 MOST_KEY = 2**12  # characters of the keys of one row, which engines keep for all groups at once
+
+_FREE = Cost("rho", Fraction(1))  # of a plan that releases nothing
+_WIDEST = 2**53  # units of a number that is read
+_MOST_COLUMNS = 2**12  # that are read of a row
 
 Needs = Mapping[str, tuple[Need, ...]]  # by the names of what they are for
 
@@ -74,6 +79,25 @@ class Plan:
     def norm(self) -> int:
         """The norm in which sums are bounded: 1 for Laplace noise, and where groups are added up; 2 for Gaussian noise."""
         return 1 if self.share.epsilon is not None or self.query.levels is not None else 2
+
+
+What = Measure | Axis | Expression
+"""A number in whole units of its step, the place of a value in a public list, or a text."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a learner reads: the rows of a question that has no outputs, and numbers, places or texts of each, by name. They come
+    as secrets; of a person who has more rows than count, those with the smallest keyed hashes."""
+
+    plan: Plan
+    columns: Mapping[str, What]
+
+    @property
+    def most(self) -> int | None:
+        """The rows of one person that are read; None where every row is somebody."""
+        unit = self.plan.schema.unit
+        return unit.rows if isinstance(unit, Person) and not isinstance(unit, OneRow) else None
 
 
 def facts_of(schema: Schema, tables: Sequence[Private] = ()) -> dict[str, Facts]:
@@ -135,6 +159,27 @@ def price_needs(
     facts = facts_of(schema, query.tables)
     check(query, schema, facts, of)
     return _price(query, schema, keys_of(query, facts), needs(facts), share)
+
+
+def plan_rows(query: Query, schema: Schema, columns: Mapping[str, What]) -> Reading:
+    """A reading, when all that public facts forbid is refused."""
+    if len(columns) > _MOST_COLUMNS:
+        raise ParameterError(f"{len(columns):,} columns are more than {_MOST_COLUMNS:,}, the most that are read at once.")
+    for name, what in columns.items():
+        if isinstance(what, Measure) and (what.what != "value" or what.bound > _WIDEST):
+            raise ParameterError(f"{name} has more than 2^53 steps between its bounds; declare a coarser step.")
+        if isinstance(what, Axis) and what.values is None:
+            raise ParameterError(f"{name} is read by its place in a list of values, and has none; declare a category.")
+    return Reading(price_needs(query, schema, _FREE, lambda _: {}, _expressions(columns)), dict(columns))
+
+
+def _expressions(columns: Mapping[str, What]) -> Sequence[Expression]:
+    found = []
+    for what in columns.values():
+        of = what.of if isinstance(what, Measure | Axis) else what
+        assert of is not None
+        found.append(of)
+    return found
 
 
 def price_marginal(of: Sequence[Expression], query: Query, schema: Schema, share: Cost) -> Plan:

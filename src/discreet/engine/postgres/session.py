@@ -75,11 +75,9 @@ class PostgresSession:
         return {name: [_plain(row[j]) for row in rows] for j, name in enumerate(names)}
 
     def stream(self, sql: str, parameters: Mapping[str, object]) -> Iterator[dict[str, NDArray[np.generic]]]:
-        """The same as arrays; cells are counted by the server, so there are no more than cells."""
-        yield {
-            name: np.array(column, dtype=object if any(type(one) is int and abs(one) >= 2**62 for one in column) else np.int64)
-            for name, column in self.fetch(sql, parameters).items()
-        }
+        """The same as arrays; cells are counted by the server, so there are no more than cells. Rows for a learner are all here
+        at once."""
+        yield {name: np.array(column, dtype=_dtype(column)) for name, column in self.fetch(sql, parameters).items()}
 
     def _run(
         self, connection: Connection, sql: str, parameters: Mapping[str, object]
@@ -155,3 +153,9 @@ def _kilobytes(memory: str) -> int:
     if number[-1:] in _UNITS:
         number, unit = number[:-1], _UNITS[number[-1:]]
     return max(64, min(int(float(number) * unit) // 4, 2**31 - 1))
+
+
+def _dtype(column: list[object]) -> type:
+    """Of an array that holds a column to the last bit."""
+    plain = all(type(one) is int and abs(one) < 2**62 for one in column)
+    return np.int64 if plain else object

@@ -7,6 +7,7 @@ last bit.
 from __future__ import annotations
 
 import itertools
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -19,14 +20,16 @@ from discreet.arrays import Reals
 from discreet.engine.base import Counted, Found, Groups, Session, Source, Unreachable
 from discreet.engine.sql.counting import Counting
 from discreet.engine.sql.dialect import NUMBERS_OR_TEXTS, WHOLE_IDS, Dialect
+from discreet.engine.sql.rows import read_blocks, write_rows
 from discreet.engine.sql.statement import Raw, Statement, as_constants
 from discreet.errors import EngineError, ParameterError
+from discreet.mechanisms.rows.block import Block
 from discreet.mechanisms.secret import Secret
 from discreet.mechanisms.values import Histograms, Table
 from discreet.plan.expressions import Value
 from discreet.plan.expressions.evaluate import infer
 from discreet.plan.measures import ROWS, Measure
-from discreet.plan.plan import Plan
+from discreet.plan.plan import Plan, Reading
 from discreet.plan.statistics import MOST_WORK, Histogram, Margin, Persons, Sums
 from discreet.schema.table import Schema
 from discreet.schema.units import Person, Unit
@@ -87,26 +90,37 @@ class SqlEngine:
         self._session, self._dialect, self._raw = session, dialect, raw
         self.layout: object = layout  # the one that it reads by
 
-    def rehearse(self, plan: Plan) -> None:
-        """Count the same of a table without rows, before anything is paid: what the engine cannot do is refused here.
+    def rehearse(self, asked: Plan | Reading) -> None:
+        """Count or read the same of a table without rows, before anything is paid: what the engine cannot do is refused here.
 
         Neither rows nor keys that were chosen have a part in it, so that a refusal says nothing about the data.
         """
-        counting = Counting(plan, self._rows(nothing=True), self._dialect, "")
-        listed = plan.keys.listings or tuple((None,) for _ in plan.keys.keys)
-        some = Groups(tuple(list(values[:1]) for values in listed), True, plan.keys.size or 2**20)
         try:
-            if plan.keys.size is None:
-                told = self._fetch(counting.open_keys())
-                if len(told) == 2:  # one column and the counts: what tells keys apart may be a hash
-                    self._fetch(counting.spelled_keys([""]))
-            self._count(counting, some)
+            if isinstance(asked, Reading):
+                deque(self._stream(write_rows(asked, self._rows(nothing=True), self._dialect, "")), 0)
+            else:
+                self._rehearse_plan(asked)
         except Unreachable:
             raise
         except EngineError:
             raise ParameterError(
                 "The engine cannot do this question, whatever the data; ask a simpler one. Nothing was paid."
             ) from None
+
+    def _rehearse_plan(self, plan: Plan) -> None:
+        counting = Counting(plan, self._rows(nothing=True), self._dialect, "")
+        listed = plan.keys.listings or tuple((None,) for _ in plan.keys.keys)
+        some = Groups(tuple(list(values[:1]) for values in listed), True, plan.keys.size or 2**20)
+        if plan.keys.size is None:
+            told = self._fetch(counting.open_keys())
+            if len(told) == 2:  # one column and the counts: what tells keys apart may be a hash
+                self._fetch(counting.spelled_keys([""]))
+        self._count(counting, some)
+
+    def rows(self, reading: Reading, salt: str) -> Iterator[Secret[Block]]:
+        """The rows that a learner reads, block by block."""
+        batches = self._stream(write_rows(reading, self._rows(nothing=False), self._dialect, salt))
+        return (Secret(block) for block in read_blocks(reading, batches))
 
     def keys(self, plan: Plan, salt: str) -> Secret[Mapping[tuple[Value, ...], int]]:
         """How many units share every key that there is: for a private choice among them."""
@@ -256,8 +270,10 @@ def _numbered(table: Columns, groups: Groups) -> Columns:
 
 def _sums(table: Columns, name: str, size: int, *, small: bool, bits: int) -> NDArray[np.generic]:
     """A number for every group, 0 where the engine has no line; 64 bits, or Python's own integers where those might not do."""
-    numbers = [int(number or 0) << bits for number in table[name]]
     places = np.array(table["i"], dtype=np.int64)
+    if small and {*map(type, table[name])} in ({int}, {float}) and sum(map(abs, table[name])) <= _EXACT >> bits:  # type: ignore[arg-type]
+        return np.bincount(places, np.array(table[name], dtype=float), size).astype(np.int64) << bits
+    numbers = [int(number or 0) << bits for number in table[name]]
     if small:
         full = np.zeros(size, dtype=np.int64)
         np.add.at(full, places, np.array([max(-_FULL, min(number, _FULL)) for number in numbers], dtype=np.int64))

@@ -48,6 +48,7 @@ _HEAVY = 4e3  # times the variance: a tilt that sees so much more of it sees tai
 _SURE = 0.999  # a delta that no more work makes any better
 _NONE = 1e-6  # of the spread: an epsilon that is next to nothing
 _WINDOW = 12.0  # standard deviations: no window is smaller
+_SHORT = 4  # parts: so few are quickly added up at many nodes
 _WORK = 1 << 24  # terms of a smoothed contour: half a second or so
 
 
@@ -208,8 +209,12 @@ def _bound_smoothed(parts: Parts, aim: Aim, sure: float, *, top: bool) -> Bound 
         apart = take_apart(kept, effort, aim.log_delta)
     contour = None
     if kept and not (apart and apart.is_precise):
-        few = any(isinstance(loss, (CutGaussian, SampledDensity)) for loss, _ in kept.parts) and not listed
-        contour = open_smoothed(kept.parts, kept.saddle, effort, 1 << 18 if few else 1 << 17)  # few steps fade late
+        nodes = 1 << 17
+        if not listed and any(isinstance(loss, (CutGaussian, SampledDensity)) for loss, _ in kept.parts):
+            nodes = 1 << 18  # few steps fade late
+        if listed and len(kept.parts) <= _SHORT and all(loss.exact for loss in listed):
+            nodes = 1 << 21  # lists hardly fade
+        contour = open_smoothed(kept.parts, kept.saddle, effort, nodes)
     if kept is None or contour is None:
         return Bound(lambda e: _with_disclosure(apart.delta(e)[side], sure, top=top), apart.epsilon) if apart else None
     near, lost = kept.saddle.epsilon, kept.lost if top else 0.0

@@ -2,7 +2,7 @@
 
 **From above** (what zCDP and Renyi facts allow, and an alternative for the exponential mechanism): Canonne, Kamath, Steinke
 (2020), proposition 12: delta <= e^(K(x) - x e) x^x / (1+x)^(1+x) for every order x > 0. Every order is a valid choice; golden
-section only finds a good one.
+section only finds a good one. One use on a sample has that curve, moved (``SampledMoments``).
 
 **From below**: P[L <= t] <= e^(K(-y) + y t) (Markov), and delta(e) >= (1 - e^(e - t)) P[L > t] for every t > e. Sums of so many
 losses that their law is lost to rounding are still close to their mean, and this says so. Laws are taken as lists that are
@@ -19,7 +19,7 @@ from discreet.balls import ball, lower, precision, upper
 from discreet.exact import up
 from discreet.privacy.accountant.cut_gaussian import cut_gaussian
 from discreet.privacy.accountant.cutting import cut_list
-from discreet.privacy.losses import BoundedRange, Gaussian, SampledGaussian, SampledLattice
+from discreet.privacy.losses import BoundedRange, Gaussian, SampledGaussian, SampledLattice, SampledMoments
 from discreet.privacy.losses.atoms import Atomic
 from discreet.privacy.losses.base import Loss, Parts
 from discreet.privacy.losses.rounding import Smooth
@@ -27,6 +27,7 @@ from discreet.privacy.losses.rounding import Smooth
 __all__ = ["disclosure", "log", "log_moment_bound", "moment_delta", "moment_epsilon", "typical_delta", "typical_epsilon"]
 
 _LEAST = 1e-50
+_FAR = 600.0  # epsilons: beyond it their exponentials leave the doubles
 _LARGEST = 2**40  # losses: beyond it their exponents have hardly any digits left
 _FEW = 8  # different mechanisms: their lists are soon added up
 
@@ -66,14 +67,26 @@ def moment_delta(parts: Parts, e: float) -> float:
         return 1.0  # nothing finite is left
     best = _lowest(lambda x: log_moment_bound(parts, x) - x * e + _chernoff(x))
     finite = math.exp(min(0.0, best + 2.0**-40 * (1 + abs(best))))
+    if once := _sampled_once(parts):  # q delta(y), e^y = 1 + (e^epsilon - 1) / q, and y >= epsilon
+        y = math.log1p(math.expm1(e) / up(once.rate)) * (1 - 2.0**-40) if e < _FAR else e
+        finite = min(finite, up(once.rate) * moment_delta(((once.base, 1),), y))
     return min(1.0, (up(disclosure(parts)) + finite) * (1 + 2.0**-50) + 5e-324)
 
 
 def moment_epsilon(parts: Parts, delta: Fraction) -> float:
     """The least epsilon at delta that the moments certify."""
+    if once := _sampled_once(parts):  # the same, solved for epsilon
+        whole = moment_epsilon(((once.base, 1),), delta / once.rate) if delta < once.rate else 0.0
+        return math.log1p(up(once.rate) * math.expm1(whole)) * (1 + 2.0**-40) if whole < _FAR else whole
     log_delta = log(delta)
     best = _lowest(lambda x: (log_moment_bound(parts, x) + _chernoff(x) - log_delta) / x)
     return max(0.0, best + 2.0**-40 * (1 + abs(best)))
+
+
+def _sampled_once(parts: Parts) -> SampledMoments | None:
+    """One use of a mechanism on a sample that is known by its moments, where it is that."""
+    (loss, count), *others = parts
+    return loss if isinstance(loss, SampledMoments) and count == 1 and not others else None
 
 
 def typical_delta(parts: Parts, epsilon: float) -> float:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
 from discreet.arrays import Complex, Reals
-from discreet.balls import arb, ball
+from discreet.balls import arb, ball, bits
 from discreet.privacy.losses.atoms import Atomic, Atoms
 from discreet.privacy.losses.base import UNIT, Family, Loss
 from discreet.privacy.losses.law import Law, Spread, list_law
@@ -65,9 +65,13 @@ class Gaussian(Loss):
         return math.exp(-self._number * t * t / 2) * (1 + 64 * UNIT)
 
     def hockey_stick(self, epsilon: Fraction) -> arb:
-        """Balle and Wang 2018, theorem 8."""
+        """Balle and Wang 2018, theorem 8; far out by Mills' ratio, as e^epsilon phi(far) = phi(near)."""
         mu, eps = ball(self.squared_mu).sqrt(), ball(epsilon)
-        return normal_cdf(mu / 2 - eps / mu) - eps.exp() * normal_cdf(-mu / 2 - eps / mu)
+        near, far = mu / 2 - eps / mu, mu / 2 + eps / mu
+        if not far > _MILLS:
+            return normal_cdf(near) - eps.exp() * normal_cdf(-far)
+        density = (-near * near / 2).exp() / (2 * arb.pi()).sqrt()
+        return density * (_mills(-near) - _mills(far)) if -near > _MILLS else normal_cdf(near) - density * _mills(far)
 
     def mean_variance(self) -> tuple[float, float]:
         return self._number / 2, self._number
@@ -109,6 +113,18 @@ class DiscreteGaussian(Atomic):
         """Canonne, Kamath, Steinke 2020, theorem 4."""
         return 1 / (2 * self.squared_sigma)
 
+    def hockey_stick(self, epsilon: Fraction) -> arb | None:
+        """Losses above epsilon are those of x <= -j, j = ceil(epsilon sigma^2 - 1/2): P[x >= j] - e^epsilon P[x > j].
+
+        Where noise is large there are too many terms: a lattice knows as much sooner.
+        """
+        if self.squared_sigma > _WIDEST:
+            return None
+        first = math.ceil(epsilon * self.squared_sigma - Fraction(1, 2))
+        edge = ball(Fraction(-(first**2)) / (2 * self.squared_sigma)).exp()
+        rest, half = (_sum_beyond(self.squared_sigma, x, bits()) for x in (first, 0))
+        return (edge - ball(epsilon).expm1() * rest) / (1 + 2 * half)
+
     @cached_property
     def atoms(self) -> Atoms:
         reach = 40 * math.isqrt(math.ceil(self.squared_sigma)) + 40
@@ -123,6 +139,34 @@ class DiscreteGaussian(Atomic):
         from discreet.privacy.losses.moments import Concentrated  # which stands on Gaussian
 
         return Family("discrete Gaussian", Concentrated(size * size * self.rho), self)
+
+
+_MILLS = 2**16  # standard deviations: from here on error functions are slow, and their series is good
+_WIDEST = 2**12  # squared_sigma: one closed form adds up some ten times its root of terms
+
+
+@lru_cache(maxsize=64)
+def _sum_beyond(squared_sigma: Fraction, first: int, bits: int) -> arb:  # noqa: ARG001 - the sum depends on it
+    """The sum of e^(-x^2 / (2 sigma^2)) over x > first >= 0; what is left out is less than a geometric series."""
+    falls = ball(-1 / squared_sigma).exp()  # the ratio of neighbours' ratios
+    term = ball(Fraction(-((first + 1) ** 2)) / (2 * squared_sigma)).exp()
+    ratio = ball(-Fraction(2 * first + 3) / (2 * squared_sigma)).exp()
+    total = rest = term
+    while not rest < total.rad():  # all terms that can be told from rounding
+        term *= ratio
+        ratio *= falls
+        total += term
+        rest = term * ratio / (1 - ratio)
+    return total + ball(0).union(rest.upper())
+
+
+def _mills(x: arb) -> arb:
+    """P[Z > x] over the density at x, for x > 2^16: between partial sums of 1/x - 1/x^3 + 3/x^5 - ..., to 2^-140 of itself."""
+    total = term = last = 1 / x
+    for odd in (1, 3, 5, 7, 9):
+        term *= -odd / (x * x)
+        total, last = total + term, total
+    return total.union(last)
 
 
 def normal_cdf(x: arb) -> arb:

@@ -196,6 +196,44 @@ class SampledLattice(Loss):
         raise no_groups(size)
 
 
+@dataclass(frozen=True)
+class SampledMoments(Moments):
+    """Any mechanism with these bounds on moments, on a Poisson sample; one use has the base's curve, moved.
+
+    Its moments are at most those without sampling (the divergence is convex in the pair). Of one use more is known, whatever the
+    base's delta is: as in ``SampledLattice``, delta_q(x) = q delta(y) with e^y = 1 + (e^x - 1) / q when a record is removed. When
+    one is added it is w delta(z), w = 1 - e^x (1 - q) <= q and e^z = e^x q / w, which is no more, as z >= y: with a = e^x - 1,
+    e^z - e^y has the sign of (1 + a) q^2 - (a + q) (q - a + a q) = a^2 (1 - q).
+    """
+
+    base: Loss
+    rate: Fraction
+    kind = "sampled moments"
+
+    @property
+    def title(self) -> str:
+        return f"{self.base.title} on a {float(100 * self.rate):.3g} % sample"
+
+    @property
+    def rho(self) -> Fraction | None:
+        return self.base.rho
+
+    def log_moment(self, x: float) -> float:
+        return self.base.log_moment(x)
+
+    @property
+    def member(self) -> Loss:
+        return sample(self.base.member, self.rate).member
+
+    def hockey_stick(self, epsilon: Fraction) -> arb:  # noqa: ARG002
+        """No more than the rate: who is not sampled loses nothing."""
+        return ball(0).union(ball(self.rate).upper())
+
+    def group(self, size: int) -> Loss:
+        """Nobody loses more than if all were sampled."""
+        return self.base.group(size)
+
+
 @lru_cache(maxsize=256)
 def _sampled_list(loss: SampledLattice, up: bool) -> Listed:
     """The base's law as a list, each loss l moved to +-ln(1 - q + q e^l).
@@ -257,8 +295,8 @@ def sample(loss: Loss, rate: Fraction, *, adding: bool = False) -> Loss:
         return SampledGaussian(loss.squared_mu, rate, adding)
     if loss.pure is not None and loss.pure > _NO_PRIVACY:
         return Family("sampled, with next to no privacy", loss, Box(Fraction(0)))
-    if isinstance(loss, Moments):  # sampling never costs more: the bound stands, and what attained it is sampled
-        return Family(f"sampled {loss.kind}", loss, sample(loss.member, rate, adding=adding))
+    if isinstance(loss, Moments):  # what attained the bound is sampled
+        return Family(f"sampled {loss.kind}", SampledMoments(loss, rate), sample(loss.member, rate, adding=adding))
     if isinstance(loss, Family):
         return Family(f"sampled {loss.name}", sample(loss.worst, rate, adding=adding), sample(loss.attained, rate, adding=adding))
     if loss.divisor is None or loss.reverse != loss:

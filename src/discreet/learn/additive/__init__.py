@@ -1,0 +1,1 @@
+"""Additive models: sums of shapes, one a feature, learnt from noisy histograms."""

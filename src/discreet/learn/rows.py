@@ -1,0 +1,174 @@
+"""Rows to learn from: public facts of features and target, and the rows themselves as secret blocks.
+
+Whether rows come from arrays or from a curator's engine, a block has the columns ``"0"``, ``"1"`` ... for the features, and
+``"y"`` for the target: whole numbers, coded alike (``features``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.arrays import Integers, Reals
+from discreet.errors import ParameterError
+from discreet.exact import shown
+from discreet.learn.features import Feature
+from discreet.mechanisms.rows.block import Block, Blocks, Columns, Reader, change, hold
+from discreet.mechanisms.secret import Secret
+from discreet.noise.bits import words
+from discreet.schema.sensitivity import Neighbours
+from discreet.schema.units import Person, Unit
+from discreet.schema.units import Rows as RowUnit
+
+TARGET = "y"
+_UNIT = (
+    'Who is protected? Leave unit= out for rows that are added or removed, or write unit="replace", unit=dp.rows(size=1000) or '
+    'unit=dp.person("patient", rows=8, groups=1) with fit(X, y, groups=ids).'
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """What a model learns from. All but what ``read`` gives is public."""
+
+    features: tuple[Feature, ...]
+    target: Feature | None
+    unit: Unit
+    _read: Reader = field(repr=False)
+
+    @property
+    def neighbours(self) -> Neighbours:
+        return self.unit.neighbours
+
+    @property
+    def size(self) -> int | None:
+        """The declared number of rows; None where it is to be bought."""
+        return self.unit.size
+
+    @property
+    def width(self) -> int:
+        """The inputs of a model: numbers, and one for every value of a list."""
+        return sum(feature.width for feature in self.features)
+
+    @property
+    def names(self) -> list[str]:
+        """Of the inputs."""
+        return [name for feature in self.features for name in feature.names]
+
+    @property
+    def classes(self) -> int:
+        """How many the target has."""
+        assert self.target is not None
+        assert self.target.values is not None
+        return len(self.target.values)
+
+    def read(self) -> Blocks:
+        """All rows once, as they are coded."""
+        return self._read()
+
+    def inputs(self, block: Block, low: float = -1.0) -> Reals:
+        """Of the rows of an open block: a line of inputs each."""
+        return inputs_of(self.features, block.columns, block.height, low)
+
+    def labels(self, block: Block) -> Integers:
+        """The class or the units of each row's target; ``MISSING`` where it has none."""
+        return np.asarray(block[TARGET], dtype=np.int64)
+
+    def prepare(self, into: Any, most: int = 2**28) -> Reader:
+        """A reader of other columns, made of each block once as long as they fit into memory."""
+        return hold(lambda: change(self.read(), into), most)
+
+
+def inputs_of(features: Sequence[Feature], columns: Columns, height: int, low: float = -1.0) -> Reals:
+    """A line of inputs for every row of coded columns."""
+    made = np.empty((height, sum(feature.width for feature in features)))
+    at = 0
+    for j, feature in enumerate(features):
+        made[:, at : at + feature.width] = feature.inputs(np.asarray(columns[str(j)], dtype=np.int64), low)
+        at += feature.width
+    return made
+
+
+def read_unit(unit: object, height: int) -> Unit:
+    """Who is protected in arrays. Where rows are replaced their number is public, and must be what was said of it."""
+    if unit is None or unit == "add-remove":
+        return RowUnit()
+    if unit == "replace":
+        return RowUnit("replace", max(height, 1))
+    if isinstance(unit, RowUnit) and unit.neighbours == "replace" and unit.size != height:
+        raise ParameterError(f"The unit says that there are {unit.size:,} rows, which are replaced, and {height:,} were given.")
+    if isinstance(unit, RowUnit | Person):
+        return unit
+    raise ParameterError(f"unit={shown(unit)} is no unit. {_UNIT}")
+
+
+def read_columns(table: Any) -> tuple[list[NDArray[np.generic]], list[str]]:
+    """The columns of an array, of lists, or of a frame, and their names; x0, x1 ... where they have none."""
+    if hasattr(table, "tocsr"):
+        raise ParameterError(
+            "Sparse input is refused: a sparse array or matrix was given, and rows are read as dense; give X.toarray()."
+        )
+    if hasattr(table, "columns") and hasattr(table, "__getitem__") and not isinstance(table, np.ndarray):
+        names = [str(name) for name in table.columns]
+        return [np.asarray(table[name]) for name in table.columns], names
+    array = np.asarray(table, dtype=object if _is_mixed(table) else None)
+    if array.dtype.kind == "c":
+        raise ParameterError("Complex data not supported: a feature is a real number or one of a list.")
+    if array.ndim != 2:
+        raise ParameterError(
+            f"X has {array.ndim} dimensions and needs rows and columns. Reshape your data with X.reshape(-1, 1) if it has a "
+            "single feature, or X.reshape(1, -1) if it is a single row."
+        )
+    return [array[:, j] for j in range(array.shape[1])], [f"x{j}" for j in range(array.shape[1])]
+
+
+def _is_mixed(table: Any) -> bool:
+    """Whether these are lists with words among numbers, of which numpy would make words throughout."""
+    if isinstance(table, np.ndarray) or not isinstance(table, Sequence):
+        return False
+    return any(isinstance(cell, str) for line in table if isinstance(line, Sequence) for cell in line)
+
+
+def read_arrays(
+    features: Sequence[Feature], target: Feature | None, columns: Sequence[object], y: object, groups: object, unit: Unit
+) -> Rows:
+    """Rows of arrays that are here: coded at once, and hidden."""
+    coded: dict[str, NDArray[np.generic]] = {
+        str(j): one.code(cells) for j, (one, cells) in enumerate(zip(features, columns, strict=True))
+    }
+    height = len(coded["0"]) if coded else 0
+    if target is not None:
+        coded[TARGET] = target.code(y)
+    starts = None
+    if isinstance(unit, Person):
+        order, starts = by_person(list(coded.values()), np.asarray(groups).reshape(-1), unit.rows)
+        coded = {name: column[order] for name, column in coded.items()}
+        height = len(order)
+    block = Secret(Block(coded, height, starts))
+    return Rows(tuple(features), target, unit, lambda: [block])
+
+
+def by_person(columns: Sequence[NDArray[np.generic]], ids: NDArray[np.generic], most: int) -> tuple[Integers, Integers]:
+    """Rows in the order of persons, at most so many of each, by a keyed hash of what a row holds; and where each begins. Rows
+    without an id are left out."""
+    texts = np.array(
+        ["" if one is None or one != one else f"{type(one).__name__[:1]}{one}" for one in ids.tolist()], dtype=object
+    )
+    _, persons, counts = np.unique(texts.astype(str), return_inverse=True, return_counts=True)
+    many = counts[persons] > most
+    marks = np.zeros(len(ids), dtype=np.uint64)
+    salt = words(4).tobytes()
+    for i in np.flatnonzero(many):
+        hashed = blake2b(texts[i].encode(), key=salt, digest_size=8)
+        for column in columns:
+            hashed.update(np.ascontiguousarray(column[i]).tobytes())
+        marks[i] = int.from_bytes(hashed.digest(), "little")
+    order = np.lexsort((marks, persons))
+    ranks = np.arange(len(order)) - np.searchsorted(persons[order], persons[order])
+    order = order[(ranks < most) & (texts[order] != "")]
+    return order, np.flatnonzero(np.diff(persons[order], prepend=-1))

@@ -1,0 +1,1 @@
+"""What is learnt without a target: centres, and the ranges of columns."""

@@ -130,17 +130,17 @@ class Ledger:
         return self
 
     @classmethod
-    def leave(cls, path: Named, target: Place, found: Sequence[Record]) -> list[Record]:
-        """End the ledger at a path, durably: it goes on at the target, with these records; again where it ended so before.
-
-        The target has ``found``: nothing, or what came of an earlier try.
-        """
+    def leave(cls, path: Named, target: Place, found: Sequence[Record] | None) -> list[Record]:
+        """End the ledger at a path, durably: it goes on at the target, with these records; again where it ended so before. The
+        target has ``found``: nothing, or what came of an earlier try; None only looks whether it could."""
         self = cls._there(path, "move")
         self._left = key_of(target)
-        with self._store.writing(self.path) as records:
+        with (self._store.reading if found is None else self._store.writing)(self.path) as records:
             self._follow(records)
             witness.recall(self.path).check(self._chain, self.path)
             kept = records.read(0)[: -1 if self._chain.moved else None]
+            if found is None:
+                return kept
             if found and not (self._chain.moved and [*found[: len(kept)]] == kept):
                 raise LedgerRefused(f"There is another ledger at {target} already; name a place where there is none.")
             if not self._chain.moved:

@@ -173,7 +173,7 @@ def by_person(columns: Sequence[NDArray[np.generic]], ids: NDArray[np.generic], 
     many = counts[persons] > most
     marks = np.zeros(len(ids), dtype=np.uint64)
     salt = words(4).tobytes()
-    for i in np.flatnonzero(many):
+    for i in np.flatnonzero(many).tolist():
         hashed = blake2b(texts[i].encode("utf-8", "surrogatepass"), key=salt, digest_size=8)
         for column in columns:
             hashed.update(_bytes(column, i))

@@ -94,7 +94,8 @@ class Offer:
         request, asked = self._request(Terms(epsilon, rho)), self.asked
         outcome = self.desk.ask(request, self.desk.tables.reading(self.tables))
         measured = replace(outcome.result, remarks=(*outcome.result.remarks, *outcome.remarks))
-        model = Synthetic.of(asked.domain, measured, asked.limits, asked.zeros, request.price.privacy)
+        paid = replace(request, share=measured.cost).price.privacy  # which may be more than who asks again offers
+        model = Synthetic.of(asked.domain, measured, asked.limits, asked.zeros, paid)
         return replace(model, left=outcome.left.brief, repeated=outcome.repeated)
 
     def _request(self, terms: Terms) -> Synthesis:

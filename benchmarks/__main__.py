@@ -26,6 +26,8 @@ PEERS = {
     "audit_calibration": [],
     "heavy_hitters": [],
     "intervals": [],
+    "learning_rows": ["scikit-learn==1.9.1"],
+    "learning_tables": ["scikit-learn==1.9.1", "pandas<3"],
     "learning": [
         "scikit-learn==1.9.1",
         "pandas==3.1.1",

@@ -7,8 +7,8 @@ which is not among those reported (1 to 20), and on tables that were drawn; thos
 view, which have no rows to spare. Bounds are those of ``learning_data``, the same for all. Standard errors are of means over
 splits.
 
-``python benchmarks/learning.py``; ``--alone`` leaves the peers out, ``--few`` takes a fifth of the splits. The exit code is 1
-if a target is missed.
+``python benchmarks/learning.py [adult small diabetes clusters texts peers]`` prints lines as they are found, and then one table;
+``--few`` takes a fifth of the splits. The exit code is 1 if a target is missed.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +52,9 @@ def line(what: str, model: str, cost: str, found: tuple[float, float, float], le
     mean, error, taken = found
     right = least is None or mean + error >= least
     said = "" if least is None else f">= {least:g}"
-    return what, model, cost, f"{mean:.4f} ± {error:.4f}", said, f"{taken:.3f}", right
+    found = what, model, cost, f"{mean:.4f} ± {error:.4f}", said, f"{taken:.3f}"
+    print(*found, sep=" | ", file=sys.stderr, flush=True)
+    return *found, right
 
 
 def of_adult() -> list[Line]:
@@ -144,6 +147,7 @@ def of_diabetes() -> list[Line]:
     return found
 
 
+@cache
 def distances() -> dict[str, tuple[Any, float, float, float]]:
     """Of wine and digits: scaled rows, and the inertia of k centres without privacy, of the mean, and of the bounds' middle."""
     from sklearn.cluster import KMeans
@@ -158,11 +162,11 @@ def distances() -> dict[str, tuple[Any, float, float, float]]:
     return found
 
 
-def of_clusters(tables: dict[str, tuple[Any, float, float, float]]) -> list[Line]:
+def of_clusters() -> list[Line]:
     """Inertia against the best k centres, over 100 fits: one centre, at the mean itself, is what it must not exceed."""
     found = []
     for name, many in CLUSTERS.items():
-        rows, best, mean, middle = tables[name]
+        rows, best, mean, middle = distances()[name]
         for epsilon in (0.1, 0.3, 1, 10):
 
             def once(_: int) -> float:
@@ -195,7 +199,7 @@ def of_texts() -> list[Line]:
     return found
 
 
-def of_peers(tables: dict[str, tuple[Any, float, float, float]]) -> list[Line]:
+def of_peers() -> list[Line]:
     """DP-EBM on Adult (5 splits), diffprivlib on the small tables (20 splits), each in its own environment."""
     from benchmarks.__main__ import environment
     from benchmarks.synthetic import run
@@ -209,19 +213,27 @@ def of_peers(tables: dict[str, tuple[Any, float, float, float]]) -> list[Line]:
     for what, (mean, taken) in said.items():
         name, kind, epsilon = what.split()
         label, scale = (
-            ("inertia / best", tables[name][1]) if kind == "KMeans" else ("R2" if name == "diabetes" else "accuracy", 1.0)
+            ("inertia / best", distances()[name][1]) if kind == "KMeans" else ("R2" if name == "diabetes" else "accuracy", 1.0)
         )
         shown = line(f"{name}, {label}", f"diffprivlib's {kind}", f"{epsilon}, 0 <>", (mean / scale, 0.0, taken), None)
         found.append((*shown[:3], f"{mean / scale:,.4g}", *shown[4:]))
     return found
 
 
+PARTS: dict[str, Callable[[], list[Line]]] = {
+    "adult": of_adult,
+    "small": of_small_tables,
+    "diabetes": of_diabetes,
+    "clusters": of_clusters,
+    "texts": of_texts,
+    "peers": of_peers,
+}
+
+
 def main() -> None:
     warnings.simplefilter("ignore")
-    tables = distances()
-    found = [*of_adult(), *of_small_tables(), *of_diabetes(), *of_clusters(tables), *of_texts()]
-    if "--alone" not in sys.argv:
-        found += of_peers(tables)
+    asked = [one for one in sys.argv[1:] if not one.startswith("--")] or list(PARTS)
+    found = [one for part in asked for one in PARTS[part]()]
     printed = Table("", "model", "epsilon, delta, neighbours", "mean ± standard error", "held to", "CPU s", title="Learning")
     for *cells, right in sorted(found, key=lambda one: one[0].split(",")[0]):
         printed.add_row(*cells[:4], cells[4] + ("" if right else " MISSED"), cells[5])

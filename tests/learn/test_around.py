@@ -11,8 +11,10 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import discreet as dp
 from discreet import learn
+from discreet.auditor.replay.compare import replay
 from discreet.errors import ParameterError
 from discreet.learn import FromSynthetic, GaussianNB, KMeans, curve, plot_coefficients
+from discreet.privacy import Privacy
 
 DRAW = np.random.default_rng(2)
 
@@ -100,3 +102,27 @@ def test_coefficients_are_drawn_with_what_is_known_of_them() -> None:
     assert len(plot_coefficients(three).get_legend().get_texts()) == len(np.atleast_2d(three.coef_)) > 1
     with pytest.raises(ParameterError, match="shapes"):
         plot_coefficients(KMeans(clusters=2, epsilon=1, delta=1e-5, bounds=(-3, 3)).fit(rows))
+
+
+@pytest.mark.parametrize("delta", [1e-5, None])
+@pytest.mark.parametrize("unit", [None, "replace", dp.person("id", rows=2, groups=1)])
+def test_what_is_measured_for_synthetic_rows_is_replayed_on_neighbours(unit: Any, delta: float | None) -> None:
+    """One unit is gone, or has another row: every release moves as far as it says, and all of them cost what the fit says."""
+    rows, labels = np.random.default_rng(4).normal(size=(12, 2)), np.arange(12) % 3
+    ids = np.arange(12) // 2 if unit not in (None, "replace") else None
+
+    def run(kept: Any) -> Any:
+        x, y = rows[kept], labels[kept].astype(float)
+        if unit == "replace" and len({*kept}) < 12:
+            y[3] = np.nan
+        model = FromSynthetic(LinearRegression(), epsilon=1, delta=delta, bounds=(-3, 3), target=(0, 2), unit=unit, seconds=0.2)
+        return model.fit(x, y, groups=None if ids is None else ids[kept]).privacy_.to_json()
+
+    every = np.arange(12)
+    other = np.where(every == 3, 0, every) if unit == "replace" else every[(every != 3) & ((every != 2) | (ids is None))]
+    found = replay(run, every, other)
+    assert found.steady
+    assert found.differences == ()
+    assert found.releases > 3
+    claimed = Privacy.from_json(run(every))
+    assert (found.privacy.rho <= claimed.rho) if delta else (found.privacy.epsilon() <= claimed.epsilon())

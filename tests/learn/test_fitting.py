@@ -104,6 +104,24 @@ def test_refusals_are_sentences(given: dict[str, Any], said: str) -> None:
         make("GaussianNB", **given).fit(X, LABELS)
 
 
+def test_a_preview_says_when_so_few_rows_say_little(tmp_path: Path) -> None:
+    offer = curator(tmp_path, dp.rows(size=60)).fit(dp.learn.LogisticRegression(), features=["a", "b"], target="y")
+    assert "So few rows (60) say little at this cost" in str(offer.preview(epsilon=0.1))
+    assert "say little" not in str(offer.preview(epsilon=3))
+
+
+def test_classes_are_in_the_order_of_scikit_learn() -> None:
+    """So that the positive class of two is the last, whatever order they were listed in; labels that are declared to be another
+    one are counted there."""
+    words = np.array(["yes", "no"])[(X[:, 0] > 0).astype(int)]
+    fitted = make("GaussianNB", classes=["yes", "no"], epsilon=100).fit(X, words)
+    assert fitted.classes_.tolist() == ["no", "yes"]
+    assert fitted.predict([[-2, 0, 0], [2, 0, 0]]).tolist() == ["yes", "no"]
+    other = make("GaussianNB", classes=dp.category("yes", "no", missing="yes"), epsilon=100)
+    counts = other.fit(X, np.where(words == "yes", "who knows", "no")).class_count_
+    assert np.abs(counts - [(words == "no").sum(), (words == "yes").sum()]).max() < 5
+
+
 def test_a_curator_refuses_what_it_knows_better(tmp_path: Path) -> None:
     clinic = curator(tmp_path)
     for model, asked, said in [

@@ -196,7 +196,7 @@ def read_classes(classes: object, name: str = "classes") -> Feature:
         return class_of(name, classes)
     if not isinstance(classes, Sequence | np.ndarray | range) or isinstance(classes, str) or len(classes) < 1:
         raise ParameterError(f"{shown(classes)} is no list of classes; write classes=[0, 1].")
-    return Feature(name, values=read_values(name, classes))
+    return _sorted(Feature(name, values=read_values(name, classes)))
 
 
 def class_of(name: str, column: Column) -> Feature:
@@ -208,8 +208,19 @@ def class_of(name: str, column: Column) -> Feature:
         return Feature(name, values=values, missing=None if column.missing is None else column.missing - column.lower)
     if isinstance(column, Category | Boolean):
         found = feature_of(name, column)
-        return Feature(name, values=found.values, missing=found.missing)
+        return _sorted(Feature(name, values=found.values, missing=found.missing))
     raise ParameterError(f"{name} has no list of values that could be classes; declare a category, or a boolean.")
+
+
+def _sorted(classes: Feature) -> Feature:
+    """The same classes in the order of scikit-learn, which takes the last of two for the positive one."""
+    values = classes.values or ()
+    try:
+        order = sorted(values)  # type: ignore[type-var]
+    except TypeError:  # words among numbers
+        return classes
+    missing = None if classes.missing is None else order.index(values[classes.missing])
+    return Feature(classes.name, values=tuple(order), missing=missing)
 
 
 def _is_pair(given: object) -> bool:

@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[1]
 PAGES = sorted((ROOT / "docs").glob("*.md"))
 PLACES = [ROOT / "src" / "discreet", *(ROOT / "src" / "discreet").glob("*/")]
 TEXT = "\n".join(page.read_text() for page in PAGES)
-ROOMS = ("calibrate", "errors", "filters", "formulas", "local", "needed", "plots", "sensitivity", "texts")
+ROOMS = ("calibrate", "errors", "filters", "formulas", "learn", "local", "needed", "plots", "sensitivity", "texts")
 NAMES = [f"dp.{name}" for name in dir(dp)] + [f"dp.{room}.{name}" for room in ROOMS for name in getattr(dp, room).__all__]
 
 

@@ -44,9 +44,7 @@ def uniform(union: dp.SetUnion, sets: list[list[str]], key: bytes) -> int:
 def main() -> int:
     runs = int(sys.argv[1]) if len(sys.argv) > 1 else 10
     union = dp.SetUnion(epsilon=1, delta=1e-6, items=WORDS)
-    table = Table(
-        "texts", "people", "uniform", "rounds", "ratio", "CPU s", title=f"words found at (1, 1e-6), mean of {runs} runs"
-    )
+    table = Table("texts", "people", "uniform", "rounds", "ratio", "CPU s", title=f"words found at (1, 1e-6), mean of {runs} runs")
     missed = False
     for name in ("messages", "verses"):
         sets = texts(name)

@@ -20,12 +20,12 @@ probability f(1 - v), so that its density against that of one run is f'(1 - v). 
 
     exp((a-1) D)  <=  integral of Q^a Q'^(1-a) h^a h'^(1-a)  <=  exp((a-1) e) sup h^a h'^(1-a),   h = f'(1 - v), h' = f'(1 - v').
 
-*Negative binomial*: h = E[K] (g/w)^(1+eta), w = g + (1-g) v, from g to 1: so h^a h'^(1-a) = E[K] ((g/w) (w'/w)^(a-1))^(1+eta), and
-g/w <= 1. Now w is the probability of an event (that the run is better, or a coin says so), so that post-processing gives w'^a'
-w^(1-a') <= exp((a'-1) e'), which is w'/w <= w^(-1/a') exp((1-1/a') e') <= g^(-1/a') exp((1-1/a') e'). Pure: w'/w <= e^epsilon,
-and densities Q h and Q' h' have a ratio of at most e^(epsilon + (1+eta) epsilon). *Poisson*: h = E[K] e^(-m v), so that h^a
-h'^(1-a) = E[K] exp(m (a-1) (v' - v a/(a-1))), and v' - v a/(a-1) <= d. Pure: h/h' = e^(m (v'-v)), and v' - v <= tanh(epsilon/2) <=
-epsilon/2. Neighbours are those of the run, in both directions.
+*Negative binomial*: h = E[K] (g/w)^(1+eta), w = g + (1-g) v, from g to 1: so h^a h'^(1-a) = E[K] ((g/w) (w'/w)^(a-1))^(1+eta),
+and g/w <= 1. Now w is the probability of an event (that the run is better, or a coin says so), so that post-processing gives
+w'^a' w^(1-a') <= exp((a'-1) e'), which is w'/w <= w^(-1/a') exp((1-1/a') e') <= g^(-1/a') exp((1-1/a') e'). Pure: w'/w <=
+e^epsilon, and densities Q h and Q' h' have a ratio of at most e^(epsilon + (1+eta) epsilon). *Poisson*: h = E[K] e^(-m v), so
+that h^a h'^(1-a) = E[K] exp(m (a-1) (v' - v a/(a-1))), and v' - v a/(a-1) <= d. Pure: h/h' = e^(m (v'-v)), and v' - v <=
+tanh(epsilon/2) <= epsilon/2. Neighbours are those of the run, in both directions.
 """
 
 from __future__ import annotations

@@ -9,9 +9,9 @@ and in L2, a person with r rows one of at most r. So the sums move by that much 
 as much where it is replaced (``mechanisms.rows.sums``). The model must not be made of the rows that it is scored on, unless
 both are paid for: the score protects these rows whatever the model is, and what was spent on the same people adds up.
 
-**Interval.** Each sum is within its noise's bound e except with half of the probability that the interval may miss, so that the score
-on these very rows lies, with at least the confidence, between (A - e) / (A + B) and (A + e) / (A + B), cut off at 0 and 1. That of
-other rows like these varies more.
+**Interval.** Each sum is within its noise's bound e except with half of the probability that the interval may miss, so that the
+score on these very rows lies, with at least the confidence, between (A - e) / (A + B) and (A + e) / (A + B), cut off at 0 and
+1. That of other rows like these varies more.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ def read_rows(X: Any, y: Any, groups: Any, unit: object) -> Given:  # noqa: N803
     """Rows with labels and, where persons are protected, ids; wrong shapes are refused."""
     height = int(X.shape[0]) if hasattr(X, "shape") else len(read_columns(X)[0][0]) if len(X) else 0
     if y is None:
-        raise ParameterError("A score compares predictions with y, and y is None; give one label a row.")
+        raise ParameterError("A score requires y to be passed, but the target y is None; give one label a row.")
     labels = read_column("y", y, height)
     ids = None if groups is None else read_column("groups", groups, height)
     who = read_unit(unit, height)

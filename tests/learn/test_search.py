@@ -6,17 +6,29 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from contract.test_model_contract import COSTS, TABLES, UNITS, Data, neighbour, table
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
+from sklearn.tree import DecisionTreeClassifier
 
 import discreet as dp
 from discreet.auditor.replay.compare import replay
 from discreet.errors import ParameterError
-from discreet.learn import GaussianNB, KMeans, LinearRegression, LogisticRegression, PrivateSearch, Ridge, private_score
+from discreet.learn import (
+    CountNB,
+    FromSynthetic,
+    GaussianNB,
+    KMeans,
+    LinearRegression,
+    LogisticRegression,
+    PrivateSearch,
+    Ridge,
+    private_score,
+)
 from discreet.learn.around import search as module
 from discreet.mechanisms.base import recorded
 from discreet.privacy import Privacy
@@ -94,6 +106,25 @@ def test_given_the_coins_neighbours_move_one_part_by_no_more_than_a_run_costs(
         assert moved <= float(plan.cost.amount) * (2 if method == "repeat" else 1) * (1 + 1e-9)
 
 
+@pytest.mark.parametrize("unit", ["add-remove", "replace"])
+def test_a_score_moves_as_far_as_is_paid_for(unit: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A row that is held out, and right or wrong whatever noise made of the model: nobody pays for nothing."""
+    fixed(monkeypatch, runs=1)
+    rows, labels = np.zeros((8, 2)), np.zeros(8, dtype=int)
+    made = two(unit=UNITS[unit]).set_params(candidates=[GaussianNB(**FACTS)])
+    if unit == "replace":
+        other = labels.copy()
+        other[0] = 2
+        most = max(_moved(made, (rows, labels), (rows, other)) for _ in range(20))  # one in three models of noise says 1
+    else:
+        most = _moved(made, (rows, labels), (rows[1:], labels[1:]))
+    assert most == pytest.approx(float(made._plan(1).cost.amount), rel=1e-6)
+
+
+def _moved(made: PrivateSearch, data: Any, other: Any) -> float:
+    return replay(lambda one: clone(made).fit(*one).privacy_.to_json(), data, other).privacy.rho
+
+
 @pytest.mark.parametrize("cost", COSTS)
 def test_a_run_spends_what_the_law_allows(cost: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Models and scores of three runs: each has all of a run's cost, and this is what the whole guarantee was made of."""
@@ -158,6 +189,15 @@ def test_it_stands_where_scikit_learn_wants_a_model() -> None:
     frame = pd.DataFrame(X, columns=["a", "b"], index=np.arange(3000) + 7)
     assert two().fit(frame, pd.Series(Y, index=frame.index)).feature_names_in_.tolist() == ["a", "b"]
     assert two().fit(X[:20].tolist(), Y[:20].tolist()).predict(X[:3].tolist()).shape == (3,)
+    import polars as pl
+    from scipy.sparse import csr_array
+
+    other = pl.DataFrame({"a": X[:, 0], "b": X[:, 1]})
+    assert two().fit(other, pl.Series(Y)).predict(other[:3]).shape == (3,)
+    words = PrivateSearch([CountNB(classes=[0, 1])], epsilon=1, delta=1e-5, runs=2).fit(csr_array(np.abs(X)), Y)
+    assert words.predict(csr_array(np.abs(X[:3]))).shape == (3,)
+    trees = FromSynthetic(DecisionTreeClassifier(), **FACTS, seconds=0.1)
+    assert PrivateSearch([trees, GaussianNB(**FACTS)], epsilon=1, delta=1e-5, runs=2).fit(X, Y).predict(X[:3]).shape == (3,)
     assert two(unit=dp.rows(neighbours="replace", size=3000)).fit(X, Y).privacy_.neighbours == "replace"
 
 
@@ -241,6 +281,17 @@ def test_scores_are_within_their_intervals(delta: Any) -> None:
     assert error.name == "mean squared error"
 
 
+def test_persons_count_for_all_their_rows_up_to_what_is_declared() -> None:
+    """Persons with three right rows, and as many with a single wrong one; and a fourth row that is too many."""
+    model = GaussianNB(epsilon=9, **FACTS).fit(X, Y)
+    said = model.predict(X[:1])[0]
+    many, ids = 500, np.repeat(np.arange(1000), [4] * 500 + [1] * 500)
+    labels = np.where(ids < many, said, (said + 1) % 3)
+    rows = np.repeat(X[:1], len(ids), axis=0)
+    found = private_score(model, rows, labels, epsilon=500, unit=dp.person("id", rows=3, groups=1), groups=ids)
+    assert found.value == pytest.approx(0.75, abs=0.01)
+
+
 def test_rows_without_a_label_add_nothing_and_numbers_are_clamped() -> None:
     model = GaussianNB(epsilon=9, **FACTS).fit(X, Y)
     labels = np.where(np.arange(3000) < 1500, model.predict(X), 99)
@@ -270,3 +321,17 @@ def test_what_has_no_score_is_said() -> None:
         assert len(list(releases)) == 0
     with pytest.raises(NotFittedError):
         private_score(GaussianNB(**FACTS), X, Y, epsilon=1)
+
+
+def test_a_curator_has_no_search(tmp_path: Any) -> None:
+    clinic = dp.Curator(
+        pa.table({"a": X[:, 0], "y": Y}),
+        unit=dp.rows(),
+        columns={"a": dp.number(-3, 3), "y": dp.integer(0, 1)},
+        budget=dp.Budget(epsilon=3, delta=1e-6),
+        ledger=tmp_path / "a.ledger",
+        people="of a test",
+    )
+    with pytest.raises(ParameterError, match="search on arrays"):
+        clinic.fit(two(), features=["a"], target="y", epsilon=1)
+    assert clinic.budget.spent.rho == 0

@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from scipy.special import logsumexp
+from scipy.stats import norm
 
 from discreet.errors import ParameterError
 from discreet.privacy.repetition import LAWS, Repetition
@@ -92,6 +93,43 @@ def test_no_search_of_concentrated_runs_is_worse_than_its_claim(law: str, mean: 
                 assert divergence(other[sure], found[sure], float(order)) <= claimed + 1e-9
         for epsilon in (0.1, 1.0, 3.0):
             assert np.maximum(found - math.exp(epsilon) * other, 0).sum() <= total.delta(epsilon) + 1e-12
+
+
+@pytest.mark.parametrize("mean", MEANS[1:])
+@pytest.mark.parametrize(("law", "eta"), [("logarithmic", 0), ("geometric", 1)])
+def test_the_claim_is_the_theorem_at_its_best_order(law: str, eta: int, mean: float) -> None:
+    often = Repetition.expecting(law, mean)
+    g, others = float(often.parameter), np.logspace(0, 4, 4000)
+    for rho in (1e-4, 0.01, 1.0, 50.0):
+        (loss,) = [part for part, _ in often.total(Fraction(rho)).parts]
+        least = float(np.min((1 + eta) * (1 - 1 / others) * others * rho + (1 + eta) * math.log(1 / g) / others))
+        for order, claimed in loss.divergences:  # type: ignore[attr-defined]
+            wanted = float(order) * rho + least + math.log(often.mean) / float(order - 1)
+            assert float(claimed) == pytest.approx(wanted, rel=1e-5)
+
+
+@pytest.mark.parametrize("rho", [0.001, 0.02, 0.5])
+@pytest.mark.parametrize("mean", MEANS[1:])
+@pytest.mark.parametrize("law", LAWS)
+def test_the_largest_of_normal_numbers_costs_no_more_than_its_claim(law: str, mean: float, rho: float) -> None:
+    """A run is a normal number, which is its own score: the density of the best is f'(normal cdf) times the normal density."""
+    often, mu = Repetition.expecting(law, mean), math.sqrt(2 * rho)
+    g, size = float(often.parameter), often.mean
+    y = np.linspace(-14, 14, 8001)
+
+    def density(at: float) -> np.ndarray:  # in logarithms
+        beaten = norm.sf(y - at)
+        steep = -g * beaten if law == "poisson" else (1 + (law == "geometric")) * np.log(g / (g + (1 - g) * beaten))
+        return math.log(size) + steep + norm.logpdf(y - at)
+
+    (loss,) = [part for part, _ in often.total(Fraction(rho)).parts]
+    for p, q in [(density(0), density(mu)), (density(mu), density(0))]:
+        assert np.trapezoid(np.exp(p), y) == pytest.approx(1, abs=1e-6)
+        for order, claimed in loss.divergences:  # type: ignore[attr-defined]
+            if mu * float(order) < 6:  # beyond that the integral leaves the grid
+                a = float(order)
+                found = logsumexp(a * p + (1 - a) * q) + math.log(y[1] - y[0])
+                assert found / (a - 1) <= float(claimed) * (1 + 1e-6)
 
 
 @pytest.mark.parametrize("law", LAWS)

@@ -220,7 +220,9 @@ class _Trial:
         return index, fitted[index], None
 
     def _fit(self, model: Model, cost: Cost) -> Model:
-        fresh: Model = clone(model).set_params(unit=self.kept.unit)
+        unit = self.kept.unit
+        counted = unit.neighbours == "replace" and not isinstance(unit, Person)  # there may be none at all, by their coins
+        fresh: Model = clone(model).set_params(unit="replace" if counted else unit)
         rows: Rows = fresh._open(self.kept.X, self.kept.y, self.kept.groups)
         payment = _pay(cost, rows.unit)
         return fresh._finish(rows, fresh._learn(rows, payment), reserve(cost).under(rows.neighbours))

@@ -8,7 +8,8 @@ it; the truth is what the table says without noise. ``nothing``: how often the a
 denominator may be 0; that covers. ``width`` is the mean width in relation to exact inversion, where something is known: of a
 quotient N / D, all r for which N - r D is within the 95 % quantile of the simulated noise of N - r D; of a linear form, that
 quantile of its own noise; of a difference of two quotients with denominators of their own, all r - q for which the distances of
-N - r D and of M - q E from 0, in standard deviations of their noise, add up in squares to less than 1.96 squared.
+N - r D and of M - q E from 0, in standard deviations of their noise, least over q, add up in squares to no more than the 95 %
+quantile of what they add up to if r - q were true: with simulated noise on the likeliest N, D, M and E of which that holds.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from discreet.plan.aggregates import Combined
 from discreet.plan.aggregates.pieces import Pieces
 from discreet.plan.cost import Cost
 from discreet.plan.expressions import Call, Column, Expression
-from discreet.plan.forms import Ratio
+from discreet.plan.forms import Linear, Ratio
 from discreet.plan.plan import Plan, price
 from discreet.plan.release import Release, Released
 from discreet.plan.sql import parse_query
@@ -115,6 +116,27 @@ CASES = [
         " - sum(cost) FILTER (WHERE NOT treated) / count(*) FILTER (WHERE NOT treated)",
         lambda t: _mean(t, "cost", "treated") - _mean(t, "cost", "not treated"),
     ),
+    Case(
+        "shares, two counts",
+        "avg(smoker) FILTER (WHERE treated) - avg(smoker) FILTER (WHERE NOT treated)",
+        lambda t: _mean(t, "smoker", "treated") - _mean(t, "smoker", "not treated"),
+        less=4,
+    ),
+    Case(
+        "three small noises",
+        "count(*) - count(*) FILTER (WHERE treated) - 2 * sum(smoker::INTEGER)",
+        lambda t: t["n", ""] - t["n", "treated"] - 2 * t["smoker", ""],
+        lambda t: t["n", ""] - t["n", "treated"] - 2 * t["smoker", ""],
+        less=6,
+    ),
+    Case(
+        "over three noises",
+        "(sum(smoker::INTEGER) + 2 * count(*) FILTER (WHERE treated)) / count(*)",
+        lambda t: (t["smoker", ""] + 2 * t["n", "treated"]) / t["n", ""],
+        lambda t: t["smoker", ""] + 2 * t["n", "treated"],
+        _get("n", ""),
+        less=6,
+    ),
 ]
 
 
@@ -162,6 +184,8 @@ def _what(of: Expression | None) -> tuple[str, str]:
     test, value = of.arguments[0], of.arguments[1]
     if test == Column("smoker"):
         return "smoker", ""
+    if isinstance(test, Call) and test.name == "case":  # a truth value as 0 and 1, where a condition holds
+        return _what(test)
     return (value.name if isinstance(value, Column) else "n"), "treated" if test == Column("treated") else "not treated"
 
 
@@ -229,14 +253,18 @@ def _relative(
 ) -> Iterator[float]:
     """Widths in relation to exact inversion, for some of the tables of whose answers something is known."""
     many = len(widths)
-    if case.over is None or len(_pieces(plan, released)) == 2:
-        low, high = _both_inverted(plan, released)
-        known = known & np.isfinite(high - low)
-        yield from (widths[known] / (high - low)[known])
-        return
+    both = case.over is None or len(_pieces(plan, released)) == 2
     for i in np.flatnonzero(known)[:_LOOKED_AT]:
         one = {key: np.repeat(values[i : i + 1], _DRAWS) for key, values in table.items()}
         again = {release: Released(release, _noisy(release, one, chance)) for release in released}
+        if both:
+            truth = {release: Released(release, exact(release, one)) for release in released}
+            found = [_only(ratio, i) for ratio in _pieces(plan, released)]
+            noises = [_noise_of(*each) for each in zip(_pieces(plan, again), _pieces(plan, truth), strict=True)]
+            low, high = (_both_inverted(found, noises, sign) for sign in (-1, 1))
+            if np.isfinite(high - low):
+                yield widths[i] / (high - low)
+            continue
         mine = {r: Released(r, got.units.reshape(-1, many)[:, i].repeat(1)) for r, got in released.items()}
         noises = _forms(case, plan, again, one)
         if case.under is None:
@@ -248,27 +276,70 @@ def _relative(
             yield widths[i] / (high - low)
 
 
-def _both_inverted(plan: Plan, released: dict[Release, Released]) -> tuple[Numbers, Numbers]:
-    """A difference of two quotients, inverted together: the ends over all ways to share the distance between them."""
-    first, second = _pieces(plan, released)
-    lows, highs = [], []
-    for angle in np.linspace(0, np.pi / 2, 41):
-        one, other = _inverted(first, 1.96 * np.cos(angle)), _inverted(second, 1.96 * np.sin(angle))
-        lows.append(one[0] - other[1])
-        highs.append(one[1] - other[0])
-    return np.min(lows, axis=0), np.max(highs, axis=0)
+def _only(ratio: Ratio, i: int) -> Ratio:
+    """A quotient of one table."""
+    over, under = (Linear(one.values[i : i + 1], one.weights) for one in (ratio.over, ratio.under))
+    return Ratio(over, under, ratio.low, ratio.high)
+
+
+def _noise_of(noisy: Ratio, true: Ratio) -> Ratio:
+    """Numerators and denominators that are nothing but noise."""
+    return Ratio(noisy.over.plus(true.over, -1.0), noisy.under.plus(true.under, -1.0))
+
+
+def _likeliest(found: Ratio, r: float, noise: Ratio) -> Ratio:
+    """Noise on the likeliest numerator and denominator whose quotient is r."""
+    of_over, of_under, of_both = _variances(found)
+    away = (found.over.values - r * found.under.values) / (of_over - 2 * r * of_both + r**2 * of_under)
+    under = found.under.values - (of_both - r * of_under) * away
+    sides = ((r * under, noise.over, found.over), (under, noise.under, found.under))
+    return Ratio(*(Linear(values + one.values, of.weights) for values, one, of in sides))
+
+
+def _least(noisy: list[Ratio], away: float) -> Numbers:
+    """How far from 0, in standard deviations, two quotients are together if they differ by so much: the least over the second
+    one, which lies between the two that are best for one of them alone."""
+
+    def far(q: Numbers) -> Numbers:
+        return sum((_squared(one, r) for one, r in zip(noisy, (q + away, q), strict=True)), np.zeros_like(q))
+
+    with np.errstate(all="ignore"):
+        low, high = noisy[0].over.values / noisy[0].under.values - away, noisy[1].over.values / noisy[1].under.values
+    low, high = np.nan_to_num(low, posinf=1e9, neginf=-1e9), np.nan_to_num(high, posinf=1e9, neginf=-1e9)
+    golden = (np.sqrt(5) - 1) / 2
+    for _ in range(30):
+        first, second = high - golden * (high - low), low + golden * (high - low)
+        nearer = far(first) < far(second)
+        low, high = np.where(nearer, low, first), np.where(nearer, second, high)
+    return np.sqrt(far((low + high) / 2))
+
+
+def _squared(ratio: Ratio, r: Numbers) -> Numbers:
+    """The square of N - r D over the variance of its noise."""
+    of_over, of_under, of_both = _variances(ratio)
+    return (ratio.over.values - r * ratio.under.values) ** 2 / (of_over - 2 * r * of_both + r**2 * of_under)
+
+
+def _both_inverted(found: list[Ratio], noises: list[Ratio], sign: int) -> float:
+    """An end of a difference of two quotients of one table, over all ways to share the distance between them."""
+    z = 1.96
+    for step in range(4):
+        shared = []
+        for angle in np.linspace(0, np.pi / 2, 41):
+            first, second = _inverted(found[0], z * np.cos(angle)), _inverted(found[1], z * np.sin(angle))
+            r, q = float(first[sign > 0][0]), float(second[sign < 0][0])
+            shared.append((sign * (r - q), r, q))
+        end, r, q = max(shared)
+        if step == 3 or not np.isfinite(end):
+            break
+        likely = [_likeliest(*each) for each in zip(found, (r, q), noises, strict=True)]
+        z = float(np.quantile(_least(likely, r - q), 0.95))
+    return sign * end
 
 
 def _inverted(ratio: Ratio, z: float) -> tuple[Numbers, Numbers]:
     """Fieller's interval in closed form, z standard deviations wide to each side; within the bounds of the quotient."""
-    sources = dict.fromkeys((*ratio.over.weights, *ratio.under.weights))
-    each = [
-        (ratio.over.weights.get(one, 0.0), ratio.under.weights.get(one, 0.0), one.release.spread.deviation) for one in sources
-    ]
-    of_over, of_under, of_both = (
-        sum(x * d**2 for x, d in pairs)
-        for pairs in ([(n * n, d) for n, _, d in each], [(m * m, d) for _, m, d in each], [(n * m, d) for n, m, d in each])
-    )
+    of_over, of_under, of_both = _variances(ratio)
     a = ratio.under.values**2 - z**2 * of_under
     b = ratio.over.values * ratio.under.values - z**2 * of_both
     c = ratio.over.values**2 - z**2 * of_over
@@ -276,6 +347,19 @@ def _inverted(ratio: Ratio, z: float) -> tuple[Numbers, Numbers]:
         root = np.sqrt(np.maximum(b**2 - a * c, 0))
         low, high = np.where(a > 0, (b - root) / a, -np.inf), np.where(a > 0, (b + root) / a, np.inf)
     return np.clip(low, ratio.low, ratio.high), np.clip(high, ratio.low, ratio.high)
+
+
+def _variances(ratio: Ratio) -> tuple[float, float, float]:
+    """Of the noise of numerator and denominator, and what they share."""
+    sources = dict.fromkeys((*ratio.over.weights, *ratio.under.weights))
+    each = [
+        (ratio.over.weights.get(one, 0.0), ratio.under.weights.get(one, 0.0), one.release.spread.deviation) for one in sources
+    ]
+    return (
+        sum(n * n * d**2 for n, _, d in each),
+        sum(m * m * d**2 for _, m, d in each),
+        sum(n * m * d**2 for n, m, d in each),
+    )
 
 
 def _pieces(plan: Plan, released: dict[Release, Released]) -> list[Any]:
@@ -287,9 +371,9 @@ def _pieces(plan: Plan, released: dict[Release, Released]) -> list[Any]:
         count = part.takes([one.release for one in rest])
         own.append(rest[:count])
         rest = rest[count:]
-    estimates = [part.estimate(mine) for part, mine in zip(aggregate.parts, own, strict=True)]
     forms = [part.form(mine) for part, mine in zip(aggregate.parts, own, strict=True)]
-    pieces = Pieces(forms, estimates, np.zeros(len(estimates[0].values)))
+    assert forms[0] is not None
+    pieces = Pieces(forms, [], np.zeros_like(forms[0].under.values if isinstance(forms[0], Ratio) else forms[0].values))
     whole = pieces.form(aggregate.formula)
     assert isinstance(aggregate.formula, Call)
     return [pieces.form(side) for side in aggregate.formula.arguments] if whole is None else [whole]

@@ -179,6 +179,18 @@ def opendp_query(file: str | None, *, persons: bool) -> Callable[[int], object]:
     return ask
 
 
+def few(sql: str) -> Callable[[int], object]:
+    """Questions on three rows that differ by a number, to a curator that is open."""
+    import discreet as dp
+
+    folder = tempfile.mkdtemp()
+    os.environ["XDG_STATE_HOME"] = folder
+    columns = {"grp": dp.category(1, 2, 3), "value": dp.number(0, 100, step=0.01)}
+    budget = dp.Budget(epsilon=1000)
+    curator = dp.Curator(tiny(), unit=dp.rows(), columns=columns, budget=budget, ledger=f"{folder}/bench.ledger")
+    return lambda i: curator.sql(sql.format(number=i + 2), epsilon=0.01)
+
+
 def tiny() -> object:
     import pyarrow
 
@@ -189,6 +201,7 @@ SUMS = "SELECT grp, count(*) AS n, sum(value) AS s FROM data GROUP BY grp"
 MEANS = "SELECT grp, count(*) AS n, sum(value) AS s, avg(value) AS a FROM data GROUP BY grp"
 MEDIANS = "SELECT grp, median(value) AS m FROM data GROUP BY grp"
 
+COUNT_OF_FEW, MEANS_OF_FEW = "3 rows: a count", "3 rows: counts and means by key"
 CASES: dict[str, tuple[Callable[[], Callable[[int], object]], int]] = {
     "rows: plain DuckDB": (lambda: plain("SELECT grp, count(*), sum(value) FROM '{file}' GROUP BY grp", data(10)), 15),
     "rows: discreet": (lambda: ours(SUMS, data(10), persons=False), 15),
@@ -201,6 +214,8 @@ CASES: dict[str, tuple[Callable[[], Callable[[int], object]], int]] = {
     "joined: hand-written SQL": (lambda: plain_pair(5), 3),
     "joined: discreet": (lambda: our_pair(5), 3),
     "3 rows: discreet": (lambda: ours(SUMS, tiny(), persons=False), 10),
+    COUNT_OF_FEW: (lambda: few("SELECT count(*) AS n FROM data WHERE value <> {number}"), 50),
+    MEANS_OF_FEW: (lambda: few("SELECT grp, count(*) AS n, avg(value) AS a FROM data WHERE value <> {number} GROUP BY grp"), 50),
     "3 rows: OpenDP": (lambda: opendp_query(None, persons=False), 2),
 }
 JOINED_BY_HAND = "joined: hand-written SQL"
@@ -246,7 +261,7 @@ def main() -> None:
         ("persons: against OpenDP", ratio("persons: discreet", "persons: OpenDP"), 1 / 6),
         ("persons: memory against OpenDP", ratio("persons: discreet", "persons: OpenDP", "peak"), 1 / 3),
         ("medians: against quantile_cont", ratio("medians: discreet", "medians: plain DuckDB"), 3.0),
-        ("3 rows: seconds", found["3 rows: discreet"]["wall"], 0.06),
+        *((f"{name}, seconds, {of}", found[name][of], 0.01) for name in (COUNT_OF_FEW, MEANS_OF_FEW) for of in ("cpu", "wall")),
     ]
     if "--large" in sys.argv:
         for what in ("rows", "persons"):

@@ -1,7 +1,7 @@
 """Which words enough people share: rounds against one round with uniform weights, at the same guarantee.
 
-``python benchmarks/set_union.py [runs]`` prints one table. The exit code is 1 if rounds find less than 15 % more words than uniform
-weights, on the messages or on the verses, at (1, 1e-6) and 20 words a person. A message, or a verse, is one person.
+``python benchmarks/set_union.py [runs]`` prints one table. The exit code is 1 if rounds find less than 15 % more words than
+uniform weights, on the messages or on the verses, at (1, 1e-6) and 20 words a person. A message, or a verse, is one person.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ WORDS = 20
 def texts(name: str) -> list[list[str]]:
     """The words of every document."""
     if name == "messages":
-        lines = gzip.decompress((HERE / "sms" / "sms_spam.tsv.gz").read_bytes()).decode().split("\n")
-        documents = [line.split("\t", 1)[1] for line in lines if "\t" in line]
+        lines = gzip.decompress((HERE.parent / "examples" / "sms" / "sms_spam.tsv.gz").read_bytes()).decode().split("\n")
+        documents = [line.split("\t", 1)[1] for line in lines[1:] if "\t" in line]
     else:
         documents = gzip.decompress((HERE / "verses" / "verses.txt.gz").read_bytes()).decode().split("\n")
     tokenizer = dp.texts.Tokenizer()
@@ -44,7 +44,9 @@ def uniform(union: dp.SetUnion, sets: list[list[str]], key: bytes) -> int:
 def main() -> int:
     runs = int(sys.argv[1]) if len(sys.argv) > 1 else 10
     union = dp.SetUnion(epsilon=1, delta=1e-6, items=WORDS)
-    table = Table("texts", "people", "uniform", "rounds", "ratio", "CPU s", title=f"words found at (1, 1e-6), mean of {runs} runs")
+    table = Table(
+        "texts", "people", "uniform", "rounds", "ratio", "CPU s", title=f"words found at (1, 1e-6), mean of {runs} runs"
+    )
     missed = False
     for name in ("messages", "verses"):
         sets = texts(name)

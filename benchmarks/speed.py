@@ -144,9 +144,13 @@ def questions(folder: Path) -> Iterator[Case]:
             asked = f"SELECT drug, count(*) AS n, avg(debt) AS debt FROM data WHERE age <> {next(ages)} GROUP BY drug"
             return hospital.sql(asked, epsilon=0.01)
 
+        def count(hospital: dp.Curator = hospital, ages: Iterator[int] = ages) -> object:
+            return hospital.sql(f"SELECT count(*) AS n FROM data WHERE age <> {next(ages)}", epsilon=0.01)
+
         def again(hospital: dp.Curator = hospital) -> object:
             return hospital.sql("SELECT count(*) AS n FROM data", epsilon=0.01)
 
+        yield f"a count on {size:,} rows", count
         yield f"a question on {size:,} rows", ask
         yield f"a repeated question on {size:,} rows", again
         yield f"a preview on {size:,} rows", lambda h=hospital: h.preview("SELECT avg(debt) AS d FROM data", epsilon=0.1)  # type: ignore[misc]

@@ -173,6 +173,22 @@ def synthetic(left: Axes, right: Axes) -> None:
     finish(right, "Gradient boosting, tried on real rows")
 
 
+def learning(left: Axes, right: Axes) -> None:
+    """Adult by epsilon, and k-means, as ``benchmarks/learning.py`` measures them."""
+    epsilons = (0.1, 0.5, 1, 4)
+    left.axhline(0.907, color=GREY, linestyle="--", linewidth=1.2, label="logistic regression, no privacy")
+    left.plot(epsilons, (0.880, 0.906, 0.910, 0.915), "o-", color=BLUE, linewidth=2.2, label="AdditiveClassifier")
+    left.plot(epsilons, (0.852, 0.883, 0.889, 0.894), "s-", color=ORANGE, linewidth=2, label="interpret's DP-EBM")
+    left.set(xscale="log", xlabel="ε, with δ = 10⁻⁶", ylabel="area under the curve", ylim=(0.84, 0.93))
+    found = {"wine": ((3.02, 2.73, 1.76, 1.16), 1.92, BLUE), "digits": ((2.07, 1.66, 1.25, 1.02), 1.85, GREEN)}
+    for name, (inertia, alone, colour) in found.items():
+        right.plot((0.1, 0.3, 1, 10), inertia, "o-", color=colour, linewidth=2, label=name)
+        right.axhline(alone, color=colour, linestyle="--", linewidth=1.2, label=f"{name}, one centre at the mean itself")
+    right.set(xscale="log", xlabel="ε, with δ = 10⁻⁵", ylabel="inertia, as a multiple of the best")
+    finish(left, "Adult, rows that were left out", legend="best")
+    finish(right, "K-means", legend="upper right")
+
+
 def texts(left: Axes, right: Axes) -> None:
     """What an attacker gets of substituted words, and what a spam filter learns from them."""
     words = dp.texts.Vocabulary.english(5000)
@@ -209,6 +225,7 @@ PICTURES: tuple[Callable[[Axes, Axes], None], ...] = (
     needed,
     queries,
     synthetic,
+    learning,
     texts,
 )
 

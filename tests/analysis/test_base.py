@@ -83,7 +83,7 @@ def test_numbers_of_any_width_are_kept_to_the_last_unit(hospital: Any) -> None:
     assert (read.units[0][0].dtype, read.cost, read.remarks) == (np.int64, "epsilon=1", ("a remark", "another"))
 
 
-@pytest.mark.usefixtures("unrehearsed")
+@pytest.mark.usefixtures("replayed")
 def test_an_audit_replays_it() -> None:
     facts = Schema({"drug_use": COLUMNS["drug_use"]}, dp.rows())
 

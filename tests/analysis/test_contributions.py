@@ -156,7 +156,7 @@ def _frame(plan: Any) -> Any:
 
 
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
-@pytest.mark.usefixtures("unrehearsed")
+@pytest.mark.usefixtures("replayed")
 def test_an_audit_replays_it(neighbours: Any) -> None:
     facts = Schema({"ward": dp.category("a", "b")}, dp.person("pid", rows=2, groups=1, neighbours=neighbours))
 

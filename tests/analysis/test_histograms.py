@@ -132,7 +132,7 @@ def test_bad_bins_cost_nothing(hospital: Any) -> None:
     assert hospital.budget.spent.epsilon == 0
 
 
-@pytest.mark.usefixtures("unrehearsed")
+@pytest.mark.usefixtures("replayed")
 def test_an_audit_replays_it() -> None:
     facts = Schema({"age": COLUMNS["age"]}, dp.rows(neighbours="replace", size=8))
 

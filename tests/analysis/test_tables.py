@@ -187,7 +187,7 @@ def test_bad_tables_cost_nothing(hospital: Any) -> None:
     [(dp.rows(), *BUDGETS["pure"]), (dp.person("patient", rows=2, groups=2), *BUDGETS["concentrated"])],
     ids=["rows", "persons"],
 )
-@pytest.mark.usefixtures("unrehearsed")
+@pytest.mark.usefixtures("replayed")
 def test_an_audit_replays_it(unit: Any, budget: dp.Budget, cost: dict[str, Any]) -> None:
     facts = Schema({"drug_use": dp.category("yes", "no"), "smokes": dp.boolean()}, unit)
 

@@ -28,7 +28,7 @@ from discreet.plan.statistics import Histogram, Sums
 from discreet.schema.table import Schema
 from discreet.schema.units import Unit
 
-pytestmark = pytest.mark.usefixtures("unrehearsed")
+pytestmark = pytest.mark.usefixtures("replayed")
 
 COLUMNS: dict[str, Any] = {"x": dp.integer(0, 10), "g": dp.category("a", "b", "c")}
 ROWS, PERSONS = dp.rows(), dp.person("id", rows=2, groups=1)

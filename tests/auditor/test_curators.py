@@ -66,7 +66,7 @@ PERSONS = "SELECT g, count(DISTINCT id) AS p FROM data GROUP BY g"
 OPEN = "SELECT t, count(*) AS n, median(y) AS q FROM data GROUP BY t"
 
 
-quick = pytest.mark.usefixtures("unrehearsed")
+quick = pytest.mark.usefixtures("replayed")
 
 
 def stored(monkeypatch: pytest.MonkeyPatch, storage: Any) -> None:

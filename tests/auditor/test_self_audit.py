@@ -27,7 +27,7 @@ from discreet.local import Attributes, Bit, Client, Distribution, HeavyHitters, 
 from discreet.local.protocols import PROTOCOLS, make_protocol
 from discreet.mechanisms.quantile import Quantile
 
-pytestmark = pytest.mark.usefixtures("unrehearsed")
+pytestmark = pytest.mark.usefixtures("replayed")
 
 ERROR = 1e-6
 DRAWS = 250
@@ -87,6 +87,14 @@ MECHANISMS: dict[str, Target] = {
     "PermuteAndFlip": pure(dp.PermuteAndFlip(sensitivity=1, epsilon=2).release, *BOTH_WAYS),
     "PermuteAndFlip, its curve": curve(m := dp.PermuteAndFlip(sensitivity=1, epsilon=2), *BOTH_WAYS, m.privacy),
     "Linear": pure(dp.Linear(strategy=[[1, 1], [1, 0]], epsilon=2).release, [0, 0], [1, 0]),
+    "RunningSums": curve(m := dp.RunningSums(steps=2, sensitivity=1, rho=1), [0, 0], [1, 0], m.privacy),
+    "SetUnion": Target(
+        dp.SetUnion(epsilon=2, delta=0.05, items=1).release,
+        [["a"]] * 3,
+        [["a"]] * 4,
+        {"epsilon": 2, "delta": 0.05},
+        {"epsilon": 0.05, "delta": 1e-4},
+    ),
     "RandomizedResponse": pure(dp.RandomizedResponse(epsilon=2, options=("yes", "no")).release, "yes", "no"),
     "RandomizedResponse, 5 options": pure(dp.RandomizedResponse(epsilon=2, options=(1, 2, 3, 4, 5)).release, 1, 5),
     "SparseVector": pure(lambda v: dp.SparseVector(sensitivity=1, epsilon=2, cutoff=1).release(v, threshold=2), *STREAMS),

@@ -15,7 +15,7 @@ from discreet.auditor.neighbours import Maker, split
 from discreet.engine.sql import joining
 from discreet.schema.table import Schema
 
-pytestmark = pytest.mark.usefixtures("unrehearsed")
+pytestmark = pytest.mark.usefixtures("replayed")
 
 COLUMNS: dict[str, Any] = {
     "patients": {"x": dp.integer(-300, 300), "g": dp.category("a", "b", "c")},

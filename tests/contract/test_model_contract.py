@@ -58,7 +58,7 @@ def fitting(name: str, **given: Any) -> Any:
 
 @pytest.mark.parametrize("cost", COSTS)
 @pytest.mark.parametrize("unit", UNITS)
-@pytest.mark.parametrize("name", [name for name in MODELS if name != "KMeans"])  # which draws where centres begin
+@pytest.mark.parametrize("name", MODELS)
 def test_neighbours_move_no_further_than_declared_and_change_nothing_else(name: str, unit: str, cost: str) -> None:
     """Replayed: with the same noisy answers, every step, price, shape and word is the same; and the releases cost no more than
     the fit says that it does."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import datetime
+from dataclasses import replace
 from fractions import Fraction
 
 import pandas
@@ -53,6 +54,21 @@ def test_polars() -> None:
     assert frame.columns == NAMES
     assert frame.dtypes[:6] == [polars.String, polars.Date, polars.Boolean, polars.Int64, polars.Float64, polars.Int64]
     assert frame.to_dicts() == table().rows()
+
+
+def test_a_cross_table() -> None:
+    keys = {"sex": ("f", "f", "m", "m"), "ward": ("eye", None, "eye", None)}
+    answer = replace(table(), keys=keys, outputs={"n": Column((1, 2, 3, 4)), "k": Column((5, 6, 7, 8))}, kinds={})
+    assert answer.pivot().to_numpy().tolist() == [[1, 2], [3, 4]]
+    assert answer.pivot().columns[0] == "eye"
+    assert answer.pivot("k").to_dict()["eye"] == {"f": 5, "m": 7}
+    assert list(replace(answer, margins=True).pivot().columns) == ["eye", "all"]
+    three = replace(answer, keys={**keys, "day": (1, 1, 1, 2)})
+    assert three.pivot().loc["m"].isna().tolist() == [False, True, False]
+    with pytest.raises(ParameterError, match="no output 'x'; there are n, k"):
+        answer.pivot("x")
+    with pytest.raises(ParameterError, match="two keys"):
+        replace(answer, keys={"sex": keys["sex"]}).pivot()
 
 
 def test_pandas() -> None:

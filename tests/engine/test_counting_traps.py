@@ -21,7 +21,7 @@ from discreet.plan.aggregates import Count, Sum
 from discreet.plan.expressions import Call, Literal
 from discreet.plan.expressions import Column as Name
 from discreet.plan.query import Key, Output, Query
-from discreet.schema.columns import category, number, text
+from discreet.schema.columns import boolean, category, number, text
 from discreet.schema.units import Unit, person, rows
 
 
@@ -135,3 +135,21 @@ def test_what_an_analyst_writes_fills_no_memory(unit: Unit, monkeypatch: pytest.
         assert min(open_secret(counts)) == max(open_secret(counts)) > 0  # type: ignore[type-var]
     finally:
         engine.close()
+
+
+def test_cells_that_are_keys_by_themselves_are_looked_up_as_they_are() -> None:
+    """Words of many lengths and capitals, whole numbers of any width beside those of the list, and truth values: one key each.
+    All that is not listed is nobody's, however much of it there is."""
+    columns = {"word": category("a", "ä", "", "a b"), "code": category(-1, 0, 7, 2**53 - 1), "truth": boolean()}
+    words = ["a", "A", "a ", "ä", "a\u0308", "", "a b", None, "a" * 17, "ä" * 9, *(f"w{i}" for i in range(500))]
+    codes = [-1, 0, 7, 8, 2**53 - 1, 2**53, 2**53 + 1, 2**62, -(2**53), None]
+    held = [
+        {"word": word, "code": codes[i % len(codes)], "truth": (True, False, None)[i % 3]}
+        for i, word in enumerate(words * 3 + ["a", "ä", "", "a b"] * 30)
+    ]
+    types = {"word": pa.string(), "code": pa.int64(), "truth": pa.bool_()}
+    for keys in ("word", "code", "truth", "word, truth", "word, code, truth"):
+        plan = planned(f"SELECT {keys}, count(*) AS n, sum(code) AS s FROM data GROUP BY {keys}", columns, rows(), PURE)
+        agree(plan, count(plan, table(plan, held, types)), held)
+    some = planned("SELECT word, count(*) AS n FROM data WHERE word IN ('a', 'ä') GROUP BY word", columns, rows(), PURE)
+    agree(some, count(some, table(some, held, types)), held)

@@ -44,6 +44,34 @@ def test_parameters_are_bound_by_name(session: DuckDBSession) -> None:
     assert session.fetch(f"SELECT count(*) AS n FROM {DuckDBSession.relation} WHERE x < $top", {"top": 20}) == {"n": [20]}
 
 
+def test_what_differs_by_numbers_alone_is_rehearsed_once(session: DuckDBSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever else is bound may matter where there are no rows: texts may be patterns, and numbers beyond 2^53 are rounded. What
+    is asked of rows is always asked."""
+    lent, asked = DuckDBSession._lent, []
+
+    def count(self: DuckDBSession) -> object:
+        asked.append(1)
+        return lent(self)
+
+    monkeypatch.setattr(DuckDBSession, "_lent", count)
+    for relation, expected in ((DuckDBSession.nothing, [1, 0, 0, 1, 1, 1]), (DuckDBSession.relation, [1] * 6)):
+        found = []
+        for bound in (1.0, 2.0, -0.5, 2.0**60, "1", True):
+            asked.clear()
+            session.fetch(f"SELECT count(*) AS n FROM {relation} WHERE CAST(x AS VARCHAR) <> CAST($p0 AS VARCHAR)", {"p0": bound})
+            found.append(len(asked))
+        assert found == expected, relation
+
+
+def test_a_statement_is_read_once_and_bound_anew(session: DuckDBSession) -> None:
+    sql = f"SELECT count(*) AS n FROM {DuckDBSession.relation} WHERE x < $top"
+    assert [session.fetch(sql, {"top": top})["n"] for top in (20, 5, 20)] == [[20], [5], [20]]
+    assert len([one for one in session._parsed if "$top" in one]) == 1
+    with pytest.raises(EngineError):
+        session.fetch("SELECT nonsense FROM", {})
+    assert session.fetch(sql, {"top": 7}) == {"n": [7]}
+
+
 def test_public_tables_are_there_by_name(session: DuckDBSession) -> None:
     assert sorted(session.fetch("SELECT r FROM regions")["r"]) == ["a", "b"]
 

@@ -128,8 +128,9 @@ class _Recording:
     def __init__(self, inner: duckdb.DuckDBPyConnection, said: list[object]) -> None:
         self._inner, self._said = inner, said
 
-    def execute(self, sql: str, parameters: object = None) -> object:
-        self._said.append([sql, ["salt" if isinstance(p, str) and SALT.match(p) else str(p) for p in parameters or ()]])  # type: ignore[attr-defined]
+    def execute(self, sql: str | duckdb.Statement, parameters: object = None) -> object:
+        text = sql if isinstance(sql, str) else sql.query.strip()
+        self._said.append([text, ["salt" if isinstance(p, str) and SALT.match(p) else str(p) for p in parameters or ()]])  # type: ignore[attr-defined]
         return self._inner.execute(sql, parameters)
 
     def cursor(self) -> _Recording:

@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 
 import discreet as dp
+from discreet.arrays import multiply
 from discreet.auditor.replay.compare import replay
 from discreet.errors import ParameterError
 from discreet.learn import Sparse, private_descent
 from discreet.mechanisms.base import recorded
+from discreet.mechanisms.rows.sums import Dense
 
 X = np.random.default_rng(4).uniform(-0.2, 0.6, size=(400, 2))
 COST: dict[str, Any] = {"epsilon": 2, "delta": 1e-5, "size": 400}
@@ -140,3 +142,29 @@ REFUSED: list[tuple[Any, dict[str, Any], str]] = [
 def test_refusals_are_sentences(function: Any, given: dict[str, Any], said: str) -> None:
     with pytest.raises(ParameterError, match=said):
         private_descent(function, np.zeros(2), X, **{**COST, "steps": 2, **given})
+
+
+@pytest.mark.parametrize(("width", "outputs"), [(30, 1), (64, 10), (13, 3), (500, 5)])
+@pytest.mark.parametrize("height", [1, 2, 7, 100, 1025, 3001])
+def test_a_row_is_multiplied_alike_whatever_stands_beside_it(height: int, width: int, outputs: int) -> None:
+    """To the last digit: plain products of libraries are not, and one more person would move what others add."""
+    draw = np.random.default_rng(height * width)
+    rows, matrix, one = draw.normal(size=(height, width)), draw.normal(size=(width, outputs)), draw.normal(size=(1, width))
+    more = np.vstack([rows[: height // 2], one, rows[height // 2 :]])
+    others = np.delete(np.arange(height + 1), height // 2)
+    assert np.array_equal(multiply(rows, matrix), multiply(more, matrix)[others])
+    assert np.allclose(multiply(rows, matrix), rows @ matrix)
+
+
+def test_one_more_row_moves_no_other_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Gradients that are products of matrices, as users write them: what is added up differs by the one row exactly."""
+    seen: list[np.ndarray] = []
+    whole = Dense.total
+    monkeypatch.setattr(Dense, "total", lambda self, *given: seen.append(self.values) or whole(self, *given))
+    draw = np.random.default_rng(5)
+    rows, one = draw.normal(size=(1030, 40)), draw.normal(size=(1, 40))
+    start = draw.normal(size=40)
+    for x in (rows, np.vstack([rows[:3], one, rows[3:]])):
+        private_descent(lambda w, x, y: (x @ w)[:, None] * x, start, x, epsilon=1, delta=1e-5, size=1000, steps=1)  # noqa: ARG005
+    before, after = (np.concatenate(seen[i::2]) for i in (0, 1)) if len(seen) == 2 else (seen[0], seen[-1])
+    assert np.array_equal(before, np.delete(after, 3, axis=0))

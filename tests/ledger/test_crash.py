@@ -47,16 +47,39 @@ def after(module, name):
 def between():  # inserted, not committed
     exec(dying, {"store": store, "die": die})
 
+def torn(size):  # of what is written, so much
+    def patch():
+        true = os.write
+        def patched(handle, content):
+            true(handle, content[:size])
+            die()
+        os.write = patched
+    return patch
+
+def after_all(module, name):  # whatever it was called with
+    true = getattr(module, name)
+    def patched(*arguments, **named):
+        true(*arguments, **named)
+        die()
+    return lambda: setattr(module, name, patched)
+
+def before_all(module, name):
+    return lambda: setattr(module, name, lambda *_, **__: die())
+
 STEPS = {
     "before add": before(store.Transaction, "add"), "inserted": between, "after add": after(store.Transaction, "add"),
-    "before witness": before(witness, "write"), "before fsync": before(os, "fsync"), "before rename": before(os, "replace"),
-    "after rename": after(os, "replace"), "before folder": before(witness, "sync_folder"),
-    "after witness": after(witness, "write"),
+    "before witness": before_all(witness, "write"), "before write": before(os, "write"),
+    **{f"torn {size}": torn(size) for size in (1, 60, 200, 270, 2000)},
+    "before sync": before(witness, "sync_file"), "after sync": after(witness, "sync_file"),
+    "after witness": after_all(witness, "write"),
+}
+BEGINNING = {
+    "before rename": before(os, "replace"), "after rename": after(os, "replace"), "before folder": before(witness, "sync_folder"),
 }
 VERBS = ("open", "reserve", "commit")
 
 for verb in VERBS:
-    for number, (step, patch) in enumerate(STEPS.items()):
+    for step, patch in (STEPS | BEGINNING if verb == "open" else STEPS).items():
         path = places[f"{verb} {step}"]
         if verb != "open":
             ledger = Ledger.open(path, Budget(epsilon=1))
@@ -76,43 +99,44 @@ for verb in VERBS:
             os._exit(0)
         _, status = os.waitpid(child, 0)
         assert os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL, (verb, step, status)
-assert len(places) == len(VERBS) * len(STEPS)
+assert len(places) == len(VERBS) * len(STEPS) + len(BEGINNING)
 """
 VERBS = ("open", "reserve", "commit")
-STEPS = ("before add", "inserted", "after add", "before witness", "before fsync", "before rename", "after rename")
-STEPS += ("before folder", "after witness")
+STEPS = ("before add", "inserted", "after add", "before witness", "before write", "torn 1", "torn 60", "torn 200", "torn 270")
+STEPS += ("torn 2000", "before sync", "after sync", "after witness")
+BEGINNING = ("before rename", "after rename", "before folder")  # of the first witness alone, which is written aside
+KILLED = [(verb, step) for verb in VERBS for step in STEPS + (BEGINNING if verb == "open" else ())]
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the driver forks")
 @pytest.mark.parametrize("member", MEMBERS, ids=lambda member: member.name)
 def test_nothing_is_forgotten_wherever_a_process_dies(member: Member, tmp_path: Path) -> None:
-    places = {f"{verb} {step}": member.place(tmp_path, f"{verb} {step}") for verb in VERBS for step in STEPS}
+    places = {f"{verb} {step}": member.place(tmp_path, f"{verb} {step}") for verb, step in KILLED}
     told = json.dumps({name: str(place) for name, place in places.items()})
     done = subprocess.run([sys.executable, "-c", DRIVER, told, member.dying], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    for verb in VERBS:
-        for step in STEPS:
-            path, lost = places[f"{verb} {step}"], step in ("before add", "inserted")
-            seen = witness.read(path)
-            if verb == "open":
-                ledger, expected = Ledger.open(path, Budget(epsilon=1)), 0.0
-            else:
-                assert seen is not None
-                ledger, expected = Ledger.open(path), 0.1 if verb == "reserve" and lost else 0.3
-            assert ledger.account.spent.epsilon == expected, (verb, step)
-            answers = [entry.answer for entry in ledger.history()]
-            if verb == "reserve":
-                assert answers == (["1"] if lost else ["1", None]), step
-            if verb == "commit":
-                assert answers == ["1", None if lost else "2"], step
-                assert len(ledger.find("p", "d")) == (1 if lost else 2)
-            # It goes on as if nothing had happened, and its chain is whole.
-            number = ledger.reserve(question="?", plan="q", data="d", privacy=pure(0.4), asked="")
-            ledger.commit(number, "3")
-            assert Ledger.open(path).history() == adopt(path).history() == ledger.history()
-            found = witness.read(path)
-            assert found is not None
-            assert found.number > (seen.number if seen else -1)
+    for verb, step in KILLED:
+        path, lost = places[f"{verb} {step}"], step in ("before add", "inserted")
+        seen = witness.read(path)
+        if verb == "open":
+            ledger, expected = Ledger.open(path, Budget(epsilon=1)), 0.0
+        else:
+            assert seen is not None
+            ledger, expected = Ledger.open(path), 0.1 if verb == "reserve" and lost else 0.3
+        assert ledger.account.spent.epsilon == expected, (verb, step)
+        answers = [entry.answer for entry in ledger.history()]
+        if verb == "reserve":
+            assert answers == (["1"] if lost else ["1", None]), step
+        if verb == "commit":
+            assert answers == ["1", None if lost else "2"], step
+            assert len(ledger.find("p", "d")) == (1 if lost else 2)
+        # It goes on as if nothing had happened, and its chain is whole.
+        number = ledger.reserve(question="?", plan="q", data="d", privacy=pure(0.4), asked="")
+        ledger.commit(number, "3")
+        assert Ledger.open(path).history() == adopt(path).history() == ledger.history()
+        found = witness.read(path)
+        assert found is not None
+        assert found.number > (seen.number if seen else -1)
     assert not [*tmp_path.glob("*-journal")]
 
 
@@ -188,9 +212,10 @@ path.chmod(0o600)
 home.chmod(0o500)
 refused(lambda: Ledger.open(path)), refused(ask), refused(lambda: Ledger.open(home / "new", Budget(epsilon=1)))
 home.chmod(0o700)
-(home / "state" / "discreet" / "witness").chmod(0o500)
+(seen,) = (home / "state" / "discreet" / "witness").iterdir()
+seen.chmod(0o400)
 refused(ask)
-(home / "state" / "discreet" / "witness").chmod(0o700)
+seen.chmod(0o600)
 print(float(ledger.account.spent), len(ledger.history()))
 """
 

@@ -245,3 +245,23 @@ def test_paying_is_quick_and_does_not_get_slower(path: Path) -> None:
     took = [calls(lambda: ask(ledger, zcdp(F(1, 1000)))) for _ in range(100)]
     assert max(took[2:]) < 15_000  # about 4,100
     assert max(took[50:]) <= 1.1 * max(took[2:50])
+
+
+def test_hashes_of_before_are_asked_for_where_there_may_be_some(tmp_path: Path) -> None:
+    """A reservation that says of which version its hash is has no other; any without it may have."""
+    ledger, asked = Ledger.open(tmp_path / "x", Budget(epsilon=1)), []
+
+    def former() -> list[str]:
+        asked.append("asked")
+        return ["old"]
+
+    number = ledger.reserve(question="?", plan="new", data="d", privacy=pure(0.1), asked="", digest=3)
+    ledger.commit(number, "1")
+    assert [entry.answer for entry in ledger.find("new", "d", former)] == ["1"]
+    assert not asked
+    number = ledger.reserve(question="?", plan="old", data="d", privacy=pure(0.1), asked="")
+    ledger.commit(number, "2")
+    for one in (ledger, Ledger.open(tmp_path / "x")):
+        assert [entry.answer for entry in one.find("new", "d", former)] == ["1", "2"]
+        assert [entry.answer for entry in one.find("other", "d", former)] == ["2"]
+    assert len(asked) == 4

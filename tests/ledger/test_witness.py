@@ -180,14 +180,14 @@ def test_a_ledger_may_be_ahead_of_its_witness(ledger: Ledger, path: Path, monkey
     """A crash between the two; whoever comes next bears witness, before an answer leaves again."""
     other = Ledger.open(path)
     with monkeypatch.context() as patched:
-        patched.setattr(witness, "write", lambda *_: None)
+        patched.setattr(witness, "write", lambda *_, **__: None)
         ask(ledger, 0.2)
     assert witness.read(path).number == 2  # type: ignore[union-attr]
     assert other.account.spent.epsilon == 0.3
     assert len(other.find("p", "d")) == 2
     assert witness.read(path).number == 4  # type: ignore[union-attr]
     with monkeypatch.context() as patched:
-        patched.setattr(witness, "write", lambda *_: None)
+        patched.setattr(witness, "write", lambda *_, **__: None)
         ask(ledger, 0.2)
     assert Ledger.open(path).account.spent.epsilon == 0.5
     assert witness.read(path).number == 6  # type: ignore[union-attr]
@@ -196,7 +196,7 @@ def test_a_ledger_may_be_ahead_of_its_witness(ledger: Ledger, path: Path, monkey
 def test_a_new_ledger_whose_maker_crashed_is_opened(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path.touch()
     with monkeypatch.context() as patched:
-        patched.setattr(witness, "write", lambda *_: None)
+        patched.setattr(witness, "write", lambda *_, **__: None)
         Ledger.open(path, BUDGET)
     assert witness.read(path) is None
     ledger = Ledger.open(path, BUDGET)
@@ -206,16 +206,121 @@ def test_a_new_ledger_whose_maker_crashed_is_opened(path: Path, monkeypatch: pyt
     refused(lambda: Ledger.open(path, BUDGET), LedgerRefused, "never saw it")
 
 
-def test_a_witness_that_cannot_be_written_stops_answers(ledger: Ledger, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*_: object) -> None:
-        raise OSError(28, "No space left on device")
+def full(*_: object) -> None:
+    raise OSError(28, "No space left on device")
 
+
+def cut(handle: int, content: bytes, write: Callable[[int, bytes], int] = os.write) -> int:
+    return write(handle, content[:100])
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "broken"),
+    [(os, "write", full), (os, "write", cut), (witness, "sync_file", full)],
+    ids=["no", "cut", "sync"],
+)
+def test_a_witness_that_cannot_be_written_stops_answers(
+    ledger: Ledger, path: Path, monkeypatch: pytest.MonkeyPatch, module: object, name: str, broken: Callable[..., object]
+) -> None:
     number = ledger.reserve(question="?", plan="new", data="d", privacy=pure(0.1), asked="")
     with monkeypatch.context() as patched:
-        patched.setattr(os, "replace", full)
+        patched.setattr(module, name, broken)
         refused(lambda: ask(ledger, 0.3), LedgerRefused, "no space left", "counts as spent")
         refused(lambda: ledger.commit(number, "7"), LedgerRefused, "nothing is answered")
     assert Ledger.open(path).account.spent.epsilon == 0.5  # too much rather than too little
+
+
+def test_the_first_witness_must_be_put_in_its_place(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "replace", full)
+        refused(lambda: Ledger.open(path, BUDGET), LedgerRefused, "no space left", "nothing is answered")
+    assert witness.read(path) is None
+    ask(Ledger.open(path, BUDGET))
+
+
+HALF = 4096  # bytes: where the second of two lines begins
+
+
+def test_the_line_that_is_not_the_last_is_written_over(ledger: Ledger, path: Path) -> None:
+    """So that a crash leaves the last one, wherever it comes; records of others in between change nothing."""
+    file = witness.place(path)
+    for skipped in (0, 1, 0, 2, 1):
+        before, content = witness.read(path), file.read_bytes()
+        for _ in range(skipped):
+            ask(Ledger.open(path))
+            before, content = witness.read(path), file.read_bytes()
+        ledger.reserve(question="?", plan="p", data="d", privacy=pure(0.01), asked="")
+        after, now = witness.read(path), file.read_bytes()
+        assert before is not None
+        assert after is not None
+        assert after.number == before.number + 1
+        (changed,) = [i for i in (0, HALF) if content[i : i + HALF] != now[i : i + HALF]]
+        other = HALF - changed
+        assert now[other : other + HALF] == content[other : other + HALF]
+        assert json.loads(now[other : other + HALF])["number"] == before.number
+
+
+def test_a_torn_line_is_none_and_the_one_before_it_is_believed(ledger: Ledger, path: Path) -> None:
+    """Whatever part of a line came to the disk, in whatever order."""
+    file = witness.place(path)
+    before, content = witness.read(path), file.read_bytes()
+    ledger.reserve(question="?", plan="p", data="d", privacy=pure(0.01), asked="")
+    after, now = witness.read(path), file.read_bytes()
+    (start,) = [i for i in (0, HALF) if content[i : i + HALF] != now[i : i + HALF]]
+    differing = [i for i in range(len(now)) if content[i] != now[i]]
+    for size in range(0, 300, 7):
+        place = start + size
+        for torn in (now[:place] + content[place:], content[:place] + now[place:]):
+            file.write_bytes(torn)
+            assert witness.read(path) == (after if torn == now else before)
+    for i in differing:
+        file.write_bytes(now[:i] + content[i : i + 1] + now[i + 1 :])
+        assert witness.read(path) == before
+    file.write_bytes(now)
+    assert witness.read(path) == after
+
+
+def test_damage_to_both_lines_is_a_reason_to_refuse(ledger: Ledger, path: Path) -> None:
+    ledger.reserve(question="?", plan="p", data="d", privacy=pure(0.01), asked="")
+    file = witness.place(path)
+    content = bytearray(file.read_bytes())
+    for start in (0, HALF):
+        content[start + 100] ^= 1
+    file.write_bytes(content)
+    everywhere(ledger, "damaged", f"discreet ledger adopt {path}")
+
+
+def test_what_was_adopted_leaves_no_line_of_before(ledger: Ledger, path: Path, tmp_path: Path) -> None:
+    shutil.copy(path, tmp_path / "old")
+    for _ in range(3):
+        ask(ledger, 0.01)
+    shutil.copy(tmp_path / "old", path)
+    adopt(path)
+    content = witness.place(path).read_bytes()
+    assert json.loads(content[:HALF])["number"] == 2
+    assert not content[HALF:].strip()
+
+
+def test_witnesses_of_version_1_are_read_and_replaced(ledger: Ledger, path: Path) -> None:
+    known, file = witness.read(path), witness.place(path)
+    assert known is not None
+    facts = {"discreet": "witness", "version": 1, "ledger": known.ledger, "number": known.number, "hash": known.hash.hex()}
+    file.write_text(json.dumps(facts))
+    assert witness.read(path) == known
+    ask(ledger)
+    assert len(file.read_bytes()) == 2 * HALF
+    file.write_text(json.dumps(facts | {"number": known.number + 9}))
+    everywhere(ledger, f"record {known.number + 9} was seen")
+
+
+def test_a_payment_syncs_its_witness_once(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced, true, folders = [], witness.sync_file, witness.sync_folder
+    monkeypatch.setattr(witness, "sync_file", lambda handle: (synced.append("file"), true(handle)))
+    monkeypatch.setattr(witness, "sync_folder", lambda folder: (synced.append("folder"), folders(folder)))
+    number = ledger.reserve(question="?", plan="p", data="d", privacy=pure(0.01), asked="")
+    assert synced == ["file"]
+    ledger.commit(number, "1")
+    assert synced == ["file", "file"]
 
 
 def test_other_budgets_are_refused(ledger: Ledger, path: Path) -> None:

@@ -7,6 +7,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from discreet.errors import ParameterError
+from discreet.mechanisms.rows import sums
 from discreet.mechanisms.rows.block import MOST_ROWS, Block, change, hold, part
 from discreet.mechanisms.rows.sums import Added, Ball, Cells, Dense, Outer, Sparse, add_up, direct, join_totals, outer_ball
 from discreet.mechanisms.secret import Secret, open_secret
@@ -84,6 +86,29 @@ def test_a_unit_moves_a_sum_no_further_than_the_ball(shape: str, order: int, per
             assert size <= ball.radius**order
             farthest = max(farthest, size / ball.radius**order)
     assert farthest > 0.999
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("persons", [False, True])
+def test_no_error_of_floating_point_leaves_the_ball(
+    shape: str, order: int, persons: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Here doubles are wrong by a hundredth: whatever is then outside adds nothing, by its norm in whole numbers."""
+    monkeypatch.setattr(sums, "_LOWERED", 1.01)
+    starts = np.array([0]) if persons else None
+    for seed in range(8):
+        for line in lines(seed)[:, None, :]:
+            alone, ball = summed(shape, line, order, starts)
+            assert sum(abs(int(one)) ** order for one in alone) <= ball.radius**order
+
+
+def test_what_has_another_shape_is_refused() -> None:
+    """One number a row would be repeated in every place of the sum."""
+    block = Secret(Block({"x": np.ones((3, 1))}, 3))
+    for of in (dense, lambda _: Dense(np.ones((2, 2))), lambda _: Sparse(np.zeros(0, int), np.zeros(0, int), np.zeros(0), 3, 3)):
+        with pytest.raises(ParameterError, match="every place of the sum"):
+            add_up([block], of, Ball.of(1), 2)
 
 
 @pytest.mark.parametrize("shape", SHAPES)

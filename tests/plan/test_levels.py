@@ -100,6 +100,8 @@ def test_weights_make_another_question_and_whole_numbers_do_not() -> None:
         ("SELECT a, median(n) FROM data GROUP BY CUBE (a)", "counts, sums and means"),
         ("SELECT a, 2 * count(*) AS k FROM data GROUP BY CUBE (a)", "counts, sums and means"),
         ("SELECT a, count(*) AS k FROM data GROUP BY CUBE (a) HAVING stddev(n) > 1", "counts, sums and means"),
+        ("SELECT a, count(*) / sum(count(*)) OVER () AS k FROM data GROUP BY CUBE (a)", "numbers of the answer, which is free"),
+        ("SELECT a, count(*) AS k, GROUPING(a) AS g FROM data GROUP BY CUBE (a)", "the key is None, and shown as 'all'"),
         ("SELECT t, count(*) AS k FROM data GROUP BY CUBE (t)", "listed in advance"),
         ("SELECT count(*) AS k FROM data GROUP BY CUBE (n, n + 1, n + 2, n + 3, n + 4, n // 2 * 7)", "cells and margins"),
         ("SELECT count(*) AS k FROM data GROUP BY n, n // 2, n // 3, n // 4, n // 5, n // 6, ROLLUP (a)", "at most 6 keys"),

@@ -178,9 +178,9 @@ class Study(Part[Noisy, Result]):
         for plan, units in zip(self.plans, kept.units, strict=True):
             released = {release: Released(release, one) for release, one in zip(_behind(plan), units, strict=True)}
             measured.append(Measured(plan, groups_of(plan), released))
-        parts = tuple(release.description for plan in self.plans for release in plan.releases)
         remarks = (*kept.remarks, *receipt.remarks)
-        return self.conclude(measured, Paid(self.question, kept.cost, parts, receipt.left, remarks, receipt.repeated))
+        paid = Paid(self.question, kept.cost, self.described, receipt.left, remarks, receipt.repeated)
+        return self.conclude(measured, paid)
 
 
 def _behind(plan: Plan) -> list[Release]:

@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
 from fractions import Fraction
+from functools import lru_cache
 
 from discreet.plan.plan import Plan
 from discreet.plan.query import Levels, grouped
@@ -107,6 +108,7 @@ def _levels(levels: Levels) -> list[object]:
     return [[list(level), str(weight)] for level, weight in zip(levels.asked, weights, strict=True)]
 
 
+@lru_cache(maxsize=4096)
 def _declared(declaration: Column | Unit) -> dict[str, object]:
     kind, names = _DECLARED[type(declaration)]
     return {"type": kind, **{name: _plain(getattr(declaration, name)) for name in names}}
@@ -123,6 +125,7 @@ def former_digest(plans: Sequence[Plan]) -> str:
     return _hash("\n".join(_hash(_text(plan)) for plan in plans))
 
 
+@lru_cache(maxsize=4096)
 def declared_text(declaration: Column | Unit) -> str:
     """A declaration as it was written.
 

@@ -99,6 +99,30 @@ def to_pandas(answer: Answer) -> pandas.DataFrame:
     )
 
 
+def pivot(answer: Answer, output: str | None = None) -> pandas.DataFrame:
+    """One output as a cross table: the first key down, the others across, as the answer has them; margins are called 'all'."""
+    if len(answer.keys) < 2:
+        raise ParameterError("A cross table has two keys or more, one down and the others across; use to_pandas().")
+    name = next(iter(answer.outputs)) if output is None else output
+    if name not in answer.outputs:
+        raise ParameterError(f"There is no output {name!r}; there are {', '.join(answer.outputs)}.")
+    try:
+        import pandas
+    except ImportError:
+        raise _missing("pandas") from None
+    names = list(answer.keys)
+    shown = [["all" if answer.margins and value is None else value for value in answer.keys[key]] for key in names]
+    across = list(zip(*shown[1:], strict=True))
+    held = dict(zip(zip(shown[0], across, strict=True), answer.outputs[name].values, strict=True))
+    down, columns = list(dict.fromkeys(shown[0])), list(dict.fromkeys(across))
+    cells = [[held.get((row, column)) for column in columns] for row in down]
+    if len(names) > 2:
+        heads = pandas.MultiIndex.from_tuples(columns, names=names[1:])
+    else:
+        heads = pandas.Index([column[0] for column in columns], name=names[1])
+    return pandas.DataFrame(cells, index=pandas.Index(down, name=names[0]), columns=heads)
+
+
 def to_polars(answer: Answer) -> polars.DataFrame:
     """The rows as a polars DataFrame."""
     try:

@@ -37,6 +37,7 @@ from discreet.privacy.filters import as_approximate, as_concentrated
 from discreet.privacy.losses import Loss
 
 _TORN = "The table changed while this was counted, so it is of neither state; asked again, it is paid for again."
+_DIGEST = 3  # 1 and 2 were not said: plans of entries without it may have ``former`` digests
 _SPENT = "What was paid for it stays spent."
 _MOVED = (
     "The columns, types or files of the table changed while it was counted, so nothing is released, and what was paid stays "
@@ -189,6 +190,7 @@ def ask(request: Request[Result], ledger: Ledger, tables: Tables) -> Outcome[Res
         asked=str(price.cost),
         amount=price.cost.epsilon,
         table=table,
+        digest=_DIGEST,
     )
     result = _run(request, engine, Reservation(price.privacy, ledger.salt))
     if _layout(tables) != engine.layout:
@@ -263,7 +265,7 @@ def _changed(tables: Tables, salt: bytes, fingerprint: str) -> bool:
 
 def _stored(ledger: Ledger, request: Request[Result], data: str, amount: Fraction) -> Result | None:
     """The newest stored result that was paid at least this much; of another request, where that serves as well."""
-    for entry in reversed(ledger.find(request.digest, data, request.former)):
+    for entry in reversed(ledger.find(request.digest, data, lambda: request.former)):
         if _paid(entry) >= amount:
             return request.read(_texts(entry))
     serve = _serving(request)

@@ -80,6 +80,11 @@ class Part(ABC, Generic[Kept, Result]):
         return None
 
     @property
+    def described(self) -> tuple[tuple[str, str], ...]:
+        """What is released, and how, in words."""
+        return tuple(release.description for plan in self.plans for release in plan.releases)
+
+    @property
     def advice(self) -> tuple[str, ...]:
         """What else is said of it in a preview."""
         return ()
@@ -143,9 +148,10 @@ class Plans:
         selects = [part for part in self.parts if isinstance(part, Selected)]
         if len(selects) < len(self.parts):
             return (hash_facts([facts_of(one.plan) if isinstance(one, Selected) else one.facts for one in self.parts]),)
-        named = digest_of([one.plan for one in selects])
-        apart = digest_of([_apart(one.plan) for one in selects])
-        return (former_digest([one.plan for one in selects]), named, *({apart} - {named}))
+        plans = [one.plan for one in selects]
+        apart, named = [_apart(plan) for plan in plans], digest_of(plans)
+        more = () if all(one is plan for one, plan in zip(apart, plans, strict=True)) else (digest_of(apart),)
+        return (former_digest(plans), named, *more)
 
     @cached_property
     def price(self) -> Price | None:
@@ -238,13 +244,13 @@ class Selected(Part[Answer, Answer]):
 
     def write(self, kept: Answer, remarks: tuple[str, ...]) -> str:
         """With what its columns mean, by which they are found under other names."""
-        facts = json.loads(replace(kept, remarks=(*kept.remarks, *remarks)).to_json())
+        facts = replace(kept, remarks=(*kept.remarks, *remarks)).facts()
         return json.dumps({**facts, "means": columns_meant(self.plan)}, allow_nan=False)
 
     def read(self, text: str) -> Answer:
         facts = json.loads(text)
         means = facts.pop("means", None)
-        kept = Answer.from_json(json.dumps(facts, allow_nan=False))
+        kept = Answer.from_facts(facts)
         return kept if means is None else self._named(kept, *means)
 
     def _named(self, kept: Answer, keys: list[str], outputs: list[str]) -> Answer:
@@ -339,6 +345,6 @@ def _keys(plan: Plan, groups: Groups) -> dict[str, tuple[Value, ...]]:
         rows = plan.keys.rows() if groups.product else list(zip(*groups.listed, strict=True))
     columns = zip(*rows, strict=True) if rows else [() for _ in plan.keys.keys]
     return {
-        name: tuple(float(v) if isinstance(v, Fraction) else v for v in column)
+        name: tuple(float(v) if isinstance(v, Fraction) else v for v in column) if Fraction in {*map(type, column)} else column
         for name, column in zip(plan.keys.names, columns, strict=True)
     }

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arrays import Number, Reals
+from discreet.arrays import HEIGHT, Number, Reals
 from discreet.calls import called_as
 from discreet.errors import ParameterError
 from discreet.exact import nearest, positive, probability, rational, whole
@@ -28,7 +28,7 @@ from discreet.learn.payment import Payment
 from discreet.learn.rows import by_person, read_unit
 from discreet.mechanisms import Gaussian
 from discreet.mechanisms.rows.block import Block
-from discreet.mechanisms.rows.sums import Added, Ball, Dense, Total, add_up
+from discreet.mechanisms.rows.sums import Added, Ball, Dense, Sparse, Total, add_up
 from discreet.mechanisms.secret import Secret
 from discreet.privacy import Privacy
 from discreet.privacy.calibrate import noise as calibrate_noise
@@ -111,11 +111,7 @@ def private_descent(
     taken = 0
 
     def of(at: Reals) -> Callable[[Block], Added]:
-        def made(part: Block) -> Added:
-            found = gradients(at, part["x"], part.columns.get("y"))
-            return found if isinstance(found, Added) else Dense(np.asarray(found, dtype=np.float64).reshape(part.height, -1))
-
-        return made
+        return lambda part: _lines(gradients, at, part)
 
     def gradient(at: Reals) -> Reals:
         nonlocal taken
@@ -127,6 +123,36 @@ def private_descent(
         return noisy
 
     return Descent(descend(gradient, first, count, learning_rate, momentum), privacy, letting.deviation / scale)
+
+
+def _lines(gradients: Gradients, at: Reals, block: Block) -> Added:
+    """What the rows of a block add: the function always sees the same number of rows, filled up with zeros, so that the last
+    digits of a line do not change with the rows beside it (``arrays.multiply``)."""
+    found = []
+    for start in range(0, block.height, HEIGHT):
+        many = min(HEIGHT, block.height - start)
+        x, y = (_fill(block.columns.get(name), start, many) for name in ("x", "y"))
+        found.append((gradients(at, x, y), start, many))
+    if any(isinstance(made, Sparse) for made, _, _ in found):
+        return _join(found, block.height)
+    lines = [np.asarray(made, dtype=np.float64).reshape(HEIGHT, -1)[:many] for made, _, many in found]
+    return Dense(np.concatenate(lines))
+
+
+def _fill(column: NDArray[np.generic] | None, start: int, many: int) -> NDArray[np.generic] | None:
+    if column is None:
+        return None
+    filled = np.zeros((HEIGHT, *column.shape[1:]), dtype=column.dtype)
+    filled[:many] = column[start : start + many]
+    return filled
+
+
+def _join(found: list[tuple[Any, int, int]], height: int) -> Sparse:
+    """Entries of rows that are there."""
+    kept = [(made, start, made.rows < many) for made, start, many in found]
+    rows = np.concatenate([made.rows[these] + start for made, start, these in kept])
+    places = np.concatenate([made.places[these] for made, _, these in kept])
+    return Sparse(rows, places, np.concatenate([made.values[these] for made, _, these in kept]), found[0][0].length, height)
 
 
 class _Letting:

@@ -27,7 +27,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arrays import Reals
+from discreet.arrays import Reals, multiply
 from discreet.calls import called_as
 from discreet.errors import ParameterError
 from discreet.exact import positive, whole
@@ -169,7 +169,7 @@ def _outputs(rows: Rows) -> int:
 def _gradients(block: Block, weights: Reals) -> Outer:
     """Of the loss of every row by its scores, times its inputs."""
     right, length, label = (np.asarray(block[name]) for name in ("right", "length", "label"))
-    scores = (right @ weights.T) * (length / 2**RIGHT)[:, None]
+    scores = multiply(right, weights.T) * (length / 2**RIGHT)[:, None]
     if len(weights) == 1:
         rest = 0.5 * (1 + np.tanh(scores / 2)) - (label == 1)[:, None]
     else:

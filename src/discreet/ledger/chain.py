@@ -114,6 +114,7 @@ class Chain:
     looks: dict[int, tuple[str | None, dict[str, str]]] = field(default_factory=dict)  # without noise -> table, what was declared
     joined: str = ""  # the ledger that its table pays from instead
     moved: str = ""  # where it goes on
+    elder: bool = False  # whether there are reservations whose plans may be known by hashes of before
     _account: str = ""  # the last one, as text
     _read: tuple[str, Account] | None = None  # what such a text says, which never changes
 
@@ -157,6 +158,7 @@ class Chain:
             self._account = str(facts["account"])
             self.asked.setdefault((str(facts["plan"]), str(facts["data"])), []).append(number)
             self.unanswered.add(number)
+            self.elder |= "digest" not in facts
             self._see(facts)
         elif kind == "answered" and facts["reservation"] in self.unanswered:
             self.unanswered.remove(int(facts["reservation"]))

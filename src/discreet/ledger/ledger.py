@@ -130,17 +130,17 @@ class Ledger:
         return self
 
     @classmethod
-    def leave(cls, path: Named, target: Place, found: Sequence[Record]) -> list[Record]:
-        """End the ledger at a path, durably: it goes on at the target, with these records; again where it ended so before.
-
-        The target has ``found``: nothing, or what came of an earlier try.
-        """
+    def leave(cls, path: Named, target: Place, found: Sequence[Record] | None) -> list[Record]:
+        """End the ledger at a path, durably: it goes on at the target, with these records; again where it ended so before. The
+        target has ``found``: nothing, or what came of an earlier try; None only looks whether it could."""
         self = cls._there(path, "move")
         self._left = key_of(target)
-        with self._store.writing(self.path) as records:
+        with (self._store.reading if found is None else self._store.writing)(self.path) as records:
             self._follow(records)
             witness.recall(self.path).check(self._chain, self.path)
             kept = records.read(0)[: -1 if self._chain.moved else None]
+            if found is None:
+                return kept
             if found and not (self._chain.moved and [*found[: len(kept)]] == kept):
                 raise LedgerRefused(f"There is another ledger at {target} already; name a place where there is none.")
             if not self._chain.moved:
@@ -190,13 +190,12 @@ class Ledger:
             chain = self._chain
             return self._entries(stored, sorted(chain.answers.keys() | chain.unanswered | chain.looks.keys()))
 
-    def find(self, plan: str | None, data: str, former: Sequence[str] = ()) -> tuple[Entry, ...]:
+    def find(self, plan: str | None, data: str, former: Callable[[], Sequence[str]] = tuple) -> tuple[Entry, ...]:
         """Answered questions with this plan (None: with any) on this data, oldest first: their answers may be given again.
-
-        ``former`` are hashes by which older entries know the same plan.
-        """
+        ``former`` gives hashes by which older entries know the same plan, where there may be some."""
         with self._reading() as (records, known):
-            numbers = self._chain.repeatable(None if plan is None else (plan, *former), data)
+            plans = None if plan is None else (plan, *(former() if self._chain.elder else ()))
+            numbers = self._chain.repeatable(plans, data)
             found, last = self._read(records, numbers), max((self._chain.answers[number] for number in numbers), default=-1)
         if numbers and (known is None or last > known.number):  # an answer may leave only after its witness
             with self._writing() as records:
@@ -230,16 +229,17 @@ class Ledger:
         asked: str,
         amount: Fraction | None = None,
         table: str | None = None,
+        digest: int | None = None,
     ) -> int:
         """Pay for a question, durably; its number. Raises ``BudgetExceeded``, with nothing spent, where it does not fit.
 
         ``asked`` says the cost as it was asked for ("epsilon=0.5"), ``amount`` the epsilon in it if there is one; ``table`` which
-        table it is about, by a name that stays when its ``data`` change.
+        table it is about, by a name that stays when its ``data`` change; ``digest`` the version of hashes that ``plan`` is of.
         """
         with self._writing() as records:
             account = self._chain.account.spend(privacy, amount)
             facts: Facts = {"kind": "reserved", "time": now(), "question": question, "plan": plan, "data": data, "asked": asked}
-            facts |= {} if table is None else {"table": table}
+            facts |= ({} if table is None else {"table": table}) | ({} if digest is None else {"digest": digest})
             number = self._append(records, facts | {"privacy": privacy.to_json(), "account": account.to_json()})
             self._bear_witness(records)
         return number
@@ -385,7 +385,7 @@ class Ledger:
 
     def _write_witness(self, known: Witness | None) -> None:
         if known is None or known.number < self._chain.head:
-            witness.write(self.path, Witness(self._chain.id, self._chain.head, self._chain.hashes[-1]))
+            witness.write(self.path, Witness(self._chain.id, self._chain.head, self._chain.hashes[-1]), anew=known is None)
 
     def _read(self, records: Records, numbers: list[int]) -> tuple[Entry, ...]:
         """Answered questions by the numbers of their reservations."""

@@ -49,6 +49,7 @@ def connect(path: Path, *, write: bool = True, what: str = "ledger") -> Iterator
                 if mode == "rw":
                     connection.execute("PRAGMA fullfsync = ON")  # on macOS a sync is otherwise not one
                     connection.execute("PRAGMA synchronous = EXTRA")
+                if write:
                     connection.execute("PRAGMA journal_mode = DELETE")
                 yield connection
             finally:

@@ -4,8 +4,10 @@ A hash chain shows every change inside a ledger but not that its end was cut off
 file was deleted. The witness does: it holds the number and the hash of a recent record, in the user's state folder, under a name
 made from the ledger's real path or its address. It may lag behind the ledger (a crash between the two); it is never ahead of it.
 
-It is replaced in one step (written aside, synced, renamed, folder synced). Writers hold the ledger's own write lock, so that it
-never moves backwards.
+It is a file of two places, each of one line with its own check sum. A witness is written over the older of the two and synced,
+so that whatever ends in the middle damages a line that is not the last: the other is then the witness, one step behind. The first
+one, and one that its owner has adopted, are written aside, synced, renamed, and the folder synced: no earlier line is left.
+Writers hold the ledger's own write lock, so that it never moves backwards.
 
 A ledger keeps the mode and the group that its owner gives it: a new one is for its owner only; ``chmod 660``, and a folder that
 the group may write to, let colleagues pay from it too; and whoever may only read it can still see the budget.
@@ -13,11 +15,13 @@ the group may write to, let colleagues pay from it too; and whoever may only rea
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
 import sys
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from discreet.errors import LedgerRefused
@@ -44,32 +48,62 @@ class Witness:
             raise LedgerRefused(distrust(ledger, "has records that differ from those seen before"))
 
 
+_PLACE = 4096  # bytes of one of two places: no disk writes one with the other
+
+
 def place(ledger: Place) -> Path:
     """Where the witness of the ledger at this place is kept."""
-    name = hashlib.sha256(os.path.normcase(key_of(ledger)).encode(errors="surrogateescape")).hexdigest()
-    return state_folder() / "witness" / f"{name}.json"
+    return _place(os.path.normcase(key_of(ledger)), state_folder())
+
+
+@lru_cache(maxsize=256)
+def _place(key: str, folder: Path) -> Path:
+    return folder / "witness" / f"{hashlib.sha256(key.encode(errors='surrogateescape')).hexdigest()}.json"
 
 
 def read(ledger: Place) -> Witness | None:
     """The witness of a ledger, None where there is none."""
     path = place(ledger)
     try:
-        facts = json.loads(path.read_bytes())
-        found = Witness(facts["ledger"], facts["number"], bytes.fromhex(facts["hash"]))
-        if facts["discreet"] != "witness" or facts["version"] != 1 or type(found.number) is not int or found.number < 0:
-            raise ValueError
+        handle = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+        try:
+            found = _newest(os.read(handle, 2 * _PLACE + 1))
+        finally:
+            os.close(handle)
     except FileNotFoundError:
         return None
     except OSError as problem:
         raise LedgerRefused(
             f"The witness of {ledger.name} at {path} cannot be read ({reason(problem)}); mend that first."
         ) from None
-    except (KeyError, TypeError, ValueError, RecursionError):
+    if found is None:
         raise LedgerRefused(
             f"The witness of the ledger {ledger.name} is damaged, so nobody knows how much was spent. "
             f"If you are sure that this ledger is the latest, run: discreet ledger adopt {typed(ledger)}."
-        ) from None
-    return found
+        )
+    return found[1]
+
+
+def _newest(content: bytes) -> tuple[int, Witness] | None:
+    """The last witness in a file, and at which of its two places it is; None where there is none that is whole."""
+    lines = [content[:_PLACE], content[_PLACE:]] if len(content) == 2 * _PLACE else [content]  # one: as it was in version 1
+    found = [(number, one) for number, line in enumerate(lines) if (one := _parse(line, 1 + (len(lines) > 1))) is not None]
+    return max(found, key=lambda one: one[1].number, default=None)
+
+
+def _parse(line: bytes, version: int) -> Witness | None:
+    try:
+        facts = json.loads(line)
+        found = Witness(facts["ledger"], facts["number"], bytes.fromhex(facts["hash"]))
+        whole = version == 1 or facts["check"] == _check(found)
+    except (KeyError, TypeError, ValueError, RecursionError):
+        return None
+    known = facts["discreet"] == "witness" and facts["version"] == version
+    return found if known and whole and type(found.number) is int and found.number >= 0 else None
+
+
+def _check(witness: Witness) -> str:
+    return hashlib.sha256(f"{witness.ledger} {witness.number} {witness.hash.hex()}".encode()).hexdigest()
 
 
 def recall(ledger: Place) -> Witness:
@@ -80,25 +114,66 @@ def recall(ledger: Place) -> Witness:
     return found
 
 
-def write(ledger: Place, witness: Witness) -> None:
-    """Make a witness durable; the caller holds the ledger's write lock."""
+def write(ledger: Place, witness: Witness, *, anew: bool = False) -> None:
+    """Make a witness durable; the caller holds the ledger's write lock. ``anew``: whatever there was is forgotten."""
     path = place(ledger)
-    facts = {"discreet": "witness", "version": 1, "ledger": witness.ledger, "number": witness.number, "hash": witness.hash.hex()}
-    aside = path.with_suffix(".new")
+    facts = {"discreet": "witness", "version": 2, "ledger": witness.ledger, "number": witness.number, "hash": witness.hash.hex()}
+    line = json.dumps({**facts, "check": _check(witness)}).encode().ljust(_PLACE - 1) + b"\n"
     try:
-        make_folder(path.parent)
-        handle = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0), 0o600)
-        with os.fdopen(handle, "wb") as file:
-            file.write(json.dumps(facts).encode())
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(aside, path)
-        sync_folder(path.parent)
+        if anew or not _write_over(path, line):
+            _write_aside(path, line)
     except OSError as problem:
         raise LedgerRefused(
             f"The witness of {ledger.name} at {path} cannot be written ({reason(problem)}), so nothing is answered; "
             "what was reserved counts as spent. Make room or mend the permissions, then ask again."
         ) from None
+
+
+_PLAIN = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+
+
+def _write_over(path: Path, line: bytes) -> bool:
+    """Put a line over the older of the two that a file holds; whether there is such a file."""
+    try:
+        handle = os.open(path, os.O_RDWR | _PLAIN)
+    except OSError as problem:
+        if problem.errno in (errno.ENOENT, errno.ELOOP):  # a link is replaced
+            return False
+        raise
+    try:
+        content = os.read(handle, 2 * _PLACE + 1)
+        found = _newest(content)
+        if found is None or len(content) != 2 * _PLACE:
+            return False
+        os.lseek(handle, _PLACE * (1 - found[0]), os.SEEK_SET)
+        _put(handle, line)
+    finally:
+        os.close(handle)
+    return True
+
+
+def _write_aside(path: Path, line: bytes) -> None:
+    """Make a file of a line and an empty place, and put it where others may have been, in one step."""
+    aside = path.with_suffix(".new")
+    make_folder(path.parent)
+    handle = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _PLAIN, 0o600)
+    try:
+        _put(handle, line + b" " * _PLACE)
+    finally:
+        os.close(handle)
+    os.replace(aside, path)
+    sync_folder(path.parent)
+
+
+def _put(handle: int, content: bytes) -> None:
+    if os.write(handle, content) != len(content):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    sync_file(handle)
+
+
+def sync_file(handle: int) -> None:
+    """Make what a file holds durable; its times need not be."""
+    getattr(os, "fdatasync", os.fsync)(handle)
 
 
 def remove(ledger: Place) -> bool:

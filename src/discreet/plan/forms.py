@@ -6,7 +6,9 @@ A linear form knows with which weight each release is in it, so that what two of
 The interval of a linear form is the half-width of its noise. That of a quotient N / D holds every r for which N - r D is
 explained by noise alone (Fieller 1954): N - r D is again a linear form, and has the mean 0 where r is the true quotient, so that
 the interval covers as often as it says, however noisy D is, up to the rounding of noise to units. Where 0 itself explains D,
-every r does: then nothing is known of the quotient but the range that public bounds give it, and it has no value.
+every r does: then nothing is known of the quotient but the range that public bounds give it, and it has no value. Ends are looked
+for by halving where one or two kinds of noise have a law that is quickly looked up; of more kinds they are the roots of a
+quadratic, (N - r D)^2 = z^2 times the variance of its noise, with the z that the law of the noise has at that end.
 """
 
 from __future__ import annotations
@@ -19,10 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arrays import Reals
-from discreet.plan.noises import Many, Noise, explains, reach
+from discreet.plan.noises import Many, Noise, explains, halved, reach
 from discreet.plan.release import Release, Released
 
-_DOUBLINGS, _STEPS = 64, 24
+_DOUBLINGS, _STEPS, _ROUNDS = 64, 24, 2
 TINY = 1e-6  # of a unit: where noise is hardly ever anything but 0, numbers are looked for from here on
 
 
@@ -79,6 +81,10 @@ class Linear:
             for one, weight in self.weights.items()
         )
 
+    def noises(self, value: Reals) -> list[Noise]:  # noqa: ARG002 - the same at every value
+        """Its noises."""
+        return self._noises
+
     @property
     def _noises(self) -> list[Noise]:
         return [Noise(one.release.spread, np.full(1, weight), one.many) for one, weight in self.weights.items()]
@@ -130,14 +136,47 @@ class Ratio:
             total = total + Noise(source.release.spread, over - r * under, source.many).deviation ** 2
         return np.where(known, np.sqrt(total) / np.where(known, np.abs(self.under.values), 1.0), np.inf)
 
+    def within(self, z: Reals | float) -> tuple[Reals, Reals]:
+        """The least and the largest quotient with N - r D within z standard deviations of its noise, between its bounds."""
+        of_over, of_both, of_under = (np.zeros_like(self.under.values) for _ in range(3))
+        for source, over, under in self._both():
+            variance = source.many * source.release.spread.deviation**2
+            of_over, of_both, of_under = (
+                total + weight * variance
+                for total, weight in ((of_over, over * over), (of_both, over * under), (of_under, under * under))
+            )
+        with np.errstate(all="ignore"):
+            a = self.under.values**2 - z**2 * of_under
+            b = self.over.values * self.under.values - z**2 * of_both
+            c = self.over.values**2 - z**2 * of_over
+            root = np.sqrt(np.maximum(b**2 - a * c, 0.0))
+            ends = (b - root) / a, (b + root) / a
+            low, high = np.where(a > 0, ends[0], -math.inf), np.where(a > 0, ends[1], math.inf)
+        return np.clip(low, self.low, self.high), np.clip(high, self.low, self.high)
+
+    def _inverted(self, miss: float, sign: int) -> Reals:
+        """An end of its interval, by the quadratic."""
+        r = np.where(self.known(miss), np.nan_to_num(self.best(miss)), 0.0)
+        found = r
+        for _ in range(_ROUNDS):
+            noises = self.noises(r)
+            deviation = np.sqrt(sum((one.deviation**2 for one in noises), np.zeros_like(r)))
+            z = reach(noises, miss) / np.where(deviation > 0, deviation, 1.0)
+            found = self.within(z)[sign > 0]
+            r = np.where(np.isfinite(found), found, r)
+        return found
+
     def interval(self, miss: float) -> tuple[Reals, Reals]:
         """The ends of its interval."""
         known = self.known(miss)
+        if len({(one.release.spread, over, under) for one, over, under in self._both()}) > 2:
+            lower, upper = (self._inverted(miss, sign) for sign in (-1, 1))
+            return np.where(known, lower, self.low), np.where(known, upper, self.high)
         raw = np.where(known, self.over.values / np.where(known, self.under.values, 1.0), 0.0)
         start = np.clip(raw, self.low, self.high)
 
         def possible(r: Reals) -> NDArray[np.bool_]:
-            return explains(np.abs(self.over.values - r * self.under.values), self._noises(r), miss) & known
+            return explains(np.abs(self.over.values - r * self.under.values), self.noises(r), miss) & known
 
         lower, upper = self._end(start, possible, -1.0), self._end(start, possible, 1.0)
         return np.where(known, lower, self.low), np.where(known, upper, self.high)
@@ -151,7 +190,8 @@ class Ratio:
         sources = dict.fromkeys((*self.over.weights, *self.under.weights))
         return [(one, self.over.weights.get(one, 0.0), self.under.weights.get(one, 0.0)) for one in sources]
 
-    def _noises(self, r: Reals) -> list[Noise]:
+    def noises(self, r: Reals) -> list[Noise]:
+        """The noises of N - r D."""
         return [Noise(source.release.spread, over - r * under, source.many) for source, over, under in self._both()]
 
     def moved(self, source: Source, by: Reals | float) -> Reals:
@@ -170,18 +210,15 @@ def last_possible(
     step = first + 1e-9 * np.abs(start) + 1e-300
     low, high = np.where(np.less(sign, 0), bound, -math.inf), np.where(np.less(sign, 0), math.inf, bound)
     near, far = start.copy(), np.clip(start + sign * step, low, high)
+    beyond = possible(far)
     for _ in range(_DOUBLINGS):
-        further = possible(far) & (far != bound)
+        further = beyond & (far != bound)
         if not further.any():
             break
         step = np.where(further, 2 * step, step)
         near, far = np.where(further, far, near), np.where(further, np.clip(far + sign * step, low, high), far)
-    beyond = possible(far)
-    for _ in range(_STEPS):
-        middle = (near + far) / 2
-        inside = possible(middle)
-        near, far = np.where(inside, middle, near), np.where(inside, far, middle)
-    return np.where(beyond, bound, far)
+        beyond = possible(far)
+    return np.where(beyond, bound, halved(near, far, possible, _STEPS))
 
 
 def sum_of(released: Released) -> Linear:

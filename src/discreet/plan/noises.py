@@ -10,6 +10,8 @@ Sums of many noises, and Laplace noise beside Gaussian noise, are looked up in t
 points a standard deviation, Y at forty with straight lines between. More than 64 such Laplace noises count as Gaussian, a ninth
 of a noise wider: their fourth cumulant moves the 5 % quantile by 0.105 / m in relation.
 
+**Three kinds or more, of which units show**: the law itself as well (``laws.several``).
+
 **All else**: Gaussian noises add up to Gaussian noise. Of Laplace noises with scales b_1 > b_2 > ... the sum has the
 characteristic function prod 1 / (1 + b_i^2 t^2), which partial fractions split into Laplace noises again (Kotz, Kozubowski,
 Podgorski 2001, 2.3):
@@ -19,8 +21,8 @@ Podgorski 2001, 2.3):
 Equal scales have no such coefficients: scales are moved apart, always upwards, so that a probability is stated too large and
 never too small; by at most a thousandth for three noises, one in a hundred for more. Of more than seven noises the smallest
 together count as one of the same variance, whose tail at 5 % is heavier than that of their sum. Here noise is real: where it is
-hardly more than a unit, its scale is raised to the half-width that the mechanism itself states, and half of the largest jump is
-added, as for a binomial law.
+hardly more than a unit, its scale is raised to the half-width that the mechanism itself states, and of three kinds or more half
+of the largest jump that the others do not blur is added, as for a binomial law: less than a fortieth of a standard deviation.
 
 All this is arithmetic on public facts after the release, in plain doubles.
 
@@ -31,7 +33,7 @@ True
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from statistics import NormalDist
@@ -40,6 +42,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arrays import Reals
+from discreet.plan.laws.several import reach_of_several
 from discreet.plan.release import Spread
 
 Many = NDArray[np.int64] | int
@@ -63,12 +66,18 @@ class Noise:
         """Whether it is one noise, in all groups."""
         return isinstance(self.many, int) and self.many == 1
 
+    def like(self, numbers: Reals) -> Noise:
+        """The same, with a weight for each of these numbers."""
+        return Noise(self.spread, np.broadcast_to(self.weight, numbers.shape), self.many)
+
     def at(self, groups: slice) -> Noise:
         """The same, in some of the groups."""
         return Noise(self.spread, self.weight[groups], self.many if isinstance(self.many, int) else self.many[groups])
 
 
 _STEPS = 32  # halvings of a distance
+_AT_ONCE = 4  # halvings whose middles are tried together
+_FEW_GROUPS = 32  # for which that is quicker
 _MOST = 7  # noises that are looked at one by one
 _APART = {1: 0.0, 2: 1e-6, 3: 2e-4, 4: 2e-3}  # how far scales are moved apart, in relation
 _CELLS = 50  # cells a scale: noises of fewer units are looked at unit by unit
@@ -78,6 +87,9 @@ _FINE, _COARSE = 40, 8  # points a standard deviation, of the noise that spreads
 _GAUSSIAN = 64  # so many large Laplace noises are as good as Gaussian
 _RARE = 1e-6  # of the noise that spreads less
 _MOST_GROUPS = 2**12  # at a time
+_SHOWS, _LARGE = 0.05, 0.15  # of a standard deviation: units that are larger show; count as if nothing blurred them
+_PARTS = 6  # of the least unit, of which others may be multiples
+_BLURRED = 0.6  # of a unit: where the others deviate by more, exp(-(0.6 * 2 pi)^2 / 2) of it is left, less than a thousandth
 _TIE = 1e-9  # numbers that are nearer than this, in relation, are equal
 
 
@@ -116,13 +128,50 @@ def reach(noises: Sequence[Noise], miss: float) -> Reals:
     some = _kinds(noises, like)
     if len(some) == 1 and some[0].single:
         return np.abs(some[0].weight) * some[0].spread.half(1 - miss)
-    low, high = like, like.copy()
+    if len(some) > 2:
+        shown = _jumps(some) ** 2 > _SHOWS**2 * sum((one.deviation**2 for one in some), np.zeros(1))
+        if shown.any():
+            found = like if shown.all() else _reach(some, miss)
+            many = [np.broadcast_to(one.many, like.shape)[shown].astype(np.float64) for one in some]
+            found[shown] = reach_of_several([one.spread for one in some], [one.weight[shown] for one in some], many, miss)
+            return found
+    return _reach(some, miss) if some else like
+
+
+def _reach(some: Sequence[Noise], miss: float) -> Reals:
+    """The same, by halving what is between 0 and more than it can be."""
+    low = np.zeros(np.broadcast_shapes(*(np.shape(one.weight) for one in some)))
+    high = low.copy()
     for one in some:
         high = high + 2 * np.abs(one.weight) * np.sqrt(one.many) * (one.spread.half(1 - miss) + 3 * one.spread.scale)
-    for _ in range(_STEPS):
-        middle = (low + high) / 2
-        inside = _explain(middle, some, miss)
-        low, high = np.where(inside, middle, low), np.where(inside, high, middle)
+    return halved(low, high, lambda tried: _explain(tried, [one.like(tried) for one in some], miss), _STEPS)
+
+
+@lru_cache(maxsize=1024)
+def reach_of_one(noises: tuple[tuple[Spread, float], ...], miss: float) -> float:
+    """The same for a sum of single noises with these weights."""
+    return float(reach([Noise(spread, np.full(1, weight)) for spread, weight in noises], miss)[0])
+
+
+def halved(low: Reals, high: Reals, inside: Callable[[Reals], NDArray[np.bool_]], steps: int) -> Reals:
+    """Where ``inside`` ends between two numbers, in every group: the upper end of what is left after so many halvings.
+
+    For few groups, all numbers that the next four halvings could meet are tried in one call: the same numbers, and the same end.
+    """
+    at_once, all_groups = _AT_ONCE if low.size <= _FEW_GROUPS and not steps % _AT_ONCE else 1, np.arange(low.size)
+    size = 2**at_once
+    for _ in range(steps // at_once):
+        tried = np.empty((size + 1, low.size))
+        tried[0], tried[size] = low, high
+        width = size
+        while width > 1:
+            tried[width // 2 :: width] = (tried[:-1:width] + tried[width::width]) / 2
+            width //= 2
+        found = inside(tried[1:-1] if at_once > 1 else tried[1])
+        place = np.zeros(low.size, dtype=np.intp)
+        for step in (size >> i for i in range(1, at_once + 1)):
+            place += step * (found[place + step - 1, all_groups] if at_once > 1 else found)
+        low, high = tried[place, all_groups], tried[place + 1, all_groups]
     return high
 
 
@@ -135,8 +184,7 @@ def _explain(distance: Reals, some: Sequence[Noise], miss: float) -> NDArray[np.
         return np.asarray(_exceeds(distance, some[0], some[1] if len(some) == 2 else None) >= miss)
     effective = [(one.spread.law, one.weight * np.sqrt(one.many) * scale_of(one.spread, miss)) for one in some]
     if len(some) > 2:
-        jumps = [one.weight * one.spread.unit for one in some]
-        distance = distance - np.maximum.reduce(np.broadcast_arrays(*jumps)) / 2
+        distance = distance - _jumps(some) / 2
     if all(law == "gaussian" for law, _ in effective):
         deviation = np.sqrt(sum((scale**2 for _, scale in effective), np.zeros_like(distance)))
         return np.asarray(distance <= _normal(miss) * deviation)
@@ -232,6 +280,22 @@ def _exceeds(distance: Reals, first: Noise, second: Noise | None) -> Reals:
                 law = law_of(outer.spread, outside, _FINE)
                 found[here] = 2 * (law.tail(far / np.maximum(outer.weight[here], 1e-300)[:, None]) @ masses)
     return np.minimum(found, 1.0)
+
+
+def _jumps(noises: Sequence[Noise]) -> Reals:
+    """The largest unit, weighed, that the other noises do not blur; 0 where there is none. Units that are multiples of a common
+    step, as in sums of counts, blur nothing: their sum has it too."""
+    squares = [one.deviation**2 for one in noises]
+    total = sum(squares, np.zeros(1))
+    jumps = [np.abs(one.weight) * (one.spread.unit if one.spread.mechanism is not None else 0.0) for one in noises]
+    found = np.zeros_like(total)
+    for jump, own in zip(jumps, squares, strict=True):
+        shown = (total - own < (_BLURRED * jump) ** 2) | (total < (jump / _LARGE) ** 2)
+        found = np.where(shown, np.maximum(found, jump), found)
+    least = np.minimum.reduce([np.where(jump > 0, jump, np.inf) for jump in jumps])
+    parts = [_PARTS * jump / least for jump in jumps]
+    common = np.logical_and.reduce([np.abs(one - np.rint(one)) < _TIE * (1 + one) for one in parts])
+    return np.where(common & np.isfinite(least), np.maximum(found, least), found)
 
 
 def _each(many: Many, chosen: NDArray[np.bool_]) -> list[tuple[int, NDArray[np.bool_]]]:

@@ -62,6 +62,10 @@ class Offered(Protocol):
     def plans(self) -> tuple[Plan, ...]: ...
 
     @property
+    def described(self) -> tuple[tuple[str, str], ...]:
+        """What is released, and how, in words."""
+
+    @property
     def advice(self) -> tuple[str, ...]:
         """What else is said of it in a preview."""
 
@@ -190,7 +194,7 @@ def offer(
         cost=str(cost) if costs else "nothing",
         groups=None if None in sizes else sum(size or 0 for size in sizes),
         lines=tuple(line for one in priced for line in one.lines(fewest)),
-        parts=tuple(release.description for plan in plans for release in plan.releases),
+        parts=tuple(part for one in priced for part in one.described),
         halve=_halve(account, cost.amount) if costs and any(plan.behind for plan in plans) else "",
         fits="" if total is None else _fits(account, total),
         even=all(plan.query.levels is None and (plan.query.outputs or not plan.behind) for plan in plans),

@@ -15,6 +15,7 @@ from engine.driving import count_in_turn
 
 import discreet as dp
 from discreet.analysis.base import Noisy
+from discreet.analysis.counting.least_squares import half_widths
 from discreet.analysis.counting.workload import Counting, CountingStudy
 from discreet.auditor.curators import replay_curator
 from discreet.curator.plans import Receipt
@@ -180,7 +181,7 @@ def test_no_unit_moves_a_strategy_further_than_declared_and_the_worst_do(unit: s
 
 
 @pytest.mark.parametrize("unit", ["rows", "persons replaced"])
-@pytest.mark.usefixtures("unrehearsed")
+@pytest.mark.usefixtures("replayed")
 def test_an_audit_replays_it(unit: str) -> None:
     facts = Schema(COLUMNS if unit == "persons replaced" else {"g": COLUMNS["g"]}, UNITS[unit])
     items = WORKLOADS[0] if unit == "persons replaced" else ["g = 'a'", "g <> 'b'", "g IS NULL"]
@@ -371,6 +372,41 @@ def test_what_an_interval_of_laplace_noises_takes() -> None:
         weights = chance.dirichlet(np.full(many, 0.7), 200).T ** 0.5  # squares add up to 1
         distance = np.full(200, math.log(20))
         assert (tail(distance, list(weights)) <= 0.05 * 1.01).all()
+
+
+def test_the_theorem_about_sums_of_laplace_noises() -> None:
+    """Its two bounds: the first on a grid of p_1, its logarithm convex; the second by sums that are not below the integral."""
+    t = math.log(20) / math.sqrt(2)
+    p = np.linspace(0.7, 1, 3001)
+    first = -np.sqrt(2 / p) * t + np.log(p / (2 * p - 1))
+    assert (np.diff(first, 2) > 0).all()
+    assert np.exp(first[[0, -1]]).tolist() == pytest.approx([0.04875, 0.05], abs=1e-5)
+    bend = t * t / 3
+    slope = t * bend**-1.5 * math.exp(-1.5) / math.sqrt(2 * math.pi)
+    w = np.linspace(0, 30, 30_001)
+    rising = np.array([math.erfc(t / math.sqrt(2 * x)) if x else 0.0 for x in np.minimum(w, bend)]) + slope * np.maximum(
+        w - bend, 0
+    )
+    beyond = (0.7 * np.exp(-w / 0.7) - 0.3 * np.exp(-w / 0.3)) / 0.4  # P(0.7 E_1 + 0.3 E_2 > w)
+    rest = beyond[-1] * (rising[-1] + slope)  # beyond 30 it is on average less than 1 further
+    assert rising[1:] @ -np.diff(beyond) + rest < 0.0472
+    for scale in (0.2, 1.0, 7.0):
+        wider, k = 1 / (2 * math.tanh(1 / (2 * scale))), np.arange(40.0)
+        masses = math.tanh(1 / (2 * scale)) * np.exp(-k / scale)  # of every whole number, spread over its unit
+        above = np.exp(-k / scale) * (1 - math.tanh(1 / (2 * scale)))  # P(|X| >= k + 1/2) ...
+        assert (above <= np.exp(-(k + 0.5) / wider) + 1e-15).all()
+        for part in (0.1, 0.3, 0.5):  # ... and in between
+            assert (above + 2 * (0.5 - part) * masses <= np.exp(-(k + part) / wider) + 1e-15).all()
+            assert (above + 2 * (0.5 + part) * masses <= np.exp(-(k - part) / wider) + 1e-15)[1:].all()
+
+
+@pytest.mark.parametrize("scale", [0.3, 1, 10])
+def test_half_widths_are_not_below_the_theorem(scale: float) -> None:
+    noise, factors = dp.Laplace(sensitivity=1, scale=scale), np.array([0.01, 1.0, 100.0, 1e6])
+    found = half_widths(noise, factors)
+    assert (found >= math.log(20) * scale * np.sqrt(factors)).all()
+    assert found[1] >= noise.error(0.95) - 0.5
+    assert (found <= 1.5 * math.log(20) * max(scale, 1) * np.sqrt(factors)).all()
 
 
 @pytest.mark.parametrize("share", SHARES, ids=["pure", "concentrated"])

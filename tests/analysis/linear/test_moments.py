@@ -164,7 +164,7 @@ def test_it_stands_in_a_batch_and_repeats_are_free(hospital: Any) -> None:
     assert "sum of age * debt" in str(asked.preview(epsilon=1))
 
 
-@pytest.mark.usefixtures("unrehearsed")
+@pytest.mark.usefixtures("replayed")
 def test_an_audit_replays_it() -> None:
     facts = Schema({"x": dp.integer(0, 1), "g": dp.category("a", "b")}, dp.rows(neighbours="replace", size=3))
 

@@ -308,7 +308,7 @@ def test_no_table_makes_it_fail(rows: list[int], tmp_path: Path) -> None:
     ],
     ids=["rows", "persons", "weighed"],
 )
-@pytest.mark.usefixtures("unrehearsed")
+@pytest.mark.usefixtures("replayed")
 def test_an_audit_replays_it(unit: Any, formula: str, releases: int) -> None:
     facts = Schema({"x": dp.integer(0, 1), "y": dp.integer(-1, 1), "g": dp.category("a", "b")}, unit)
 
@@ -342,6 +342,9 @@ def test_results_are_shown(hospital: Any) -> None:
     assert isinstance(found, Regression)
     assert list(found.to_pandas()["term"]) == ["intercept", "age", "ward[heart]", "ward[bone]"]
     assert "R^2" in str(found)
+    assert "sums of products of numbers: Laplace noise" in str(found) or "sums of products of numbers: Gaussian noise" in str(
+        found
+    )
     assert "<table" in found._repr_html_()
     assert len(found.plot().get_yticks()) == 3
     with pytest.raises(KeyError, match="there are intercept"):

@@ -11,11 +11,9 @@ so that least squares has the covariance sum of R_B / l_B, and a workload the to
 how much of it lies in that space (Xiao, He, Zhang, Kifer 2023; a tree is the family of the margins over the first digits).
 
 **Sharing out.** A concentrated budget buys sum p_A t_A = 1, where p_A is the square by which a unit moves the margin; a pure one
-sum p_A e_A = 1 with t_A = e_A^2. For *any* fixed combination of the measurements that estimates the workload the error is a sum
-of h_A / t_A, which is least where t_A is proportional to sqrt(h_A / p_A), or e_A to (h_A / p_A)^(1/3). Combining by least squares
-and sharing out are done in turn; neither step makes the error larger. With g_A = minus the derivative of the error by t_A, h_A is
-t_A^2 g_A, and the combination need not be written down. Under a concentrated budget the problem is convex: no shares have an
-error below 2 f - max(g_A / p_A), where f is the error here.
+sum p_A e_A = 1 with t_A = e_A^2. With x_A = p_A t_A, or p_A e_A, these are shares of one cost, and the descent is that of tables
+with margins (``plan.margins.lattice``). Under a concentrated budget the problem is convex: no shares have an error below
+2 f - max(g_A / p_A), where f is the error here and g_A minus its derivative by t_A.
 """
 
 from __future__ import annotations
@@ -31,8 +29,10 @@ from discreet.analysis.counting.workloads import Axes, Workload
 from discreet.arrays import Reals
 from discreet.errors import ParameterError
 from discreet.mechanisms.matrix.strategy import Margins
+from discreet.plan.margins.lattice import descend
 
 MOST_MARGINS = 2**10
+_ENOUGH = 1e-9  # of an error: steps that gain less are not taken
 _FINEST = 2**8  # the largest factor of a margin
 
 
@@ -94,20 +94,10 @@ class Lattice:
 
     def shares(self, energies: Reals, prices: Reals, *, pure: bool, start: Reals | None = None, rounds: int = 1000) -> Reals:
         """The precisions of all margins that make the error least, at a cost of 1; under a pure budget, least near the start."""
-        held = np.ones(len(self.sets)) if start is None else start
-        before = math.inf
-        for _ in range(rounds):
-            held = held / (prices @ held)
-            measured = held**2 if pure else held
-            values = self.precisions(measured)
-            error = float((energies / values).sum())
-            if error > before * (1 - 1e-9):
-                break
-            before = error
-            slopes = self.sizes * (self.below @ (energies / values**2))
-            held = (measured**2 * slopes / prices) ** (1 / 3 if pure else 1 / 2)
-            held = np.maximum(held, 1e-9 * held.max())  # so that nothing divides by 0
-        return measured
+        power = 2 if pure else 1
+        first = prices * (np.ones(len(self.sets)) if start is None else start)
+        found = descend(first / first.sum(), self.sizes / prices**power, self.below, energies, power, rounds, _ENOUGH)
+        return (found / prices) ** power
 
     def strategy(self, measured: Reals, energies: Reals, cells: int) -> Margins:
         """Margins with whole factors, near these precisions; whatever is asked for is measured."""

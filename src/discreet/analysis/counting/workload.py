@@ -5,9 +5,7 @@ that they are made of do not: one unit is in one cell, each has the noise of a s
 of them, so errors grow like sqrt(n), and like sqrt(n log k) for all k together. ``hospital.workload([...])`` finds the cells,
 compares both, and trees, margins and the optimum between them (``strategies``), and says what it chose and why.
 
-Estimates are least squares, so questions that add up do so in the answer. An estimate is a sum of independent noises: its
-interval is the deviation times the normal quantile for Gaussian noise, and for Laplace noise times ln(20) / sqrt(2), which a
-single Laplace noise needs, and sums of several less; and half a step more, since noises are whole numbers of units.
+Estimates are least squares, so questions that add up do so in the answer; ``least_squares`` proves how far they are off.
 """
 
 from __future__ import annotations
@@ -16,7 +14,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from statistics import NormalDist
 from typing import ClassVar
 
 import numpy as np
@@ -24,6 +21,7 @@ import numpy as np
 from discreet.analysis.base import Analysis, Paid, Study
 from discreet.analysis.counting.cells import Cells, cells_of, table_of
 from discreet.analysis.counting.items import MOST_ASKED, Item, Marginal, Ordered
+from discreet.analysis.counting.least_squares import half_widths
 from discreet.analysis.counting.strategies import MOST_DENSE, Candidates, Design, Kind, candidates
 from discreet.analysis.counting.workloads import MOST_WRITTEN, Marginals, Prefixes, Questions, Ranges, Workload
 from discreet.arrays import Integers, Number, Reals
@@ -49,8 +47,6 @@ from discreet.schema.columns import Kind as Type
 
 _WRITE = 'workload takes a list of questions; write workload(["age < 30", "sex = \'f\'"]) or workload([ranges("age")]).'
 _SHOWN = 3  # items that the name of a workload lists
-_NORMAL = NormalDist().inv_cdf(0.975)
-_LAPLACE = math.log(20) / math.sqrt(2)
 _WHOLE = (
     "Made whole, and nowhere negative, as numbers of rows are that add up: on average counts near zero are raised and others "
     "lowered, which is a bias; intervals are those of the estimates, widened to the numbers shown."
@@ -155,9 +151,7 @@ class CountingStudy(Study[Answer]):
         noise = self.design.mechanism.noise
         if not noise.error(1 - Fraction(5, 100 * self.design.strategy.size)):  # all that is measured is exact, 95 % of the time
             return np.zeros(len(self.of.reads))
-        far = _LAPLACE if isinstance(noise, Laplace) else _NORMAL
-        weights = np.sqrt(self._pick(self.design.factors))  # of all noises together
-        return far * self.deviations + np.minimum(weights, 1.0) / 2 * self._unit
+        return half_widths(noise, self._pick(self.design.factors)) * self._unit
 
     def _pick(self, every: Reals) -> Reals:
         return every if self.of.reads.shown is None else every[self.of.reads.shown]
@@ -167,6 +161,13 @@ class CountingStudy(Study[Answer]):
         worst = float(halves.max())
         meaning = f"± {worst:,.4g} at most" if len(halves) > 1 else f"± {worst:,.4g}"
         return (PreviewLine("n", self.plans[0].releases[0].how, worst, meaning),)
+
+    @property
+    def described(self) -> tuple[tuple[str, str], ...]:
+        """What is measured, in the words of who asks: cells, or sums of them."""
+        size = f"{self.design.strategy.size:,}"
+        on = "each" if self.design.name == "identity" else f"{size} sums of them"
+        return tuple((what, how.replace(f"{size} linear questions", on)) for what, how in super().described)
 
     @property
     def advice(self) -> tuple[str, ...]:

@@ -240,6 +240,13 @@ class Sheet(Study[Result]):
         """Of persons' rows all blocks have the same weights since version 2."""
         return {**super().facts, **({"version": 2} if self.of.weighted else {})}
 
+    @property
+    def described(self) -> tuple[tuple[str, str], ...]:
+        """All sums in one line; a preview has one for each."""
+        laws = dict.fromkeys(f"{one.spread.law.title()} noise" for plan in self.plans for one in plan.releases if one.mechanism)
+        what = f"{sum(map(len, self.products))} sums of products of numbers"
+        return ((what, f"{' and '.join(laws)}, least on what matters most"),) if laws else ()
+
     def lines(self, fewest: int | None = None) -> tuple[PreviewLine, ...]:  # noqa: ARG002 - they are of sums
         """The noise of sums of products, divided by their largest size; those that are alike in one line."""
         weights, alike = dict((self.laid or self.of).weights), defaultdict(list)

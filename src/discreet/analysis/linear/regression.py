@@ -183,9 +183,9 @@ class Regression:
     def _table(self) -> tuple[list[str], list[list[str]]]:
         rows = []
         for one, value, error in zip(self.columns, self.fit.coefficients, self.fit.errors, strict=True):
-            places, half = decimals(error), self.fit.factor * error
+            known, half = math.isfinite(error), self.fit.factor * error
+            places = decimals(error if known else abs(value) / 5)
             ends = [figure(float(value - half), places), figure(float(value + half), places)]
-            known = math.isfinite(half)
             rows.append(
                 [
                     one.label,
@@ -199,7 +199,7 @@ class Regression:
     def _heads(self) -> list[str]:
         about = "about " if self.fit.rows_error or self.matrix.weighed else ""
         n = f"{about}{figure(round(self.n))} rows{', weighed' if self.matrix.weighed else ''}"
-        sure = f" ± {1.96 * self.fit.explained_error:.2f}" if self.fit.explained_error < 0.5 else ""
+        sure = f" ± {1.96 * self.fit.explained_error:.2f}" if self.supported and self.fit.explained_error < 0.5 else ""
         return [
             str(self.formula),
             f"{n}, R^2 {self.r2:.3f}{sure}, residual standard deviation {figure(self.residual, decimals(self.residual / 50))}",

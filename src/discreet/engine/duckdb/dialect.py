@@ -141,5 +141,6 @@ DIALECT = Dialect(
     numbered="(SELECT unnest({list}) AS k, CAST(unnest(range({n})) AS INTEGER) AS i) AS t{j}",
     double="{0}e0",
     placeholder="${0}",
+    fits="strlen({0}) <= {1}",
     brief_types=WHOLE | {"BOOLEAN", "DATE", "DOUBLE", "FLOAT"},
 )

@@ -46,6 +46,7 @@ _CURSORS = 2  # made before the configuration is locked, which is when progress 
 _FORKED = "This process was forked from the one that opened the table; open the table again here."
 _BATCH = 2**20
 _LONG, _MANY = 2**14, 2**10  # a text, and how many of them, that are remembered
+_WHOLE = 2.0**53
 _MOST_MEMORY = 4 * 2**30
 _SETTINGS = {
     "allow_community_extensions": "false",
@@ -79,6 +80,7 @@ class DuckDBSession:
         self._process = os.getpid()
         self._lock = threading.Lock()
         self._known: dict[str, dict[str, list[object]]] = {}  # what tables without rows give
+        self._parsed: dict[str, duckdb.Statement] = {}
         self._idle: list[duckdb.DuckDBPyConnection] = []
         self._busy: list[duckdb.DuckDBPyConnection] = []
         self._spill = Spill()
@@ -129,16 +131,17 @@ class DuckDBSession:
         """
         if os.getpid() != self._process:
             raise EngineError(_FORKED)
-        asked = f"{sql}{parameters}"
+        asked = f"{sql}{_shape(parameters or {})}" if f'"{_EMPTY}' in sql and f'"{_RAW}' not in sql else ""
         if asked in self._known:
             return self._known[asked]
         failure = None
         try:
             with self._lent() as cursor:
-                rows = interruptible(cursor.interrupt, lambda: cursor.execute(sql, parameters or None).fetchall())
+                statement = self._parse(cursor, sql)
+                rows = interruptible(cursor.interrupt, lambda: cursor.execute(statement, parameters or None).fetchall())
                 names = [column[0] for column in cursor.description or ()]
             found = {name: [row[j] for row in rows] for j, name in enumerate(names)}
-            if f'"{_EMPTY}' in sql and f'"{_RAW}' not in sql and len(asked) < _LONG and len(self._known) < _MANY:
+            if asked and len(asked) < _LONG and len(self._known) < _MANY:
                 self._known[asked] = found
             return found
         except Exception as error:
@@ -161,6 +164,14 @@ class DuckDBSession:
             failure = _said(error)
         if failure is not None:
             raise EngineError(failure)
+
+    def _parse(self, cursor: duckdb.DuckDBPyConnection, sql: str) -> duckdb.Statement | str:
+        """A statement that was read before, since questions that differ by what is bound have the same text; or its text."""
+        if sql not in self._parsed:
+            if len(sql) >= _LONG or len(self._parsed) >= _MANY:
+                return sql
+            (self._parsed[sql],) = cursor.extract_statements(sql)
+        return self._parsed[sql]
 
     @contextmanager
     def _lent(self) -> Iterator[duckdb.DuckDBPyConnection]:
@@ -226,6 +237,14 @@ def _abandon() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_abandon)
+
+
+def _shape(parameters: Mapping[str, object]) -> list[object]:
+    """What is bound to a statement, as far as it may matter where there are no rows: every number up to 2^53 does the same there,
+    since numbers are doubles, which no template lets fail, and which say nothing of types."""
+    return [
+        (name, "number" if type(value) is float and abs(value) <= _WHOLE else value) for name, value in sorted(parameters.items())
+    ]
 
 
 def _name(view: str, table: str) -> str:

@@ -69,6 +69,7 @@ class Dialect:
     placeholder: str  # of the parameter named {0}, the {1}-th, which may appear several times in a statement
     quote: Callable[[str], str] = quoted  # a name
     brief_types: frozenset[str] = frozenset()  # types, as sources name them, by whose cells rows can be grouped as they are
+    fits: str = ""  # whether the text {0} has at most {1} bytes, where that is quicker than to leave out a longer one
     widened: str = "CAST({0} AS {wide})"  # a double that is a whole number, in the type in which no sum overflows
     number_text: str = "CAST({0} AS {text})"  # a double that is a key, as DuckDB writes it
     public: str = "{0}"  # the name of a public table in statements
@@ -79,6 +80,7 @@ class Dialect:
     hidden: str = ""  # of the secret parameter {0}, where its placeholder would show it
     quick_total: str = ""  # an aggregate: the exact sum of whole numbers below 2^22, of which no table has too many
     windows: bool = False  # whether a table that is read twice is made twice, so that what a person has is best found in passing
+    picks_keys: bool = False  # whether to group again is to send again, so that of groups with different keys some are picked
     sends_cells: bool = False  # whether rows are better counted by cells in the engine than sent one by one
 
     def scaled(self, number: str, step: Fraction, *, bounded: bool = False) -> str:

@@ -28,11 +28,12 @@ from discreet.plan.people import person_table
 from discreet.plan.plan import Plan, facts_of
 from discreet.plan.private import Private
 from discreet.plan.query import Query, people_of
-from discreet.schema.columns import Category, Kind, Number, Text
+from discreet.schema.columns import Boolean, Category, Kind, Number, Text
 from discreet.schema.units import Person
 
 _CLEANED = "cleaned rows"  # no identifier, so that no public table can have this name
 _ONCE = "discreet value "
+_EXACT = 2**53  # whole numbers below this are doubles, and no other whole number is rounded to one of them
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,7 @@ class Statement:
     _cleaned: dict[str, str] = field(default_factory=dict)  # alias -> SQL, in the table of cleaned columns
     _values: dict[str, str] = field(default_factory=dict)  # a name in the question -> SQL of its value, numbers as doubles
     _once: dict[str, str] = field(default_factory=dict)  # SQL -> its alias, of what is calculated before the lines are
+    _fitting: list[str] = field(default_factory=list)  # conditions on lines, of keys that are cells as they are
 
     def bind(self, value: object) -> str:
         """A placeholder for a constant."""
@@ -207,8 +209,11 @@ class Statement:
             )
         return f"CASE WHEN {self.dialect.is_finite.format(value)} THEN {value} END"
 
-    def grouped_key(self, expression: Expression, listed: Sequence[Value] | None, name: str, *, few: bool) -> tuple[str, str]:
-        """SQL of what rows are grouped by, and of the key that such a group has, of a column ``name`` that holds the first.
+    def grouped_key(
+        self, expression: Expression, listed: Sequence[Value] | None, name: str, *, few: bool
+    ) -> tuple[str, str, bool]:
+        """SQL of what rows are grouped by, and of the key that such a group has, of a column ``name`` that holds the first; and
+        whether such groups have different keys, or none.
 
         A cell that takes up a few bytes is cleaned once for its group and not in every row: no two cells that are equal have
         different fates. Of a text so much is kept that all words of the list can be told apart; it is looked up in its list where
@@ -219,12 +224,40 @@ class Statement:
             column = self.plan.schema.columns[expression.name]
             if kind in self.dialect.brief_types and not isinstance(column, Number | Text):
                 key = self.dialect.clean(column, name, kind)
-                return self._raw_alias(
-                    expression.name
-                ), f"CAST({key} AS {self._type('number')})" if column.kind == "number" else key
+                key = f"CAST({key} AS {self._type('number')})" if column.kind == "number" else key
+                return self._raw_alias(expression.name), key, False
             if isinstance(column, Category) and column.kind == "text" and (few or column.missing is not None):
-                return self._alias(expression.name, listed=False), self.dialect.clean(column, name, self._type("text"))
-        return self.key(expression, listed), name
+                key = self.dialect.clean(column, name, self._type("text"))
+                return self._alias(expression.name, listed=False), key, column.missing is None
+        return self.key(expression, listed), name, True
+
+    def is_its_own_key(self, expression: Expression, listed: Sequence[Value] | None) -> bool:
+        """Whether a cell, as it is, is one of the keys in a list, or none: then groups need no other key, and no adding up."""
+        kind = self._kind_of_cells(expression.name) if isinstance(expression, Column) and self.dialect.fits else None
+        if not isinstance(expression, Column) or kind is None or listed is None:
+            return False
+        column = self.plan.schema.columns[expression.name]
+        if column.missing is not None:
+            return False
+        if isinstance(column, Boolean):
+            return kind == self._type("boolean")
+        if not isinstance(column, Category) or not {*listed} <= {*column.values}:
+            return False
+        if column.kind == "text":
+            return kind == self._type("text")
+        return kind in self.dialect.whole_types and all(abs(int(value)) < _EXACT for value in column.values)
+
+    def own_key(self, expression: Expression, listed: Sequence[Value], name: str) -> tuple[str, str]:
+        """SQL of such a cell, and whether ``name``, which holds it, is in the list. A text that is longer than all words is not
+        carried along: four bytes are the most a character has. Whole numbers are compared as doubles, of which those of the list
+        are no other's."""
+        assert isinstance(expression, Column)
+        column, cell = self.plan.schema.columns[expression.name], self._raw_alias(expression.name)
+        if isinstance(column, Category) and column.kind == "text":
+            self._fitting.append(self.dialect.fits.format(cell, 4 * column.length))
+        if isinstance(column, Boolean):
+            return cell, f"{name} IS NOT NULL"
+        return cell, self.dialect.is_listed.format(value=name, list=self.listed(column.kind, listed))
 
     def added_in_doubles(self, measure: Measure) -> str:
         """The same whole number as ``added``, as a double; for values."""
@@ -268,7 +301,7 @@ class Statement:
 
     def lines(self, columns: Mapping[str, str], name: str = "lines") -> str:
         """``WITH cleaned ..., lines ...``: the rows that a question is about, with these columns; no person, no row."""
-        tests = [f"({self._test(one)})" for one in conjuncts(self.plan.query.where)]
+        tests = [*self._fitting, *(f"({self._test(one)})" for one in conjuncts(self.plan.query.where))]
         joins = "".join(self._join(i) for i in range(len(self.plan.query.joins)))
         wanted = dict(columns)
         if isinstance(self.plan.schema.unit, Person):
@@ -330,6 +363,8 @@ class Statement:
 
 def as_constants(values: Sequence[Value]) -> list[Value]:
     """Values as engines have them: numbers are doubles."""
+    if (kinds := {*map(type, values)}) <= {str} or kinds == {int}:
+        return [*map(float, values)] if int in kinds else [*values]  # type: ignore[arg-type]
     return [float(v) if isinstance(v, (int, Fraction)) and not isinstance(v, bool) else v for v in values]
 
 

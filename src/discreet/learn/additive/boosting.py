@@ -54,6 +54,10 @@ class Residuals(Added):
     def width(self) -> int:
         return int(self.values.shape[1]) * self.bins
 
+    @property
+    def count(self) -> int:
+        return len(self.codes)
+
     def total(self, ball: Ball, starts: Integers | None) -> Integers:
         lines, features = self.values.shape[1], self.codes.shape[1]
         if starts is not None:

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from discreet.arrays import Integers, Reals
+from discreet.arrays import Integers, Reals, multiply
 from discreet.calls import called_as
 from discreet.errors import ParameterError
 from discreet.learn.base import Model, State
@@ -164,5 +164,5 @@ def _clip(lines: Reals, far: float, order: int) -> Reals:
 
 
 def _nearest(inputs: Reals, centres: Reals) -> Integers:
-    found: Integers = np.argmin((centres**2).sum(axis=1) - 2 * inputs @ centres.T, axis=1)
+    found: Integers = np.argmin((centres**2).sum(axis=1) - 2 * multiply(inputs, centres.T), axis=1)
     return found

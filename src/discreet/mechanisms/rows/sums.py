@@ -28,6 +28,7 @@ from typing import Literal
 import numpy as np
 
 from discreet.arrays import Integers, Number, Reals
+from discreet.errors import ParameterError
 from discreet.exact import nearest, positive
 from discreet.mechanisms.rows.block import Block, Blocks, part
 from discreet.mechanisms.secret import Secret, open_secret
@@ -38,6 +39,7 @@ Order = Literal[1, 2]
 LEFT, RIGHT = 16, 20  # bits of the two vectors of a product: with 2^16 rows a sum stays below 2^53
 _BITS = LEFT + RIGHT - 10  # of other vectors
 _LOWERED = 1 - 2.0**-40
+_SQUARED = 31  # bits of numbers whose squares are added up
 _HALF, _FULL = 2**31, 2**62
 _WIDE = 2**22  # numbers of one product of persons that are held at once
 
@@ -76,7 +78,15 @@ class Ball:
     def round(self, values: Reals, sizes: Reals | None = None) -> Integers:
         """Lines in the ball and on the grid: those that are longer are scaled, those that are not finite are 0."""
         size = self.sizes(values) if sizes is None else sizes
+        coarse, bits = self.coarse()
+        if bits:
+            return coarse.round(values, size) << bits
         return self._within(np.trunc(_scaled(values, _factors(size, self.norm) * (_LOWERED * nearest(1 / self.step)))))
+
+    def coarse(self) -> tuple[Ball, int]:
+        """A ball inside this one on a grid of ``2**bits`` units, such that squares of its numbers add up within 64 bits."""
+        bits = max(0, self.radius.bit_length() - _SQUARED)
+        return (Ball(self.radius >> bits, self.step * 2**bits, self.order), bits) if bits else (self, 0)
 
     def _within(self, whole: Reals) -> Integers:
         """Whole numbers, of which lines outside the ball are 0, exactly."""
@@ -96,6 +106,11 @@ class Added(ABC):
     def width(self) -> int:
         """How many numbers the sum has."""
 
+    @property
+    @abstractmethod
+    def count(self) -> int:
+        """How many rows these are."""
+
     @abstractmethod
     def total(self, ball: Ball, starts: Integers | None) -> Integers:
         """The sum over units of vectors in the ball. ``starts``: where the rows of each person begin."""
@@ -110,6 +125,10 @@ class Dense(Added):
     @property
     def width(self) -> int:
         return int(self.values.shape[1])
+
+    @property
+    def count(self) -> int:
+        return len(self.values)
 
     def total(self, ball: Ball, starts: Integers | None) -> Integers:
         values = np.asarray(self.values, dtype=np.float64)
@@ -133,6 +152,10 @@ class Outer(Added):
     @property
     def width(self) -> int:
         return int(self.left.shape[1] * self.right.shape[1])
+
+    @property
+    def count(self) -> int:
+        return len(self.left) if len(self.left) == len(self.right) == len(self.lengths) else -1
 
     def total(self, ball: Ball, starts: Integers | None) -> Integers:
         if starts is not None:
@@ -186,6 +209,10 @@ class Cells(Added):
     def width(self) -> int:
         return sum(self.sizes)
 
+    @property
+    def count(self) -> int:
+        return len(self.codes)
+
     def total(self, ball: Ball, starts: Integers | None) -> Integers:
         offsets = np.cumsum([0, *self.sizes[:-1]])
         known = (self.codes >= 0) & (self.codes < np.array(self.sizes, dtype=np.int64))
@@ -213,7 +240,12 @@ class Sparse(Added):
     def width(self) -> int:
         return self.length
 
+    @property
+    def count(self) -> int:
+        return self.height
+
     def total(self, ball: Ball, starts: Integers | None) -> Integers:
+        ball, bits = ball.coarse()
         found = np.zeros(self.length, dtype=np.int64)
         if not len(self.rows):
             return found
@@ -239,7 +271,7 @@ class Sparse(Added):
         kept = np.where(np.repeat(near <= 2 * float(ball.radius) ** ball.order, lengths), whole, 0.0).astype(np.int64)
         exact = np.add.reduceat(np.abs(kept) ** ball.order, begins)
         kept[np.repeat(exact > ball.radius**ball.order, lengths)] = 0
-        np.add.at(found, places, kept)
+        np.add.at(found, places, kept << bits)
         return found
 
 
@@ -264,13 +296,24 @@ def add_up(blocks: Blocks, of: Callable[[Block], Added], ball: Ball, width: int,
                 block = block.take(bernoulli(Chance(rate), block.units))
             if block.height:
                 with np.errstate(all="ignore"):  # what overflows is not finite, and adds nothing
-                    more, rest = np.divmod(of(block).total(ball, block.starts), _HALF)
+                    added = of(block)
+                    _check_shape(added, block.height, width)
+                    more, rest = np.divmod(added.total(ball, block.starts), _HALF)
                 high += more
                 low += rest
     if not high.any():
         return Total(Secret(low), ball)
     whole = high.astype(object) * _HALF + low  # cut off at the end, which moves no two sums further apart
     return Total(Secret(np.array([max(-_FULL, min(int(one), _FULL)) for one in whole], dtype=np.int64)), ball)
+
+
+def _check_shape(added: Added, height: int, width: int) -> None:
+    """Refuse what would be repeated, or belongs to other rows: a sum of it would move further than its parts do."""
+    if (added.count, added.width) != (height, width):
+        raise ParameterError(
+            f"What rows add has {added.width:,} numbers a row, and sums of {width:,} are made; give a line for every row, "
+            "with a number for every place of the sum."
+        )
 
 
 def join_totals(totals: Sequence[Total]) -> Total:

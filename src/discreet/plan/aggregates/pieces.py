@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -13,7 +14,7 @@ import numpy as np
 
 from discreet.arrays import Reals
 from discreet.plan import forms
-from discreet.plan.aggregates import figures
+from discreet.plan.aggregates import apart, figures
 from discreet.plan.aggregates.base import Estimate
 from discreet.plan.aggregates.figures import Bools, Figure
 from discreet.plan.expressions import Call, Column, Expression, Literal, columns_of
@@ -80,7 +81,11 @@ class Pieces:
         return Figure(values, one.lower, one.upper, figures.never(values))
 
     def _apart(self, node: Call, miss: float) -> Figure:
-        """A sum of what has no release in common: distances are added in squares."""
+        """A sum of what has no release in common: quotients are inverted together, distances of others added in squares."""
+        terms = self._terms(node, 1.0)
+        found = None if terms is None else self._together(terms, miss)
+        if found is not None:
+            return found
         first = self.figure(node.arguments[0], miss)
         second = self.figure(node.arguments[1], miss)
         second = figures.negative(second) if node.name == "-" else second
@@ -93,6 +98,36 @@ class Pieces:
         return Figure(
             values, np.where(known, values - down, whole.lower), np.where(known, values + up, whole.upper), whole.absent
         )
+
+    def _terms(self, node: Expression, sign: float) -> list[Form] | None:
+        """The forms that a sum is made of, with their signs; those over one denominator are one form."""
+        form = self.form(node)
+        if form is None:
+            if not isinstance(node, Call) or node.name not in ("+", "-", "neg"):
+                return None
+            signs = (-sign,) if node.name == "neg" else (sign, -sign if node.name == "-" else sign)
+            found: list[Form] = []
+            for argument, own in zip(node.arguments, signs, strict=True):
+                inside = self._terms(argument, own)
+                if inside is None:
+                    return None
+                for one in inside:
+                    _merge(found, one)
+            return found
+        signed = forms.multiply(form, forms.public(sign, self.like))
+        return None if signed is None else [signed]
+
+    def _together(self, terms: list[Form], miss: float) -> Figure | None:
+        """A sum of forms; None where two of them share a release."""
+        sources = [source for one in terms for source in one.weights]
+        if len(sources) > len({*sources}) or len(terms) < 2:
+            return None
+        values = sum((one.values if isinstance(one, Linear) else one.best(miss) for one in terms), np.zeros_like(self.like))
+        lower, upper = apart.interval(terms, miss)
+        known = ~np.isnan(values)
+        bounds = [sum(ends) for ends in zip(*(_bounds(one) for one in terms), strict=True)]
+        lower, upper = np.where(known, lower, bounds[0]), np.where(known, upper, bounds[1])
+        return Figure(values, lower, upper, ~known)
 
     def _moved(self, node: Call, miss: float, safe: Figure) -> Figure:
         """What every release changes by itself, added in squares; where a denominator is too near to 0, the ``safe`` interval."""
@@ -160,6 +195,21 @@ class Pieces:
         elif isinstance(node, Call):
             for argument in node.arguments:
                 yield from self._leaves(argument)
+
+
+def _merge(terms: list[Form], one: Form) -> None:
+    """Add a form to a sum of forms: to one that it can be added to, or as one more."""
+    for i, other in enumerate(terms):
+        both = forms.add(other, one)
+        if both is not None:
+            terms[i] = both
+            return
+    terms.append(one)
+
+
+def _bounds(one: Form) -> tuple[float, float]:
+    """What public bounds leave of a form."""
+    return (one.low, one.high) if isinstance(one, Ratio) else (-math.inf, math.inf)
 
 
 def _arithmetic(node: Expression, known: dict[Expression, Figure], like: Reals) -> Figure:

@@ -57,7 +57,7 @@ from discreet.plan.expressions import Expression
 from discreet.plan.expressions.facts import Facts
 from discreet.plan.forms import TINY, Linear, Source, last_possible
 from discreet.plan.measures import Frame, Measure, measure_presence, measure_value
-from discreet.plan.noises import Noise, explains, reach
+from discreet.plan.noises import Noise, explains, reach_of_one
 from discreet.plan.release import Additive, Need, Release, Released, Spread
 from discreet.plan.statistics import Sums
 
@@ -156,8 +156,8 @@ class Forms:
 
     def half(self, centred: float, count: float) -> float:
         """The half-width of the interval of such a sum; where that is a multiple of one unit, as the noise is, a multiple too."""
-        weighted = [(one, centred * x + count * y) for x, y, one in self._noises()]
-        half = float(reach([Noise(one, np.full(1, weight)) for one, weight in weighted], _MISS)[0])
+        weighted = tuple((one, centred * x + count * y) for x, y, one in self._noises())
+        half = reach_of_one(weighted, _MISS)
         units = {abs(weight) * one.unit for one, weight in weighted}
         unit = units.pop() if len(units) == 1 else 0.0
         return half if not unit else unit * math.ceil(half / unit - 1e-9)
@@ -179,14 +179,18 @@ class Forms:
         best = np.where(enough, np.clip(centred / size, self.low, self.high), 0.0)
 
         deviation = self.deviation(1, -best)
-        twice = (np.tile(one, 2) for one in (size, centred, best, (deviation + TINY * self.unit) / size))
-        sizes, sums, start, first = twice  # both ends are looked for at once
+        known = np.flatnonzero(np.tile(enough, 2))  # both ends are looked for at once, where there are any
         bound, sign = np.repeat([self.low, self.high], len(best)), np.repeat([-1.0, 1.0], len(best))
+        twice = (np.tile(one, 2)[known] for one in (size, centred, best, (deviation + TINY * self.unit) / size))
+        sizes, sums, start, first = twice
 
         def compatible(r: Reals) -> NDArray[np.bool_]:
             return self.explain(np.abs(sums - r * sizes), 1, -r)
 
-        ends = np.where(np.tile(enough, 2), last_possible(start, compatible, first, bound, sign), bound) + self.middle
+        ends = bound.copy()
+        if known.size:
+            ends[known] = last_possible(start, compatible, first, bound[known], sign[known])
+        ends += self.middle
         lower, upper = ends[: len(best)], ends[len(best) :]
         error = np.where(enough, deviation / size, (self.high - self.low) / 2)
         return Estimate(best + self.middle, error, lower, upper)

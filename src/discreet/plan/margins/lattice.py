@@ -93,21 +93,37 @@ def share_out(
         precise = (each * shares**power) @ within
         return math.inf if (precise[wanted > 0] <= 0).any() else float((wanted[wanted > 0] / precise[wanted > 0]).sum())
 
-    def descend(shares: Reals, steps: int) -> Reals:
-        for _ in range(steps):
-            precise = np.maximum((each * shares**power) @ within, 1e-300)
-            raw = (each * shares ** (2 * power) * (within @ (wanted / precise**2))) ** (1 / (power + 1))
-            shares = raw / raw.sum()
-        return shares
-
     unit = np.eye(len(private))
     starts = [np.ones(len(private))]
     if pure:
         starts += [1 + 8 * len(private) * unit[i] for i in ([*range(len(private))] if len(private) <= 16 else (0, -1))]
-    tried = [descend(start / start.sum(), _FIRST) for start in starts]
-    found = [_rounded(descend(min(tried, key=loss), _STEPS)), *(_rounded(one) for one in unit)]
-    best = min(found, key=lambda shares: (round(loss(np.array(shares, dtype=np.float64)), 12), sum(map(bool, shares))))
-    return {level: Fraction(share, _PARTS) for level, share in zip(private, best, strict=True) if share}
+    tried = [descend(start / start.sum(), each, within, wanted, power, _FIRST) for start in starts]
+    best = descend(min(tried, key=loss), each, within, wanted, power, _STEPS)
+    found = [_rounded(best), *(_rounded(one) for one in unit)]
+    whole = min(found, key=lambda shares: (round(loss(np.array(shares, dtype=np.float64)), 12), sum(map(bool, shares))))
+    return {level: Fraction(share, _PARTS) for level, share in zip(private, whole, strict=True) if share}
+
+
+def descend(shares: Reals, each: Reals, within: Reals, wanted: Reals, power: int, steps: int, enough: float = 0.0) -> Reals:
+    """Shares of a cost, together 1, of less error than these: sum_B a_B / p_B with p_B = sum_A e_A t_A^k, A around B.
+
+    ``each``: e_A; ``within``: 1 where a measured level A is around a space B, a row a level; ``wanted``: a_B. A step minimises a
+    bound of the error, and is never for the worse; it is the last where it gains less than ``enough`` of the error.
+    """
+    before = math.inf
+    for _ in range(steps):
+        precise = np.maximum((each * shares**power) @ within, 1e-300)
+        if enough:
+            error = float((wanted / precise).sum())
+            if error > before * (1 - enough):
+                break
+            before = error
+        raw = (each * shares ** (2 * power) * (within @ (wanted / precise**2))) ** (1 / (power + 1))
+        shares = raw / raw.sum()
+        if enough:
+            shares = np.maximum(shares, enough * shares.max())  # so that nothing is given up before the end
+            shares /= shares.sum()
+    return shares
 
 
 def _rounded(shares: Reals) -> list[int]:

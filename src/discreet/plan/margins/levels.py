@@ -64,8 +64,9 @@ def measures_of(aggregate: Aggregate, facts: Mapping[str, Facts]) -> tuple[Measu
         known = infer(aggregate.of, facts)
         return measure_presence(aggregate.of, known), measure_value(aggregate.of, known, centred=True)
     raise ParameterError(
-        f"A table with margins has counts, sums and means, which add up, and {aggregate} does not; ask for it in a question of "
-        "its own, with plain keys: GROUP BY a, b."
+        f"A table with margins has counts, sums and means, which add up, and {aggregate} does not; select what it is made of and "
+        "compute with the numbers of the answer, which is free (the share of a condition is its avg), or ask for it in a "
+        "question of its own, with plain keys: GROUP BY a, b."
     )
 
 

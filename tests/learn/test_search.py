@@ -201,6 +201,24 @@ def test_it_stands_where_scikit_learn_wants_a_model() -> None:
     assert two(unit=dp.rows(neighbours="replace", size=3000)).fit(X, Y).privacy_.neighbours == "replace"
 
 
+PAGE = {
+    "logarithmic": [0.0106, 0.0093, 0.0080, 0.0070],
+    "geometric": [0.0073, 0.0061, 0.0051, 0.0042],
+    "poisson": [0.0076, 0.0037, 0.0014, 0.0007],
+    "exponential": [0.0142, 0.0071, 0.0028, 0.0009],
+}
+
+
+@pytest.mark.parametrize("name", PAGE)
+def test_what_a_model_has_of_the_cost_is_what_the_page_says(name: str) -> None:
+    """docs/learning.md, for 2, 4, 10 and 30 candidates at (1, 1e-5)."""
+    for many, rho in zip((2, 4, 10, 30), PAGE[name], strict=True):
+        contest = name == "exponential"
+        made = two(runs=None).set_params(**({"method": name} if contest else {"stopping": name}))
+        found = float(made._plan(many).cost.amount) / (many if contest else 1)
+        assert round(found, 4) == rho
+
+
 BAD: list[tuple[dict[str, Any], str]] = [
     ({"candidates": []}, "list of models"),
     ({"candidates": None}, "no classifier or regressor"),

@@ -94,10 +94,11 @@ class Offer:
     def release(self, *, epsilon: Number | None = None, rho: Number | None = None) -> Synthetic:
         """The model; paid for first, free when asked again."""
         request, aim = self._request(Terms(epsilon, rho)), self.asked.aim
-        privacy = request.price.privacy  # what cannot be bought is refused before there is a ledger
+        request.price  # noqa: B018 - what cannot be bought is refused before there is a ledger
         outcome = self.desk.ask(request, self.desk.tables.reading(self.tables))
         measured = replace(outcome.result, remarks=(*outcome.result.remarks, *outcome.remarks))
-        model = Synthetic.of(measured.domain(aim.domain), measured, aim.limits, aim.zeros, privacy)
+        paid = replace(request, share=measured.cost).price.privacy  # which may be more than who asks again offers
+        model = Synthetic.of(measured.domain(aim.domain), measured, aim.limits, aim.zeros, paid)
         return replace(model, left=outcome.left.brief, repeated=outcome.repeated)
 
     def _request(self, terms: Terms) -> Synthesis:

@@ -43,7 +43,7 @@ from discreet.synthetic.rounds.selection import Candidates, Limits
 from discreet.synthetic.zeros import Zeros
 
 _RUNS = 64  # cells of a number
-_LEAST = 100  # synthetic rows
+_LEAST, _MOST = 100, 10**6  # synthetic rows
 _FINER = 20  # binary digits of the root of 2
 
 
@@ -114,14 +114,18 @@ class FromSynthetic(Model):
         table = _Table((*self.features_, self.target_))
         asked = table.ask(self.seconds)
         model = Synthetic.of(asked.domain, Measurements.read(state["measured"]), asked.limits, asked.zeros, self.privacy_)
-        *coded, labels = table.read(model.sample(max(model.rows, _LEAST)).table)
+        *coded, labels = table.read(model.sample(min(max(model.rows, _LEAST), _MOST)).table)
         known = labels != MISSING
         if not known.any():  # by noise alone: a model of one row says nothing, and is a model
             known[0], labels[0] = True, 0
         inputs = inputs_of(self.features_, {str(j): one for j, one in enumerate(coded)}, len(labels))[known]
         if self.target_.values is not None:
             self.classes_ = np.array(self.target_.values)
-            aims: Any = self.classes_[labels[known]]
+            places = labels[known]
+            if len(np.unique(places)) < 2:  # which many models refuse: one more row of every class, in the middle
+                inputs = np.vstack([inputs, np.zeros((len(self.classes_), inputs.shape[1]))])
+                places = np.append(places, np.arange(len(self.classes_)))
+            aims: Any = self.classes_[places]
         else:
             aims = self.target_.reals(labels[known])
         self.estimator_ = clone(self.estimator).fit(inputs, aims)

@@ -37,6 +37,7 @@ PEERS = {
     "regression": [],
     "set_union": [],
     "speed": [],
+    "synthetic_errors": [],
     "texts": [],
     "synthetic": ["scikit-learn==1.9.1"],  # which runs the two below, each in an environment of its own
     # What the peers need but do not declare, and the newest versions under which they still run.
@@ -45,7 +46,7 @@ PEERS = {
 
 
 PARTS = {
-    "synthetic_opendp": ["opendp[mbi,polars]==0.16.0"],
+    "synthetic_opendp": ["opendp[mbi,polars]==0.16.0", "pandas==2.3.3"],  # which it needs for rows, and does not declare
     "synthetic_smartnoise": ["smartnoise-synth==1.0.8"],
     "engines_tumult": ["tmlt.analytics==0.21.0"],
     "engines_pipelinedp": ["pipeline-dp==0.3.1", "pyspark==3.5.6", "setuptools"],

@@ -65,7 +65,9 @@ def main(millions: float, names: list[str]) -> int:
             python = Path(sys.executable) if name == "engines_peers" else environment(name)
             script = [str(HERE / f"{name}.py"), *(["--ask"] if name == "engines_peers" else [])]
             alone = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
-            said = subprocess.run([str(python), *script, *places], check=True, capture_output=True, text=True, env=alone)
+            said = subprocess.run(
+                [str(python), *script, *places], check=True, capture_output=True, text=True, env=alone, cwd=folder
+            )
             took = json.loads(said.stdout.splitlines()[-1])
             first = first or took
             ratios = [took[how] / first[how] for how in ("cpu", "wall")]

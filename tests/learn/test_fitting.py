@@ -136,3 +136,14 @@ def test_a_curator_refuses_what_it_knows_better(tmp_path: Path) -> None:
         with pytest.raises(DiscreetError, match=said):
             clinic.fit(model, **asked, epsilon=1)
     assert clinic.budget.spent.epsilon == 0
+
+
+def test_what_is_given_again_says_what_it_cost_and_not_what_was_offered(tmp_path: Path) -> None:
+    clinic = curator(tmp_path, budget=dp.Budget(epsilon=9, delta=1e-6))
+    asked: dict[str, Any] = {"features": ["a"], "target": "y"}
+    dear, cheap = (clinic.fit(dp.learn.GaussianNB(), **asked, epsilon=epsilon) for epsilon in (2, 0.5))
+    assert cheap.repeated_
+    assert cheap.privacy_ == dear.privacy_
+    model, again = (clinic.synthesize(columns=["drug"], epsilon=epsilon) for epsilon in (2, 0.5))
+    assert again.repeated
+    assert again.privacy == model.privacy

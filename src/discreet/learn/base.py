@@ -23,7 +23,7 @@ from discreet.arrays import Reals
 from discreet.errors import ParameterError
 from discreet.learn.features import Feature, read_classes, read_feature, read_features
 from discreet.learn.payment import Payment
-from discreet.learn.rows import Rows, check_groups, inputs_of, read_arrays, read_columns, read_unit
+from discreet.learn.rows import Rows, check_groups, inputs_of, read_arrays, read_cells, read_columns, read_unit
 from discreet.privacy import Privacy
 from discreet.schema.units import Unit
 
@@ -203,7 +203,7 @@ class Regressor(RegressorMixin, Model):  # type: ignore[misc]
 
 def read_column(name: str, given: Any, height: int) -> NDArray[np.generic]:
     """One value a row. A single column is taken for one, as scikit-learn does, which is said."""
-    array = np.asarray(given)
+    array = read_cells(given)
     if array.ndim == 2 and array.shape[1] == 1:
         said = f"A column-vector {name} was passed when a 1d array was expected; write {name}.ravel()."
         warn(said, DataConversionWarning, stacklevel=4)

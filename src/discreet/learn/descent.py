@@ -25,7 +25,7 @@ from discreet.calls import called_as
 from discreet.errors import ParameterError
 from discreet.exact import nearest, positive, probability, rational, whole
 from discreet.learn.payment import Payment
-from discreet.learn.rows import by_person, read_unit
+from discreet.learn.rows import by_person, read_cells, read_unit
 from discreet.mechanisms import Gaussian
 from discreet.mechanisms.rows.block import Block
 from discreet.mechanisms.rows.sums import Added, Ball, Dense, Sparse, Total, add_up
@@ -221,7 +221,10 @@ def _block(inputs: NDArray[np.generic], y: Any, groups: Any, unit: Unit) -> Secr
         )
     if not isinstance(unit, Person):
         return Secret(Block(columns, len(inputs)))
-    order, starts = by_person(list(columns.values()), np.asarray(groups).reshape(-1), unit.rows)
+    ids = read_cells(groups).reshape(-1)
+    if len(ids) != len(inputs):
+        raise ParameterError(f"X has {len(inputs):,} rows and groups has {len(ids):,}; they need one value a row.")
+    order, starts = by_person(list(columns.values()), ids, unit.rows)
     return Secret(Block({name: column[order] for name, column in columns.items()}, len(order), starts))
 
 

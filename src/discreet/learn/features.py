@@ -97,7 +97,7 @@ class Feature:
     def _units(self, cells: object) -> Integers:
         try:
             numbers = np.asarray(cells, dtype=np.float64).reshape(-1)
-        except (TypeError, ValueError):  # word by word, since none may decide for the others
+        except (TypeError, ValueError, OverflowError):  # word by word, since none may decide for the others
             numbers = np.array([_number(cell) for cell in np.asarray(cells, dtype=object).reshape(-1)], dtype=np.float64)
         low, high = nearest(self.lower), nearest(self.upper)
         share = (np.clip(numbers, low, high) - low) * (self.steps / (high - low))
@@ -239,9 +239,12 @@ def _plain_value(name: str, value: object) -> Value:
 
 
 def _plain(cell: object) -> Any:
-    if isinstance(cell, str):
+    """A cell as values are compared, whatever it stands beside; None for what is no value."""
+    if isinstance(cell, np.generic):
+        cell = cell.item()
+    if isinstance(cell, str | bool):
         return cell
-    return compared(cell) if isinstance(cell, bool | int | float) else None
+    return _number(cell) if isinstance(cell, int | float) else None
 
 
 def _number(cell: object) -> float:

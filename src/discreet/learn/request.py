@@ -36,6 +36,7 @@ from discreet.plan.expressions import Column, Expression
 from discreet.plan.expressions.evaluate import infer
 from discreet.plan.expressions.facts import Facts, facts_of_column
 from discreet.plan.plan import Reading, plan_rows
+from discreet.privacy import Privacy
 from discreet.schema.columns import Boolean, Category, Text
 from discreet.schema.columns import Column as Declared
 from discreet.schema.columns import Number as NumberColumn
@@ -166,24 +167,26 @@ class Fitting:
         assert engine is not None
         rows = self.asked.rows(engine, reserved.salt)
         payment = Payment(self.share, reserved, rows.neighbours)
-        return Learnt(self.asked.model._learn(rows, payment))
+        return Learnt(self.asked.model._learn(rows, payment), self.price.privacy)
 
     def write(self, result: Learnt, remarks: tuple[str, ...]) -> list[str]:
         facts = {"discreet": "model", "version": 1, "state": result.state, "remarks": [*result.remarks, *remarks]}
-        return [json.dumps(facts, allow_nan=False)]
+        return [json.dumps({**facts, "privacy": result.privacy.to_json()}, allow_nan=False)]
 
     def read(self, texts: list[str]) -> Learnt:
         facts = json.loads(texts[0])
         if (facts.get("discreet"), facts.get("version")) != ("model", 1):
             raise ParameterError("This was learnt by another version of discreet, in another way; ask for more, for a new one.")
-        return Learnt(facts["state"], tuple(map(str, facts["remarks"])))
+        return Learnt(facts["state"], Privacy.from_json(facts["privacy"]), tuple(map(str, facts["remarks"])))
 
 
 @dataclass(frozen=True, eq=False)
 class Learnt:
-    """What came out: the state of a model, as a ledger keeps it."""
+    """What came out: the state of a model, as a ledger keeps it, and what it cost when it was learnt, which may be more than who
+    asks again offers."""
 
     state: State
+    privacy: Privacy
     remarks: tuple[str, ...] = ()
 
 
@@ -236,7 +239,7 @@ class Offer:
         fitted: Model = clone(self.asked.model)
         names = [one.name for one in self.asked.features]
         fitted._names, fitted.feature_names_in_ = names, np.array(names, dtype=object)
-        fitted._finish(self.asked.rows(None, ""), outcome.result.state, request.price.privacy)
+        fitted._finish(self.asked.rows(None, ""), outcome.result.state, outcome.result.privacy)
         fitted.remarks_ = (*outcome.result.remarks, *outcome.remarks)
         fitted.left_, fitted.repeated_ = outcome.left.brief, outcome.repeated
         return fitted

@@ -26,6 +26,8 @@ from discreet.schema.units import Person, Unit
 from discreet.schema.units import Rows as RowUnit
 
 TARGET = "y"
+_NUMBERS = (int, float, np.integer, np.floating, np.bool_, type(None))
+_NESTED = (list, tuple, np.ndarray)
 _UNIT = (
     'Who is protected? Leave unit= out for rows that are added or removed, or write unit="replace", unit=dp.rows(size=1000) or '
     'unit=dp.person("patient", rows=8, groups=1) with fit(X, y, groups=ids).'
@@ -137,10 +139,20 @@ def read_columns(table: Any) -> tuple[list[NDArray[np.generic]], list[str]]:
 
 
 def _is_mixed(table: Any) -> bool:
-    """Whether these are lists with words among numbers, of which numpy would make words throughout."""
+    """Whether these are lists with words among numbers, of which numpy would make words throughout: one row's cell must not
+    change what the cells of others are."""
     if isinstance(table, np.ndarray) or not isinstance(table, Sequence):
         return False
-    return any(isinstance(cell, str) for line in table if isinstance(line, Sequence) for cell in line)
+    lines = [np.asarray(line, dtype=object) if isinstance(line, np.ndarray) else line for line in table]
+    return any(not isinstance(cell, _NUMBERS) for line in lines if isinstance(line, Sequence | np.ndarray) for cell in line)
+
+
+def read_cells(given: Any) -> NDArray[np.generic]:
+    """One value a row. The cells of a list stay what they are, each by itself: numpy would make words of all numbers where there
+    is one word, and doubles of all ids where one is broken."""
+    if not isinstance(given, Sequence) or isinstance(given, str) or all(isinstance(one, _NESTED) for one in given):
+        return np.asarray(given)
+    return np.fromiter(given, dtype=object, count=len(given))
 
 
 def read_arrays(
@@ -170,10 +182,10 @@ def by_person(columns: Sequence[NDArray[np.generic]], ids: NDArray[np.generic], 
     many = counts[persons] > most
     marks = np.zeros(len(ids), dtype=np.uint64)
     salt = words(4).tobytes()
-    for i in np.flatnonzero(many):
-        hashed = blake2b(texts[i].encode(), key=salt, digest_size=8)
+    for i in np.flatnonzero(many).tolist():
+        hashed = blake2b(texts[i].encode("utf-8", "surrogatepass"), key=salt, digest_size=8)
         for column in columns:
-            hashed.update(np.ascontiguousarray(column[i]).tobytes())
+            hashed.update(_bytes(column, i))
         marks[i] = int.from_bytes(hashed.digest(), "little")
     order = np.lexsort((marks, persons))
     ranks = np.arange(len(order)) - np.searchsorted(persons[order], persons[order])
@@ -183,7 +195,7 @@ def by_person(columns: Sequence[NDArray[np.generic]], ids: NDArray[np.generic], 
 
 def name_persons(ids: NDArray[np.generic]) -> NDArray[np.object_]:
     """One text for every id, by which persons are the same; empty where there is none."""
-    return np.array(["" if one is None or one != one else f"{type(one).__name__[:1]}{one}" for one in ids.tolist()], dtype=object)
+    return np.fromiter(map(_name, ids.tolist()), dtype=object, count=len(ids))
 
 
 def take(table: Any, places: Integers) -> Any:
@@ -191,3 +203,22 @@ def take(table: Any, places: Integers) -> Any:
     if hasattr(table, "iloc"):
         return table.iloc[places]
     return table[places] if hasattr(table, "shape") else [table[i] for i in places.tolist()]
+
+
+def _name(one: object) -> str:
+    """What a person is told apart by; nothing where there is no id. Numbers are compared by what they are worth: 1 is 1.0."""
+    try:
+        if one is None or bool(one != one):
+            return ""
+    except (TypeError, ValueError):  # what is not even the same as itself or not
+        return ""
+    if (isinstance(one, float | np.floating) and float(one).is_integer()) or isinstance(one, bool | np.bool_):
+        one = int(one)
+    return f"={one}"
+
+
+def _bytes(column: NDArray[np.generic], place: int) -> bytes:
+    """What a row holds in a column: never where in memory it stands."""
+    if column.dtype == object:
+        return repr(np.asarray(column[place], dtype=object).tolist()).encode("utf-8", "surrogatepass")
+    return np.ascontiguousarray(column[place]).tobytes()

@@ -202,3 +202,20 @@ def test_what_is_refused_costs_nothing(tmp_path: Path) -> None:
             ask()
         assert "a b" not in str(refusal.value)
     assert float(table.budget.spent) == 0
+
+
+def test_what_is_given_again_says_what_it_cost_and_another_delta_is_another_question(tmp_path: Path) -> None:
+    clinic = _curator(tmp_path, pd.DataFrame({"text": ["fever cough"] * 60, "label": ["ham"] * 60}), epsilon=3, delta=1e-6)
+    dear, cheap = (clinic.word_counts("text", ["fever", "cough"], epsilon=epsilon) for epsilon in (0.5, 0.1))
+    assert cheap.paid.repeated
+    assert (cheap.paid.privacy, cheap.paid.cost) == (dear.paid.privacy, dear.paid.cost)
+    loose, tight = (clinic.vocabulary("text", epsilon=0.3, delta=delta) for delta in (1e-8, 1e-11))
+    assert not tight.paid.repeated
+    assert tight.paid.privacy != loose.paid.privacy
+
+
+def test_so_much_noise_that_no_64_bits_hold_it_is_an_answer_too(tmp_path: Path) -> None:
+    """Whatever goes wrong after payment is paid for."""
+    clinic = _curator(tmp_path, pd.DataFrame({"text": ["fever cough"] * 60, "label": ["ham"] * 60}), epsilon=1)
+    clinic.classify("text", "label", ["fever", "cough"], epsilon=1e-14)
+    clinic.word_counts("text", ["fever", "cough"], epsilon=1e-25)

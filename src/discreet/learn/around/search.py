@@ -38,7 +38,7 @@ from discreet.errors import ParameterError
 from discreet.exact import positive, probability, shown
 from discreet.learn.around.scores import Given, add_up_qualities, check_model, most_rows, read_rows
 from discreet.learn.base import Model
-from discreet.learn.payment import Payment, price, reserve
+from discreet.learn.payment import Letting, Payment, price, reserve
 from discreet.learn.rows import Rows, name_persons, take
 from discreet.mechanisms import Exponential, PermuteAndFlip
 from discreet.mechanisms.rows.sums import Total, join_totals
@@ -49,7 +49,6 @@ from discreet.plan.cost import Cost
 from discreet.privacy import Budget, Privacy, pure, zcdp
 from discreet.privacy.repetition import Repetition
 from discreet.schema.units import Person, Unit
-from discreet.synthetic.measuring import choose
 
 _DRAWS = {"geometric": geometric, "logarithmic": logarithmic, "poisson": poisson}
 _OWN = ("epsilon", "delta", "unit")  # what candidates leave to the search
@@ -216,7 +215,8 @@ class _Trial:
         far, epsilon = totals[0].ball.sensitivity(payment.neighbours), self.plan.cost.contest(1)
         kind = PermuteAndFlip if payment.pure else Exponential
         mechanism = kind(sensitivity=far, epsilon=epsilon, neighbours=payment.neighbours)
-        index = choose(mechanism, join_totals(totals).value, payment.reserved)
+        index = payment.reserved.release(Letting(mechanism), join_totals(totals).value)  # type: ignore[arg-type]
+        assert isinstance(index, int)
         return index, fitted[index], None
 
     def _fit(self, model: Model, cost: Cost) -> Model:

@@ -201,14 +201,10 @@ def _reach(steps: int, many: int, apart: int) -> int:
     """S^2: the sum of <c_i, c_j> over the steps 0, b, 2b, ... of which there are at most k."""
     column = _column(steps)
     chosen = range(0, min(steps, many * apart), apart)
-    last = [int(x) for x in column]
-    if len(chosen) == 1:
-        return sum(x * x for x in last)
-    summed = [0] * steps  # of the chosen columns: the square of their sum is the sum of all products
+    summed = np.zeros(steps, dtype=np.int64)  # of the chosen columns: the square of their sum is the sum of all products
     for start in chosen:
-        for m in range(steps - start):
-            summed[start + m] += last[m]
-    return sum(x * x for x in summed)
+        summed[start:] += column[: steps - start]
+    return sum(x * x for x in summed.tolist())
 
 
 @lru_cache(maxsize=16)

@@ -72,6 +72,7 @@ class Ball:
 
     def sizes(self, values: Reals) -> Reals:
         """The norm of every line; infinite where a number of it is not finite."""
+        values = np.ascontiguousarray(values)  # else a line that stands alone would be added up in another order
         found = np.sqrt(np.einsum("ij,ij->i", values, values)) if self.order == 2 else np.abs(values).sum(axis=1)
         return np.where(np.isfinite(found), found, np.inf)
 
@@ -131,7 +132,7 @@ class Dense(Added):
         return len(self.values)
 
     def total(self, ball: Ball, starts: Integers | None) -> Integers:
-        values = np.asarray(self.values, dtype=np.float64)
+        values = np.ascontiguousarray(self.values, dtype=np.float64)
         if starts is not None:
             values = _by_person(_finite(values), starts)
         found: Integers = ball.round(values).sum(axis=0, dtype=np.int64)

@@ -161,8 +161,8 @@ class _Bayes(Asked[TextClassifier]):
 
         total = add_up(read(), of, ball, len(self.values) * width)
         noise = self._noise(share, ball)
-        noisy = np.asarray(reserved.release(Letting(noise), total.value), dtype=np.int64)
-        return {"sums": noisy.tolist(), "norm": ball.order, "error": math.sqrt(noise.variance) * nearest(ball.step)}
+        noisy = reserved.release(Letting(noise), total.value)
+        return {"sums": noisy, "norm": ball.order, "error": math.sqrt(noise.variance) * nearest(ball.step)}
 
     def conclude(self, state: State, paid: Paid) -> TextClassifier:
         norm, spread = int(state["norm"]), float(state["error"])

@@ -194,7 +194,7 @@ class _Words(Asked[WordCounts]):
         listed, key = self.vocabulary.words, reserved.salt.encode()
         counts = count_items(read(), self.documents.owned, listed, self.documents.words, key)
         noisy = reserved.release(Letting(self.noise(share)), counts)
-        return {"counts": noisy.tolist(), "error": math.sqrt(self.noise(share).variance)}
+        return {"counts": noisy, "error": math.sqrt(self.noise(share).variance)}
 
     def conclude(self, state: State, paid: Paid) -> WordCounts:
         noisy = np.array(state["counts"], dtype=np.float64)
@@ -222,7 +222,7 @@ class _Pairs(Asked[Cooccurrences]):
         listed, key = self.vocabulary.words, reserved.salt.encode()
         counts = count_pairs(read(), self.documents.owned, listed, self.documents.words, key)
         noisy = reserved.release(Letting(self.noise(share)), counts)
-        return {"counts": noisy.tolist(), "error": math.sqrt(self.noise(share).variance)}
+        return {"counts": noisy, "error": math.sqrt(self.noise(share).variance)}
 
     def conclude(self, state: State, paid: Paid) -> Cooccurrences:
         size = len(self.vocabulary.words)

@@ -105,6 +105,9 @@ class _Union(Asked[FoundWords]):
     def reserve(self, share: Cost) -> Privacy:
         return zcdp(share.amount) + approximate(0, share.delta)
 
+    def told(self, share: Cost) -> Mapping[str, object]:
+        return {"delta": str(share.named)}
+
     def _union(self, share: Cost) -> SetUnion:
         part = Fraction(1, self.longest)
         neighbours: Neighbours = "replace" if self.documents.replaced else "add-remove"

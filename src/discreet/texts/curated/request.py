@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
-from discreet.arrays import Integers, Number
+from discreet.arrays import Number
 from discreet.calls import called_as
 from discreet.curator.desk import Desk
 from discreet.curator.digest import facts_of, hash_facts
@@ -125,6 +125,10 @@ class Asked(ABC, Generic[Result]):
         """What it costs: all of the share, and no delta unless it says so."""
         return pure(share.amount) if share.epsilon is not None else zcdp(share.amount)
 
+    def told(self, share: Cost) -> Mapping[str, object]:  # noqa: ARG002
+        """What of a cost tells it from others of its kind: not how much it is, but a delta that was chosen."""
+        return {}
+
     @abstractmethod
     def foresee(self, share: Cost) -> list[str]:
         """Sentences of a preview, from public facts."""
@@ -139,6 +143,15 @@ class Paid:
     left: str
     repeated: bool
     remarks: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """What was let out, and what it cost then, which may be more than who asks again offers."""
+
+    state: State
+    cost: str
+    privacy: Privacy
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,7 +170,8 @@ class Measuring(Generic[Result]):
 
     @cached_property
     def digest(self) -> str:
-        return hash_facts([{"texts": self.asked.kind, "version": 1, **self.asked.facts, **self.asked.documents.facts}])
+        facts = {**self.asked.facts, **self.asked.told(self.share), **self.asked.documents.facts}
+        return hash_facts([{"texts": self.asked.kind, "version": 1, **facts}])
 
     @property
     def price(self) -> Price:
@@ -167,24 +181,25 @@ class Measuring(Generic[Result]):
     def rehearse(self, engine: Engine) -> None:
         engine.rehearse(self.asked.documents.reading)
 
-    def run(self, engine: Engine | None, reserved: Reservation) -> State:
+    def run(self, engine: Engine | None, reserved: Reservation) -> Measured:
         assert engine is not None
         reading = self.asked.documents.reading
 
         def read() -> Blocks:
             return engine.rows(reading, reserved.salt)
 
-        return self.asked.measure(read, reserved, self.share)
+        return Measured(self.asked.measure(read, reserved, self.share), str(self.cost), self.price.privacy)
 
-    def write(self, result: State, remarks: tuple[str, ...]) -> list[str]:
-        return [json.dumps({"discreet": "texts", "version": 1, "state": result, "remarks": list(remarks)}, allow_nan=False)]
+    def write(self, result: Measured, remarks: tuple[str, ...]) -> list[str]:
+        paid = {"cost": result.cost, "privacy": result.privacy.to_json()}
+        facts = {"discreet": "texts", "version": 1, "state": result.state, "remarks": list(remarks), **paid}
+        return [json.dumps(facts, allow_nan=False)]
 
-    def read(self, texts: list[str]) -> State:
+    def read(self, texts: list[str]) -> Measured:
         facts = json.loads(texts[0])
         if (facts.get("discreet"), facts.get("version")) != ("texts", 1):
             raise ParameterError("This was measured by another version of discreet, in another way; ask for more, for a new one.")
-        state: State = facts["state"]
-        return state
+        return Measured(facts["state"], str(facts["cost"]), Privacy.from_json(facts["privacy"]))
 
 
 @dataclass(frozen=True, repr=False)
@@ -224,8 +239,9 @@ class Offer(Generic[Result]):
         """The result; paid for first, free when asked again."""
         request, documents = self._request(Terms(epsilon, rho, delta)), self.asked.documents
         outcome = documents.desk.ask(request, documents.desk.tables.reading(documents.tables))
-        paid = Paid(str(request.cost), request.price.privacy, outcome.left.brief, outcome.repeated, outcome.remarks)
-        return self.asked.conclude(outcome.result, paid)
+        measured = outcome.result
+        paid = Paid(measured.cost, measured.privacy, outcome.left.brief, outcome.repeated, outcome.remarks)
+        return self.asked.conclude(measured.state, paid)
 
     def _request(self, terms: Terms) -> Measuring[Result]:
         desk = self.asked.documents.desk
@@ -262,5 +278,6 @@ class Letting:
     def privacy(self) -> Privacy:
         return self.mechanism.privacy
 
-    def let_out(self, counts: Any) -> Integers:
-        return np.asarray(self.mechanism.release(counts), dtype=np.int64)
+    def let_out(self, counts: Any) -> list[int]:
+        """Whole numbers of any size: so much noise as a very small cost has is no number of 64 bits."""
+        return [int(one) for one in np.asarray(self.mechanism.release(counts)).ravel()]

@@ -1,0 +1,127 @@
+"""One row changes nothing about the others: not what their cells are read as, nor the last digit of what they add."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from contract.models import MODELS, make
+from learn.watching import far, watch
+
+import discreet as dp
+from discreet import learn
+from discreet.errors import ParameterError
+from discreet.learn.rows import by_person
+from discreet.mechanisms.rows import sums
+
+N = 40
+STRANGE: list[Any] = [
+    "x",
+    b"x",
+    1j,
+    None,
+    np.nan,
+    np.inf,
+    10**400,
+    -(2**70),
+    0.5,
+    True,
+    np.str_("1"),
+    pd.NaT,
+    pd.NA,
+    {},
+    "\ud800",
+]
+
+
+def classifier(**more: Any) -> Any:
+    return learn.GaussianNB(epsilon=1, delta=1e-5, classes=[0, 1], **{"bounds": [(0, 10), [1, 2]], **more})
+
+
+@pytest.mark.parametrize("strange", STRANGE, ids=repr)
+@pytest.mark.parametrize("number", [int, np.int64])
+def test_a_strange_cell_moves_what_is_let_out_no_farther_than_any_row(
+    strange: Any, number: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Lists are read cell by cell: numpy would make words of all cells where one is a word, and no number would be one."""
+    rows, labels = [[number(i % 10), number(1 + i % 2)] for i in range(N)], [number(i % 2) for i in range(N)]
+    base = watch(monkeypatch, lambda: classifier().fit(rows, labels))
+    for row, label in (([strange, 1], 1), ([3, strange], 1), ([3, 1], strange), ([strange, strange], strange)):
+        grown = watch(monkeypatch, lambda row=row, label=label: classifier().fit([*rows, row], [*labels, label]))
+        assert max(far(base, grown)) <= 1 + 1e-12
+
+
+@pytest.mark.parametrize("strange", [*STRANGE, (1, 2)], ids=repr)
+def test_a_strange_id_makes_no_other_person_of_anybody(strange: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows, labels = [[i % 10, 1 + i % 2] for i in range(N)], [i % 2 for i in range(N)]
+    ids: list[Any] = [2**60 + i for i in range(N - 8)] + [None, float("nan")] * 4
+    unit = dp.person("id", rows=2, groups=1)
+    base = watch(monkeypatch, lambda: classifier(unit=unit).fit(rows, labels, groups=ids))
+    more = [[1, 1]] * 3, [1] * 3, [strange] * 3
+    grown = watch(monkeypatch, lambda: classifier(unit=unit).fit([*rows, *more[0]], [*labels, *more[1]], groups=[*ids, *more[2]]))
+    assert max(far(base, grown)) <= 1 + 1e-12
+
+
+def test_a_number_is_one_person_however_it_is_written() -> None:
+    ids = np.array([1, 1.0, np.int64(1), True, np.float64(1), "b", 0.5, None], dtype=object)
+    _, starts = by_person([np.zeros(8)], ids, 8)
+    assert np.diff([*starts, 7]).tolist() in ([1, 5, 1], [5, 1, 1], [1, 1, 5])
+
+
+def test_which_rows_count_does_not_depend_on_where_they_stand_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("discreet.learn.rows.words", lambda n: np.arange(n, dtype=np.uint64))
+    ids = np.zeros(30, dtype=np.int64)
+    found = {str(sorted(cells[by_person([cells], ids, 4)[0], 0])) for cells in map(_words, range(3))}
+    assert len(found) == 1
+
+
+def _words(turn: int) -> Any:
+    cells = np.array([f"word {i}" for i in range(30)], dtype=object)  # other objects every time
+    return np.roll(cells, 7 * turn)[:, None]
+
+
+@pytest.mark.parametrize("pure", [False, True])
+@pytest.mark.parametrize("name", MODELS)
+def test_a_row_alone_adds_what_it_adds_among_others_to_the_last_digit(
+    name: str, pure: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before anything is rounded: memory that is laid out by columns is added up in another order where there is one row."""
+    made: list[Any] = []
+    plain = sums._scaled
+
+    def spy(values: Any, factors: Any) -> Any:
+        made.append(found := plain(values, factors))
+        return found
+
+    monkeypatch.setattr(sums, "_scaled", spy)
+    draw = np.random.default_rng(5)
+    rows, labels = draw.uniform(-3, 3, size=(5, 11)), np.array([0, 1, 2, 1, 0])
+    model = make(name, **({"delta": None} if pure else {}))
+
+    def lines(some: slice) -> list[Any]:
+        made.clear()
+        watch(monkeypatch, lambda: model.fit(rows[some], labels[some]))
+        return [*made]
+
+    among = lines(slice(0, 5))
+    for place in range(5):
+        alone = lines(slice(place, place + 1))
+        assert [len(one) for one in alone] == [1] * len(among)
+        assert all((one[0] == other[place]).all() for one, other in zip(alone, among, strict=True))
+
+
+def test_groups_of_a_descent_are_one_a_row() -> None:
+    with pytest.raises(ParameterError, match="one value a row"):
+        learn.private_descent(
+            lambda at, X, y: at - X,  # noqa: N803
+            [0.0],
+            np.ones((4, 1)),
+            epsilon=1,
+            delta=1e-5,
+            size=4,
+            steps=1,
+            unit=dp.person("id", rows=2, groups=1),
+            groups=[1, 2, 3],
+        )

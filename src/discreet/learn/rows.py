@@ -191,7 +191,7 @@ def _name(one: object) -> str:
             return ""
     except (TypeError, ValueError):  # what is not even the same as itself or not
         return ""
-    if isinstance(one, float | np.floating) and float(one).is_integer() or isinstance(one, bool | np.bool_):
+    if (isinstance(one, float | np.floating) and float(one).is_integer()) or isinstance(one, bool | np.bool_):
         one = int(one)
     return f"={one}"
 

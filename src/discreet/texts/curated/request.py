@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
-from discreet.arrays import Integers, Number
+from discreet.arrays import Number
 from discreet.calls import called_as
 from discreet.curator.desk import Desk
 from discreet.curator.digest import facts_of, hash_facts

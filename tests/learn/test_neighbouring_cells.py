@@ -115,7 +115,7 @@ def test_a_row_alone_adds_what_it_adds_among_others_to_the_last_digit(
 def test_groups_of_a_descent_are_one_a_row() -> None:
     with pytest.raises(ParameterError, match="one value a row"):
         learn.private_descent(
-            lambda at, X, y: at - X,  # noqa: N803
+            lambda at, X, y: at - X,  # noqa: ARG005, N803
             [0.0],
             np.ones((4, 1)),
             epsilon=1,

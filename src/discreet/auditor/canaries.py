@@ -12,6 +12,7 @@ v guesses are right with probability at most
 
 So a claim is refuted where this is at most ``error``. How many guesses are made is chosen before the run: one number, which is
 best for noise that just meets the claim, has most of the error, and numbers from two guesses to all of them share the rest.
+Canaries of which the function says nothing (NaN) may leave fewer: r stays what was chosen, which is larger and so still right.
 ``epsilon`` is certified where every smaller one is refuted, at the same delta.
 """
 
@@ -55,12 +56,13 @@ def audit_in_one_run(function: Callable[[Booleans], object], canaries: object, c
     for guesses, share in _plan(claim, many):
         half = min(guesses, known) // 2
         right = int((~taken[order[:half]]).sum() + taken[order[known - half : known]].sum())
-        found = lower_bound(many, 2 * half, right, claim.delta, error * share)
+        planned = guesses - guesses % 2  # whoever abstains on more has guessed no better: how many were made is no choice then
+        found = lower_bound(many, planned, right, claim.delta, error * share)
         if found > least or not best[1]:
             best = (right, 2 * half)
         least = max(least, found)
         points = [(e, d, error * share / len(claim.points)) for e, d in claim.points]
-        violated |= any(p_value(many, 2 * half, right, e, d) <= allowed for e, d, allowed in points)
+        violated |= any(p_value(many, planned, right, e, d) <= allowed for e, d, allowed in points)
     return Finding(
         violated=violated,
         epsilon=least,

@@ -149,7 +149,7 @@ def _fill(column: NDArray[np.generic] | None, start: int, many: int) -> NDArray[
 
 def _join(found: list[tuple[Any, int, int]], height: int) -> Sparse:
     """Entries of rows that are there."""
-    kept = [(made, start, made.rows < many) for made, start, many in found]
+    kept = [(made, start, (made.rows >= 0) & (made.rows < many)) for made, start, many in found]
     rows = np.concatenate([made.rows[these] + start for made, start, these in kept])
     places = np.concatenate([made.places[these] for made, _, these in kept])
     return Sparse(rows, places, np.concatenate([made.values[these] for made, _, these in kept]), found[0][0].length, height)

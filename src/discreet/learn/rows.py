@@ -198,13 +198,6 @@ def name_persons(ids: NDArray[np.generic]) -> NDArray[np.object_]:
     return np.fromiter(map(_name, ids.tolist()), dtype=object, count=len(ids))
 
 
-def take(table: Any, places: Integers) -> Any:
-    """Some rows of a frame, an array, or lists."""
-    if hasattr(table, "iloc"):
-        return table.iloc[places]
-    return table[places] if hasattr(table, "shape") else [table[i] for i in places.tolist()]
-
-
 def _name(one: object) -> str:
     """What a person is told apart by; nothing where there is no id. Numbers are compared by what they are worth: 1 is 1.0."""
     try:
@@ -222,3 +215,10 @@ def _bytes(column: NDArray[np.generic], place: int) -> bytes:
     if column.dtype == object:
         return repr(np.asarray(column[place], dtype=object).tolist()).encode("utf-8", "surrogatepass")
     return np.ascontiguousarray(column[place]).tobytes()
+
+
+def take(table: Any, places: Integers) -> Any:
+    """Some rows of a frame, an array, or lists."""
+    if hasattr(table, "iloc"):
+        return table.iloc[places]
+    return table[places] if hasattr(table, "shape") else [table[i] for i in places.tolist()]

@@ -97,7 +97,8 @@ class Offer:
         request.price  # noqa: B018 - what cannot be bought is refused before there is a ledger
         outcome = self.desk.ask(request, self.desk.tables.reading(self.tables))
         measured = replace(outcome.result, remarks=(*outcome.result.remarks, *outcome.remarks))
-        paid = replace(request, share=measured.cost).price.privacy  # which may be more than who asks again offers
+        share = replace(request.share, amount=measured.cost.amount)  # which may be more than who asks again offers
+        paid = replace(request, share=share).price.privacy
         model = Synthetic.of(measured.domain(aim.domain), measured, aim.limits, aim.zeros, paid)
         return replace(model, left=outcome.left.brief, repeated=outcome.repeated)
 

@@ -215,8 +215,7 @@ class _Trial:
         far, epsilon = totals[0].ball.sensitivity(payment.neighbours), self.plan.cost.contest(1)
         kind = PermuteAndFlip if payment.pure else Exponential
         mechanism = kind(sensitivity=far, epsilon=epsilon, neighbours=payment.neighbours)
-        index = payment.reserved.release(Letting(mechanism), join_totals(totals).value)  # type: ignore[arg-type]
-        assert isinstance(index, int)
+        index = int(payment.reserved.release(Letting(mechanism), join_totals(totals).value))  # type: ignore[call-overload]
         return index, fitted[index], None
 
     def _fit(self, model: Model, cost: Cost) -> Model:

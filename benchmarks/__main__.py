@@ -19,6 +19,7 @@ PEERS = {
     "adult": [],
     "compositions": [],
     "engines": [],
+    "engines_peers": ["pyspark[connect]==4.3.0"],  # which runs two of the below, each on the Spark that it supports
     "query": ["opendp[polars]==0.16.0"],
     "audit_board": ["opendp==0.16.0", "diffprivlib==0.6.6", "scikit-learn==1.7.2", "python-dp==1.1.5"],
     "audit_board_smartnoise": ["smartnoise-sql==1.0.10", "opendp==0.14.2", "pandas==2.3.3"],
@@ -36,6 +37,7 @@ PEERS = {
     "regression": [],
     "set_union": [],
     "speed": [],
+    "synthetic_errors": [],
     "texts": [],
     "synthetic": ["scikit-learn==1.9.1"],  # which runs the two below, each in an environment of its own
     # What the peers need but do not declare, and the newest versions under which they still run.
@@ -44,21 +46,25 @@ PEERS = {
 
 
 PARTS = {
-    "synthetic_opendp": ["opendp[mbi,polars]==0.16.0"],
+    "synthetic_opendp": ["opendp[mbi,polars]==0.16.0", "pandas==2.3.3"],  # which it needs for rows, and does not declare
     "synthetic_smartnoise": ["smartnoise-synth==1.0.8"],
+    "engines_tumult": ["tmlt.analytics==0.21.0"],
+    "engines_pipelinedp": ["pipeline-dp==0.3.1", "pyspark==3.5.6", "setuptools"],
     "learning_interpret": ["interpret-core==0.7.2", "scikit-learn==1.9.1", "pandas<3"],
     "learning_diffprivlib": ["diffprivlib==0.6.6", "scikit-learn==1.6.1", "pandas<3"],
 }  # of another one
+ALONE = {"engines_tumult", "engines_pipelinedp"}  # which need an older numpy than discreet does
 PEERS |= PARTS
 
 
 def environment(name: str) -> Path:
-    """A virtual environment with discreet and the peers of one benchmark."""
+    """A virtual environment with the peers of one benchmark, and with discreet unless they stand alone."""
     folder = ROOT / ".bench" / name
     python = folder / "bin" / "python"
     if not python.exists():
         venv.create(folder, with_pip=True)
-    subprocess.run([python, "-m", "pip", "install", "--quiet", "--editable", str(ROOT), *PEERS[name]], check=True)
+    discreet = [] if name in ALONE else ["--editable", str(ROOT)]
+    subprocess.run([python, "-m", "pip", "install", "--quiet", *discreet, *PEERS[name]], check=True)
     return python
 
 

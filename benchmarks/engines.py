@@ -175,12 +175,11 @@ def sizes(bench: Bench) -> Iterator[tuple[str, int, int, int]]:
     """What grows, and how many rows, groups and persons there are."""
     for rows in bench.GROWTH:
         yield "rows", rows, GROUPS, max(rows // 10, 10)
-    middle = min(bench.GROWTH[-1], 10**7)
-    for exponent in range(7):
-        yield "groups", middle, 10**exponent, 10**5
-    for exponent in range(3, 8):
-        if 10**exponent <= middle:
-            yield "persons", middle, GROUPS, 10**exponent
+    every = getattr(bench, "EVERY", 1)  # a power of ten, or the second: some engines take a while to begin
+    for exponent in range(0, 7, every):
+        yield "groups", 10**6, 10**exponent, 10**5
+    for exponent in range(2 + every, 7, every):
+        yield "persons", 10**6, GROUPS, 10**exponent
 
 
 def grow(name: str) -> list[dict[str, object]]:

@@ -35,10 +35,11 @@ from discreet.plan.plan import Plan
 from discreet.schema.columns import category, number
 from discreet.schema.units import person, rows
 
-__all__ = ["GROWTH", "RATIOS", "close", "make", "peak", "plain", "source", "used"]
+__all__ = ["EVERY", "GROWTH", "RATIOS", "close", "make", "peak", "plain", "source", "used"]
 
 RATIOS = (1_000_000,)
 GROWTH = (10**5, 10**6, 10**7)
+EVERY = 2
 _TYPES = {
     "INTEGER": "INTEGER",
     "BIGINT": "BIGINT",

@@ -6,11 +6,13 @@ rounds and bounds as ours does, in one pass and with plain sums of doubles and o
 that would raise an error, keep a salt from its plan, or count exactly. Ours and the plain one take turns, of several turns the
 least counts, and the target is checked: exit code 1 if it is missed.
 
-    python -m benchmarks.engines_spark [MILLIONS]
+    python -m benchmarks.engines_spark [MILLIONS [rows] ["persons, sums"] ["persons, presence"]]
+    python -m benchmarks.engines_spark --sent [MILLIONS]   bytes that are sent between tasks, of Spark's own event log
 """
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import tempfile
@@ -35,10 +37,12 @@ from discreet.plan.plan import Plan
 from discreet.schema.columns import category, number
 from discreet.schema.units import person, rows
 
-__all__ = ["GROWTH", "RATIOS", "close", "make", "peak", "plain", "source", "used"]
+__all__ = ["EVERY", "GROWTH", "RATIOS", "close", "make", "peak", "plain", "source", "used"]
 
 RATIOS = (5_000_000, 10_000_000)
 GROWTH = (10**5, 10**6, 10**7)
+EVERY = 2
+EVENTS: list[Path] = []  # the folder of the event log, where one is wanted
 
 
 @cache
@@ -47,12 +51,19 @@ def session() -> Any:
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").config("spark.driver.memory", "4g")
+    if EVENTS:
+        builder = builder.config("spark.eventLog.enabled", "true").config("spark.eventLog.compress", "false")
+        builder = builder.config("spark.eventLog.dir", EVENTS[0].as_uri())
     quiet = builder.config("spark.ui.showConsoleProgress", "false").config("spark.driver.extraJavaOptions", "-XX:+UseSerialGC")
     return quiet.config("spark.sql.shuffle.partitions", "4").getOrCreate()
 
 
 def make(columns: str, size: int, folder: Path) -> str:
-    """Parquet files, as many as there are cores."""
+    return source(written(columns, size, folder))
+
+
+def written(columns: str, size: int, folder: Path) -> str:
+    """A folder of Parquet files, as many as there are cores."""
     place = folder / "data"
     place.mkdir()
     with duckdb.connect() as database:
@@ -60,7 +71,7 @@ def make(columns: str, size: int, folder: Path) -> str:
         for part in range(2):
             query = f"SELECT {columns} FROM range({size}) WHERE range % 2 = {part}"
             database.execute(f"COPY ({query}) TO '{place}/{part}.parquet' (FORMAT parquet)")
-    return source(str(place))
+    return str(place)
 
 
 def source(made: str) -> str:
@@ -106,6 +117,7 @@ def _parent(process: Path) -> int:
 
 
 MOST = 1.3
+TURNS = 6  # Java compiles what runs often: both are quicker from turn to turn
 COLUMNS = {"grp": category(*(f"g{i}" for i in range(100))), "value": number(0, 100, step=0.01)}
 QUESTION = "SELECT grp, count(*) AS n, sum(value) AS s FROM data GROUP BY grp"
 PERSONS = "SELECT grp, count(DISTINCT person) AS n FROM data GROUP BY grp"
@@ -143,19 +155,53 @@ def counted(engine: Engine, plan: Plan) -> list[list[int]]:
     return [[int(number) for number in open_secret(secret).ravel()] for secret in found.values()]  # type: ignore[union-attr]
 
 
-def main(millions: float) -> int:
+def sent(millions: float) -> None:
+    """Bytes and lines that tasks send to each other, of every plan, as Spark writes them (in blocks of LZ4)."""
+    shown = Table("Spark", "MB sent", "lines sent", "bytes a line", "lines a row", title=f"{millions:g} million rows")
+    with tempfile.TemporaryDirectory() as folder:
+        EVENTS.append(Path(folder) / "events")
+        EVENTS[0].mkdir()
+        made = make(columns_of(millions), int(millions * 10**6), Path(folder))
+        before = (0, 0)
+        for name, plan in PLANS.items():
+            asked = [*COLUMNS, "person"] if name != "rows" else [*COLUMNS]
+            counted(open_engine(open_source(made, columns=asked), plan.private, {}), plan)
+            session()._jsc.sc().listenerBus().waitUntilEmpty()
+            now = _written(EVENTS[0])
+            bytes, lines = (after - first for after, first in zip(now, before, strict=True))
+            shown.add_row(
+                name, f"{bytes / 1e6:,.3f}", f"{lines:,}", f"{bytes / max(lines, 1):.1f}", f"{lines / (millions * 1e6):.4f}"
+            )
+            before = now
+        session().stop()
+    Console().print(shown)
+
+
+def _written(events: Path) -> tuple[int, int]:
+    """Bytes and lines of all shuffles so far."""
+    found = [0, 0]
+    for file in (path for path in events.rglob("*") if path.is_file() and path.suffix != ".crc"):
+        for line in file.read_text().splitlines():
+            if line.startswith('{"Event":"SparkListenerTaskEnd"'):
+                written = json.loads(line)["Task Metrics"]["Shuffle Write Metrics"]
+                found[0] += written["Shuffle Bytes Written"]
+                found[1] += written["Shuffle Records Written"]
+    return found[0], found[1]
+
+
+def main(millions: float, names: list[str]) -> int:
     shown = Table("Spark", "plain, CPU s", "ours, CPU s", "ratio", "integers", title=f"{millions:g} million rows, two cores")
     missed = []
     with tempfile.TemporaryDirectory() as folder:
         made = make(columns_of(millions), int(millions * 10**6), Path(folder))
-        for name, plan in PLANS.items():
+        for name, plan in ((name, plan) for name, plan in PLANS.items() if not names or name in names):
             asked = [*COLUMNS, "person"] if name != "rows" else [*COLUMNS]
             ours = open_engine(open_source(made, columns=asked), plan.private, {})
             here = open_engine(open_source(f"{folder}/data/*.parquet", columns=asked), plan.private, {})
             same = counted(ours, plan) == counted(here, plan)
             calls = [plain(made, PLAIN[name]), lambda ours=ours, plan=plan: ours.count(plan, groups_of(plan), "salt")]  # type: ignore[misc]
             best = [float("inf")] * 2
-            for _ in range(3):
+            for _ in range(TURNS):
                 for j, call in enumerate(calls):
                     before = used()
                     call()
@@ -169,4 +215,8 @@ def main(millions: float) -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main(float(sys.argv[1]) if len(sys.argv) > 1 else 10.0))
+    words = [word for word in sys.argv[1:] if word != "--sent"]
+    if "--sent" in sys.argv:
+        sent(float(words[0]) if words else 1.0)
+    else:
+        raise SystemExit(main(float(words[0]) if words else 10.0, words[1:]))

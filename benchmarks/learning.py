@@ -52,7 +52,14 @@ def line(what: str, model: str, cost: str, found: tuple[float, float, float], le
     mean, error, taken = found
     right = least is None or mean + error >= least
     said = "" if least is None else f">= {least:g}"
-    found = what, model, cost, f"{mean:.4f} ± {error:.4f}", said, f"{taken:.3f}"
+    found = (
+        what,
+        model,
+        cost,
+        f"{mean:.4f} ± {error:.4f}" if abs(mean) < 100 else f"{mean:.2e} ± {error:.0e}",
+        said,
+        f"{taken:.3f}",
+    )
     print(*found, sep=" | ", file=sys.stderr, flush=True)
     return *found, right
 
@@ -210,13 +217,13 @@ def of_peers() -> list[Line]:
     for epsilon, (mean, error, taken) in said.items():
         found.append(line("Adult, AUC", "interpret's DP-EBM", f"{epsilon}, 1e-6", (mean, error, taken), None))
     said = run(environment("learning_diffprivlib"), scripts["learning_diffprivlib"], 20 // FEW)
-    for what, (mean, taken) in said.items():
+    for what, (mean, error, taken) in said.items():
         name, kind, epsilon = what.split()
         label, scale = (
             ("inertia / best", distances()[name][1]) if kind == "KMeans" else ("R2" if name == "diabetes" else "accuracy", 1.0)
         )
-        shown = line(f"{name}, {label}", f"diffprivlib's {kind}", f"{epsilon}, 0 <>", (mean / scale, 0.0, taken), None)
-        found.append((*shown[:3], f"{mean / scale:,.4g}", *shown[4:]))
+        scores = mean / scale, error / scale, taken
+        found.append(line(f"{name}, {label}", f"diffprivlib's {kind}", f"{epsilon}, 0 <>", scores, None))
     return found
 
 

@@ -16,7 +16,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from benchmarks.synthetic import ADULT, WORDS
 
-SMS = Path(__file__).parent / "sms" / "sms_spam.tsv.gz"
+SMS = Path(__file__).parents[1] / "examples" / "sms" / "sms_spam.tsv.gz"
 NUMBERS = {
     "age": (17, 90),
     "fnlwgt": (10_000, 1_500_000),

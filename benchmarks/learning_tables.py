@@ -105,8 +105,9 @@ def main() -> None:
     right = True
     parts: dict[str, Callable[[], Iterator[Line]]] = {"tables": of_tables, "texts": of_texts, "adult": of_adult}
     for name in [name for name in parts if name in sys.argv] or parts:
-        for *cells, good in parts[name]():
-            print("  ".join(cells), "" if good else "MISSED", flush=True)
+        for *cells, good in parts[name]():  # each says itself what it found
+            if not good:
+                print(f"MISSED: {cells[0]}", flush=True)
             right = right and good
     sys.exit(not right)
 

@@ -26,8 +26,8 @@ WORDS = 20
 def texts(name: str) -> list[list[str]]:
     """The words of every document."""
     if name == "messages":
-        lines = gzip.decompress((HERE / "sms" / "sms_spam.tsv.gz").read_bytes()).decode().split("\n")
-        documents = [line.split("\t", 1)[1] for line in lines if "\t" in line]
+        lines = gzip.decompress((HERE.parent / "examples" / "sms" / "sms_spam.tsv.gz").read_bytes()).decode().split("\n")
+        documents = [line.split("\t", 1)[1] for line in lines[1:] if "\t" in line]
     else:
         documents = gzip.decompress((HERE / "verses" / "verses.txt.gz").read_bytes()).decode().split("\n")
     tokenizer = dp.texts.Tokenizer()

@@ -11,7 +11,7 @@ import pyarrow.parquet
 import pytest
 
 import discreet as dp
-from discreet.synthetic import request
+from discreet.synthetic.rounds import run
 
 Run = Callable[..., int]
 SMALL = ("--seconds", "0.2")
@@ -78,7 +78,7 @@ def test_an_interrupt_keeps_what_was_measured(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(request._Run, "_rounds", interrupted)
+        patched.setattr(run.Run, "_rounds", interrupted)
         assert discreet("synthesize", people, "--epsilon", "1", "-o", "a.csv", *SMALL) == 0
     assert "It was interrupted" in capsys.readouterr().out
     assert discreet("synthesize", people, "--epsilon", "1", "-o", "b.csv", *SMALL) == 0

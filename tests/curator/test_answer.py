@@ -8,11 +8,14 @@ import json
 import pickle
 from dataclasses import FrozenInstanceError, replace
 from fractions import Fraction
+from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import discreet as dp
 from discreet.curator.answer import Answer, Column
 from discreet.errors import ParameterError
 
@@ -138,3 +141,33 @@ def test_columns_and_rows_are_at_hand() -> None:
     with pytest.raises(KeyError, match="there are ward, n"):
         answer["m"]
     assert repr(answer) == str(answer)
+
+
+def test_the_numbers_of_an_answer_are_written_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a question with many groups, writing is most of the work: texts of texts follow, but no number is read back or written
+    again."""
+    numbers = {"written": 0, "read": 0}
+    dumps, loads = json.dumps, json.loads
+
+    def floats(value: object) -> int:
+        if isinstance(value, dict):
+            return sum(map(floats, value.values()))
+        return sum(map(floats, value)) if isinstance(value, (list, tuple)) else isinstance(value, float)
+
+    def write(value: object, **how: object) -> str:
+        numbers["written"] += floats(value)
+        return dumps(value, **how)  # type: ignore[arg-type]
+
+    def read(text: str) -> object:
+        found = loads(text)
+        numbers["read"] += floats(found)
+        return found
+
+    monkeypatch.setattr(json, "dumps", write)
+    monkeypatch.setattr(json, "loads", read)
+    facts = {"unit": dp.rows(), "columns": {"k": dp.integer(0, 499)}, "budget": dp.Budget(epsilon=9)}
+    with dp.Curator(pa.table({"k": [1, 2, 2]}), ledger=tmp_path / "x.ledger", **facts) as asked:  # type: ignore[arg-type]
+        found = asked.sql("SELECT k, count(*) AS n FROM data GROUP BY k", epsilon=1)
+    assert len(found) == 500
+    assert 1500 <= numbers["written"] < 1600  # a standard error and two ends of every group
+    assert numbers["read"] < 100

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from discreet import engine
 from discreet.curator.configuration import read, skeleton
 from discreet.errors import ParameterError
 from discreet.privacy.budget import Budget
@@ -201,3 +202,11 @@ def test_a_skeleton_s_columns_can_be_filled_in(names: list[str]) -> None:
     text = skeleton("people.csv", names)
     filled = re.sub(r'^# (.*) = \{ type = "" \}.*$', r'\1 = { type = "text" }', text, flags=re.MULTILINE)
     assert list(tomllib.loads(filled)["columns"]) == names
+
+
+def test_the_register_of_engines_says_what_each_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A new engine is known to the owner's file by its own line."""
+    monkeypatch.setattr(engine, "_ENGINES", {"toy": (lambda given: given == "toy:x", "toy:table"), **engine._ENGINES})
+    file = written(tmp_path, 'version = 1\nengine = "duckdb"\nsource = "toy:x"\n')
+    with pytest.raises(ParameterError, match=r"which toy does; .* duckdb reads files, .*, toy reads toy:table\."):
+        read(file)

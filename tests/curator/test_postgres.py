@@ -17,6 +17,7 @@ from typing import Any
 import psycopg
 import pyarrow as pa
 import pytest
+from support.old_server import a_server_of
 from support.postgres import a_database, server
 from typer.testing import CliRunner
 
@@ -203,13 +204,15 @@ def test_a_server_that_is_away_is_missed_by_questions_alone(tmp_path: Path) -> N
     assert not (tmp_path / "clinic.ledger").exists()
 
 
-def test_servers_that_are_too_old_or_have_other_texts_are_refused(
-    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(connections, "_LEAST", 10**7)
-    with pytest.raises(ParameterError, match="discreet needs 14 or later"):
-        curator(f"{url}?table=clinic.visits", tmp_path)
-    monkeypatch.undo()
+@pytest.mark.usefixtures("url")
+def test_servers_that_are_too_old_or_have_other_texts_are_refused(tmp_path: Path) -> None:
+    with (
+        a_server_of("13.21") as (where, asked),
+        pytest.raises(ParameterError, match="This server is PostgreSQL 13, and discreet needs 14 or later") as caught,
+    ):
+        curator(f"postgresql://reader:{SECRET}@{where}/clinic?table=clinic.visits", tmp_path)
+    _shows_no_password(caught.value)
+    assert not asked
     server().run("CREATE DATABASE latin TEMPLATE template0 ENCODING 'LATIN1' LOCALE 'C'")
     try:
         with pytest.raises(ParameterError, match="LATIN1"):

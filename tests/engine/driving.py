@@ -31,7 +31,7 @@ from discreet.schema.columns import Column
 from discreet.schema.table import Schema
 from discreet.schema.units import Person, Unit
 
-__all__ = ["PURE", "RHO", "agree", "count", "count_in_turn", "keys", "marginal", "planned", "read_rows", "rehearse"]
+__all__ = ["PURE", "RHO", "agree", "count", "count_in_turn", "keys", "marginal", "open_rows", "planned", "read_rows", "rehearse"]
 __all__ += ["table"]
 
 PURE = Cost("epsilon", Fraction(1))
@@ -94,17 +94,19 @@ def _counted(engine: Engine, plan: Plan, chosen: Any) -> dict[Any, Any]:
 def read_rows(reading: Reading, source: object, salt: str = reference.SALT) -> list[list[tuple[Any, ...]]]:
     """The rows of a reading, opened: a list for every unit, in an order of their own. All engines read the same."""
 
-    def opened(engine: Engine) -> list[list[tuple[Any, ...]]]:
-        engine.rehearse(reading)
-        units = []
-        for secret in engine.rows(reading, salt):
-            block = open_secret(secret)
-            lines = list(zip(*(block[name].tolist() for name in reading.columns), strict=True))
-            ends = [*range(len(lines) + 1)] if block.starts is None else [*block.starts.tolist(), block.height]
-            units += [sorted(lines[a:b], key=repr) for a, b in itertools.pairwise(ends)]
-        return sorted(units, key=repr)
+    return _alike(reading.plan, source, None, lambda engine: open_rows(engine, reading, salt))
 
-    return _alike(reading.plan, source, None, opened)
+
+def open_rows(engine: Engine, reading: Reading, salt: str = reference.SALT) -> list[list[tuple[Any, ...]]]:
+    """The rows that one engine reads, rehearsed first."""
+    engine.rehearse(reading)
+    units = []
+    for secret in engine.rows(reading, salt):
+        block = open_secret(secret)
+        lines = list(zip(*(block[name].tolist() for name in reading.columns), strict=True))
+        ends = [*range(len(lines) + 1)] if block.starts is None else [*block.starts.tolist(), block.height]
+        units += [sorted(lines[a:b], key=repr) for a, b in itertools.pairwise(ends)]
+    return sorted(units, key=repr)
 
 
 def rehearse(plan: Plan, source: object) -> None:

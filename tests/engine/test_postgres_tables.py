@@ -12,7 +12,14 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from engine.driving import PURE, RHO, count, keys, planned
+from engine.reference_counting import SALT
+from support.postgres import a_database, server
 
+from discreet.engine import open_engine, open_source
+from discreet.engine.base import groups_of
+from discreet.engine.postgres.server import server_of
+from discreet.engine.postgres.source import read_address
+from discreet.mechanisms.secret import open_secret
 from discreet.schema.columns import Column, boolean, category, date, integer, number, text
 from discreet.schema.units import Unit, person, rows
 
@@ -129,3 +136,27 @@ def test_a_long_table() -> None:
         ("SELECT g, count(DISTINCT id) AS d, variance(x) AS v FROM data WHERE n < 900 GROUP BY g", PURE),
     ):
         assert count(planned(question, columns, person("id", rows=5, groups=3), share), pa.table(held))
+
+
+@pytest.mark.parametrize("who", ["rows", "persons"])
+def test_texts_without_case_are_told_apart_by_their_bytes(who: str) -> None:
+    """A type to which yes and YES are one: as keys, in conditions, and as persons."""
+    words = ["yes", "YES", "Yes", "no", "straße", "STRASSE", None]
+    held = pa.table({"word": words * 9, "id": [f"{'pP'[i % 2]}{i % 10}" for i in range(63)]})
+    columns = {"word": category("yes", "YES", "no", "straße")}
+    unit = rows() if who == "rows" else person("id", rows=2, groups=1)
+    plan = planned(
+        "SELECT word, count(*) AS n, count_if(word IN ('yes', 'no')) AS some FROM data GROUP BY word", columns, unit, RHO
+    )
+    with a_database() as database:
+        server().run("CREATE EXTENSION citext", "CREATE TABLE loose (word citext, id citext)", database=database)
+        listed = ", ".join(f"({repr(row['word']).replace('None', 'NULL')}, {row['id']!r})" for row in held.to_pylist())
+        server().run(f"INSERT INTO loose VALUES {listed}", database=database)
+        source = open_source(f"{server().url(database)}&table=public.loose", columns=["word", "id"])
+        engine = open_engine(source, plan.private, {})
+        found = engine.count(plan, groups_of(plan), SALT)
+        engine.close()
+        server_of(read_address(f"{server().url(database)}&table=public.loose").conninfo).close()
+    expected = count(plan, held)
+    assert {key: [int(x) for x in open_secret(one)] for key, one in found.items()} == expected  # type: ignore[union-attr]
+    assert sum(sum(values) for values in expected.values()) > 0

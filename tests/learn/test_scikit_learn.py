@@ -16,6 +16,7 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import check_estimator
 
 from discreet.errors import ParameterError
+from discreet.learn import PrivateSearch
 
 EXACT: dict[str, dict[str, Any]] = {"epsilon": 1e6, "bounds": (-10, 10)}  # noise as good as none: the checks look at accuracy
 TARGETS = {"classes": [0, 1, 2], "target": (-100, 100)}
@@ -58,6 +59,16 @@ def exact(name: str) -> Any:
 def test_checks_of_scikit_learn(name: str) -> None:
     """Those that are expected to fail are declared to scikit-learn, by its own way to do so; some of them pass by chance."""
     ran = check_estimator(exact(name), expected_failed_checks=EXPECTED | OF.get(name, {}), on_fail=None, on_skip=None)
+    assert len(ran) > 35
+    assert [(one["check_name"], one["exception"]) for one in ran if one["status"] == "failed"] == []
+
+
+@pytest.mark.parametrize("method", ["repeat", "exponential"])
+@pytest.mark.filterwarnings("ignore")
+def test_checks_of_a_search(method: str) -> None:
+    one = exact("GaussianNB" if method == "repeat" else "Ridge").set_params(epsilon=None, delta=None)
+    search = PrivateSearch([one], epsilon=1e6, method=method, runs=2)
+    ran = check_estimator(search, expected_failed_checks=EXPECTED, on_fail=None, on_skip=None)
     assert len(ran) > 35
     assert [(one["check_name"], one["exception"]) for one in ran if one["status"] == "failed"] == []
 

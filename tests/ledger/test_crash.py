@@ -76,7 +76,7 @@ STEPS = {
 BEGINNING = {
     "before rename": before(os, "replace"), "after rename": after(os, "replace"), "before folder": before(witness, "sync_folder"),
 }
-VERBS = ("open", "reserve", "commit")
+VERBS = ("open", "reserve", "keep", "commit")
 
 for verb in VERBS:
     for step, patch in (STEPS | BEGINNING if verb == "open" else STEPS).items():
@@ -85,7 +85,7 @@ for verb in VERBS:
             ledger = Ledger.open(path, Budget(epsilon=1))
             first = ledger.reserve(question="?", plan="p", data="d", privacy=pure(0.1), asked="")
             ledger.commit(first, "1")
-        if verb == "commit":
+        if verb in ("keep", "commit"):
             second = ledger.reserve(question="?", plan="p", data="d", privacy=pure(0.2), asked="")
         child = os.fork()
         if not child:
@@ -94,6 +94,8 @@ for verb in VERBS:
                 Ledger.open(path, Budget(epsilon=1))
             elif verb == "reserve":
                 ledger.reserve(question="?", plan="p", data="d", privacy=pure(0.2), asked="")
+            elif verb == "keep":
+                ledger.keep(second, 0, "step")
             else:
                 ledger.commit(second, "2")
             os._exit(0)
@@ -101,7 +103,7 @@ for verb in VERBS:
         assert os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL, (verb, step, status)
 assert len(places) == len(VERBS) * len(STEPS) + len(BEGINNING)
 """
-VERBS = ("open", "reserve", "commit")
+VERBS = ("open", "reserve", "keep", "commit")
 STEPS = ("before add", "inserted", "after add", "before witness", "before write", "torn 1", "torn 60", "torn 200", "torn 270")
 STEPS += ("torn 2000", "before sync", "after sync", "after witness")
 BEGINNING = ("before rename", "after rename", "before folder")  # of the first witness alone, which is written aside
@@ -127,6 +129,9 @@ def test_nothing_is_forgotten_wherever_a_process_dies(member: Member, tmp_path: 
         answers = [entry.answer for entry in ledger.history()]
         if verb == "reserve":
             assert answers == (["1"] if lost else ["1", None]), step
+        if verb == "keep":
+            assert answers == ["1", None], step
+            assert [steps for _, steps in ledger.begun("p", "d")] == ([] if lost else [("step",)])
         if verb == "commit":
             assert answers == ["1", None if lost else "2"], step
             assert len(ledger.find("p", "d")) == (1 if lost else 2)

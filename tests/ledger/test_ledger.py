@@ -77,6 +77,33 @@ def test_only_reservations_are_answered_and_only_once(path: Path) -> None:
     assert [entry.answer for entry in ledger.history()] == ["42"]
 
 
+def test_steps_are_kept_in_order_until_there_is_an_answer(path: Path) -> None:
+    """What was let out on the way is there for whoever goes on; a step that is not the next is another process's."""
+    ledger, other = Ledger.open(path, Budget(epsilon=1)), Ledger.open(path)
+    number, _ = ask(ledger, pure(0.1), answer=None), ask(ledger, pure(0.1), answer=None)
+    assert ledger.begun("plan", "data") == ()
+    ledger.keep(number, 0, "first")
+    other.keep(number, 1, "\ud800\0")
+    for place in (0, 1, 3):
+        refused(lambda place=place: ledger.keep(number, place, "x"), LedgerRefused, "Another process went on with this question")
+    for one in (ledger, other, Ledger.open(path)):
+        ((entry, steps),) = one.begun("plan", "data")
+        assert (entry.number, entry.state, steps) == (number, "reserved", ("first", "\ud800\0"))
+        assert one.begun("plan", "other") == one.begun("other", "data") == ()
+    assert [entry.answer for entry in ledger.history()] == [None, None]
+    ledger.commit(number, "42")
+    assert Ledger.open(path).begun("plan", "data") == ()
+    refused(lambda: other.keep(number, 2, "x"), LedgerRefused, "Another process went on with this question")
+
+
+def test_nobody_goes_on_with_a_table_that_changed(path: Path) -> None:
+    ledger = Ledger.open(path, Budget(epsilon=1))
+    number = ask(ledger, pure(0.1), answer=None)
+    ledger.keep(number, 0, "first")
+    ledger.tear(number)
+    assert Ledger.open(path).begun("plan", "data") == ()
+
+
 def test_find_gives_answered_repeats_newest_last(path: Path) -> None:
     ledger = Ledger.open(path, Budget(epsilon=1))
     ask(ledger, pure(0.1), answer="1")

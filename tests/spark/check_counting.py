@@ -8,13 +8,14 @@ from typing import Any
 import engine.test_counting as counting
 import engine.test_joined as joined
 import engine.test_people as people
+import engine.test_rows as learners
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from engine.driving import PURE, RHO, marginal, planned, table
+from engine.driving import PURE, RHO, marginal, open_rows, planned, table
 from engine.hostile import COLUMNS, TYPES, UNITS, hostile
-from spark.comparing import alike
+from spark.comparing import alike, engine_over
 
 from discreet.schema.columns import boolean, category, date, integer, number, text
 from discreet.schema.units import person, rows
@@ -154,3 +155,16 @@ def test_a_million_keys(spark: Any, connected: Any) -> None:
     plan = planned("SELECT code, count(*) AS n FROM data GROUP BY code", {"code": integer(0, 10**6 - 1)}, rows(), RHO)
     for session in (spark, connected):
         alike(plan, held, session)
+
+
+@pytest.mark.parametrize("unit", [rows(), person("pid", rows=2, groups=1)], ids=["rows", "person"])
+def test_rows_for_learners(spark: Any, unit: Any) -> None:
+    reading = learners.asked(unit)
+    engines = [engine_over(reading.plan, learners.TABLE, one) for one in (None, spark)]
+    try:
+        first, second = (open_rows(engine, reading) for engine in engines)
+    finally:
+        for engine in engines:
+            engine.close()
+    assert first
+    assert first == second

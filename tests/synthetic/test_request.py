@@ -21,8 +21,8 @@ from discreet.mechanisms.base import Recording, recorded
 from discreet.mechanisms.secret import Secret, open_secret
 from discreet.mechanisms.values import Histograms, add_up, join_cells, misfits, read_records
 from discreet.schema.table import Schema
-from discreet.synthetic.measuring import Measurements
 from discreet.synthetic.request import _scans
+from discreet.synthetic.rounds.measuring import Measurements
 
 UNITS: dict[str, Any] = {
     "rows": dp.rows(),
@@ -111,10 +111,10 @@ def test_neighbours_never_move_distances_beyond_what_is_declared(monkeypatch: py
 
 def test_an_audit_finds_a_marginal_that_moves_too_far(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same replay notices where counts are doubled behind the mechanism's back."""
-    from discreet.synthetic import request
+    from discreet.synthetic.rounds import measuring
 
     schema = Schema(SMALL, dp.rows())
-    monkeypatch.setattr(request, "add_up", lambda *given: Secret(2 * open_secret(add_up(*given))))
+    monkeypatch.setattr(measuring, "add_up", lambda *given: Secret(2 * open_secret(add_up(*given))))
 
     def make(source: pa.Table, ledger: Path) -> dp.Curator:
         return dp.Curator(source, unit=dp.rows(), columns=SMALL, budget=dp.Budget(epsilon=8), ledger=ledger)

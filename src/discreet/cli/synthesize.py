@@ -31,6 +31,9 @@ def run(
     rho: Rho = None,
     column: Annotated[list[str] | None, typer.Option(help="A column that it has; may be repeated. All unless told.")] = None,
     target: Annotated[list[str] | None, typer.Option(help="A column that matters most; may be repeated.")] = None,
+    bought: Annotated[
+        list[str] | None, typer.Option(help="A column whose values or runs are bought for a part of the price; may be repeated.")
+    ] = None,
     rows: Annotated[int | None, typer.Option(help="How many rows to draw; about as many as the table has unless told.")] = None,
     seconds: Annotated[float, typer.Option(help="About how much work the fit may take.")] = 15.0,
     preview: Annotated[bool, typer.Option("--preview", help="Only say what it would cost and take: no data is read.")] = False,
@@ -52,15 +55,15 @@ def run(
         raise ParameterError("Where shall the rows go? Add -o people.parquet, or --preview for what it would cost.")
     if preview:
         with asking.open_curator(configuration) as curator:
-            typer.echo(str(_ask(curator, column, target, seconds, None).preview(epsilon=epsilon, rho=rho)))
+            typer.echo(str(_ask(curator, column, target, bought, seconds, None).preview(epsilon=epsilon, rho=rho)))
         return
     try:
         with asking.open_curator(configuration) as curator, _progress() as watch:
             for file in places:
                 protect(file, *asking.list_read(configuration, [], curator))
-            model = _ask(curator, column, target, seconds, watch).release(epsilon=epsilon, rho=rho)
+            model = _ask(curator, column, target, bought, seconds, watch).release(epsilon=epsilon, rho=rho)
     except KeyboardInterrupt:
-        typer.echo("Interrupted. If anything was measured, it is kept: asked again, the model is free.", err=True)
+        typer.echo("Interrupted. What was measured is kept: asked again, it goes on, and nothing more is paid.", err=True)
         raise typer.Exit(INTERRUPTED) from None
     for file in places:
         with replace_file(file, _KEPT) as new:
@@ -70,8 +73,10 @@ def run(
     typer.echo(f"{model.left}.")
 
 
-def _ask(curator: Any, columns: list[str] | None, targets: list[str] | None, seconds: float, watch: Any) -> Any:
-    return curator.synthesize(columns=columns, targets=targets or (), seconds=seconds, watch=watch)
+def _ask(
+    curator: Any, columns: list[str] | None, targets: list[str] | None, bought: list[str] | None, seconds: float, watch: Any
+) -> Any:
+    return curator.synthesize(columns=columns, targets=targets or (), bought=bought or (), seconds=seconds, watch=watch)
 
 
 def _checked(file: Path) -> Path:

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     import pyarrow
     from matplotlib.axes import Axes
 
+_NO_ANSWER = "This text is no answer known here; give what to_json() wrote, or update discreet."
 _AGREED = "Counts and sums agree with those of the other questions that were asked together with it."
 _APART = (
     "Rows in which {} is missing are in no group: totals of other questions that were asked together with it may be of more "
@@ -59,10 +60,13 @@ class Column:
     @classmethod
     def of(cls, found: Estimate, mechanism: str) -> Column:
         """An estimate as plain values."""
-        values = found.values if isinstance(found.values, list) else [int(x) if found.whole else float(x) for x in found.values]
-        parts = (None if part is None else tuple(map(float, part)) for part in (found.errors, found.lower, found.upper))
-        errors, lower, upper = parts
-        return cls(tuple(values), errors, lower, upper, mechanism)
+        errors, lower, upper = (
+            None if part is None else tuple(part.tolist()) for part in (found.errors, found.lower, found.upper)
+        )
+        if isinstance(found.values, list):
+            return cls(tuple(found.values), errors, lower, upper, mechanism)
+        values = found.values.tolist()
+        return cls(tuple(map(int, values) if found.whole else values), errors, lower, upper, mechanism)
 
     def __post_init__(self) -> None:
         for name in ("values", "errors", "lower", "upper"):
@@ -150,6 +154,10 @@ class Answer:
 
         Numbers, texts, truth values and null are JSON's own; whatever JSON has no word for is an object with its type's name.
         """
+        return json.dumps(self.facts(), allow_nan=False)
+
+    def facts(self) -> dict[str, object]:
+        """What that text says."""
         outputs = {
             name: {
                 "values": _all_written(column.values),
@@ -162,7 +170,7 @@ class Answer:
             }
             for name, column in self.outputs.items()
         }
-        facts = {
+        return {
             "discreet": "answer",
             "version": 1,
             "question": self.question,
@@ -176,20 +184,28 @@ class Answer:
             "kinds": dict(self.kinds),
             **({"margins": True} if self.margins else {}),
         }
-        return json.dumps(facts, allow_nan=False)
 
     @classmethod
     def from_json(cls, text: str) -> Answer:
         """The answer that ``to_json`` wrote."""
         try:
             facts = json.loads(text)
+        except (TypeError, ValueError):
+            raise ParameterError(_NO_ANSWER) from None
+        return cls.from_facts(facts)
+
+    @classmethod
+    def from_facts(cls, facts: dict[str, Any]) -> Answer:
+        """The answer of which these are the facts, as JSON gives them back."""
+        try:
+            facts = dict(facts)
             if facts.pop("discreet") != "answer" or facts.pop("version") != 1:
                 raise ValueError
             facts["keys"] = {name: tuple(map(_read, values)) for name, values in facts["keys"].items()}
             facts["outputs"] = {name: Column(**_lists_read(column)) for name, column in facts["outputs"].items()}
             return cls(**facts)
         except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError):
-            raise ParameterError("This text is no answer known here; give what to_json() wrote, or update discreet.") from None
+            raise ParameterError(_NO_ANSWER) from None
 
     def plot(self, output: str | None = None, ax: Axes | None = None, *, title: str | None = None) -> Axes:
         """Bars with 95 % intervals, a panel for every output or the one that is named; needs matplotlib. Bins make a histogram,

@@ -45,7 +45,7 @@ from typing import NotRequired, TypedDict, TypeVar
 
 from discreet.calls import called_as
 from discreet.curator.curator import Curator
-from discreet.engine import address_of, engine_of, open_source
+from discreet.engine import address_of, engine_of, open_source, what_is_read
 from discreet.errors import ParameterError
 from discreet.exact import shown
 from discreet.ledger.place import is_address
@@ -140,11 +140,8 @@ def _check_engine(facts: _Table) -> None:
         if engine_of(source) != asked:
             raise ParameterError(
                 f"engine = {shown(asked)} does not read this source, which {engine_of(source)} does; leave engine out, or give "
-                f"what it reads: {', '.join(f'{name} reads {what}' for name, what in _READS.items())}."
+                f"what it reads: {', '.join(f'{name} reads {what}' for name, what in what_is_read().items())}."
             )
-
-
-_READS = {"duckdb": "files", "postgres": "postgresql://user@host/database?table=schema.visits", "spark": "spark:sales.orders"}
 
 
 def _several(file: Path, facts: _Table, made: Configuration) -> Configuration:

@@ -7,7 +7,8 @@
 3. The price is reserved in the ledger, durably. From here on it is spent, whatever happens.
 4. The engine counts, exactly; what it hands back is a ``Secret``.
 5. Mechanisms open the secrets and add noise, within the reserved price, as often as the request wants: what it measures next may
-   depend on what came out before. What is made of noisy numbers costs nothing.
+   depend on what came out before. What is made of noisy numbers costs nothing. A request that takes long keeps what came out in
+   the ledger as it goes (``Reservation.release_kept``): whoever dies goes on from there, under the same reservation.
 6. If the table's layout (columns, types, delimiter, files) changed meanwhile, persons may have been told apart by the wrong
    column: nothing leaves. That it changed is public. If only what it holds changed, the result is of neither state, and the
    ledger says that it is never given again.
@@ -20,10 +21,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Generic, Protocol, TypeVar, runtime_checkable
+from functools import partial
+from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
 from discreet.curator.tables import Tables
 from discreet.engine.base import Engine
@@ -122,9 +124,20 @@ class Reservation:
     So the sum over all releases of all requests never exceeds what the account was charged, and the filters' theorem is about
     exactly such a sequence: each mechanism, and its parameters, chosen from what came before. Neighbours are those of the
     guarantee, and of every release.
+
+    It holds through crashes where releases are kept (``release_kept``). *Proof.* Before a mechanism is run, the ledger has its
+    price; after it, before anybody sees it, what came out. A run that goes on is charged for all that the ledger has, also
+    for what was about to be let out and of which nobody knows whether it was. A step is kept only if it is the next, so that
+    of two processes that go on one ends, before it runs a mechanism that the other knows nothing of. Where anything is released
+    without being kept, nobody goes on.
     """
 
-    def __init__(self, privacy: Privacy, salt: bytes = b"") -> None:
+    def __init__(
+        self, privacy: Privacy, salt: bytes = b"", keep: Callable[[int, str], None] | None = None, kept: Sequence[str] = ()
+    ) -> None:
+        self._keep, self._places, self._before = keep, len(kept), _read_steps(kept)
+        self._about = ""  # what the ledger knows that is let out next
+        self._ended = False  # whether something was let out that is not kept
         self._neighbours = privacy.neighbours
         totals = [(price, _sum(privacy, price)) for price in (as_approximate, as_concentrated)]
         self._left = [(price, total) for price, total in totals if total is not None]
@@ -132,6 +145,13 @@ class Reservation:
 
     def spend(self, privacy: Privacy | None) -> None:
         """Charge a release before it happens; refused, with nothing spent, where it is more than is left. None is free."""
+        if privacy is not None and not self._ended:  # what is not kept could be let out twice by whoever goes on: nobody does
+            if self._places:
+                self._step({"ended": True})
+            self._ended = True
+        self._charge(privacy)
+
+    def _charge(self, privacy: Privacy | None) -> None:
         if privacy is None:
             return
         stated = privacy if self._neighbours is None else privacy.under(self._neighbours)
@@ -154,6 +174,52 @@ class Reservation:
         """What a mechanism lets out of a secret, charged first."""
         self.spend(release.privacy)
         return release.let_out(*given)
+
+    def release_kept(self, release: Releasable[list[Noisy]], secret: object, then: Privacy | None = None) -> list[Noisy] | None:
+        """The numbers or texts that a mechanism lets out, charged first, and kept durably before anybody sees them. ``then``:
+        what is let out next, where that is known, which saves a step.
+
+        A run that goes on after a crash gets the same again. None: that one died before this could be kept. It is spent, and
+        what was let out is not known.
+        """
+        self._charge(release.privacy)
+        price = _written(release.privacy)
+        if self._before:
+            before, found = self._before.pop(0)
+            if before != price:
+                raise ParameterError(
+                    "This was begun by another version of discreet, which went another way; ask for a little more, or less."
+                )
+            return found
+        if self._about != price:
+            self._step({"about": price})
+        found = release.let_out(secret)
+        self._about = _written(then)
+        self._step({"result": found} | ({"about": self._about} if self._about else {}))
+        return found
+
+    def _step(self, facts: Mapping[str, object]) -> None:
+        if self._ended:
+            return
+        if self._keep is not None:
+            self._keep(self._places, json.dumps(facts, allow_nan=False))
+        self._places += 1
+
+
+def _written(privacy: Privacy | None) -> str:
+    return "" if privacy is None else privacy.to_json()
+
+
+def _read_steps(kept: Sequence[str]) -> list[tuple[str, list[Any] | None]]:
+    """The price of every release that a ledger knows of, and what came out; None where nobody knows."""
+    found: list[tuple[str, list[Any] | None]] = []
+    for text in kept:
+        step = json.loads(text)
+        if "result" in step:
+            found[-1] = found[-1][0], list(step["result"])
+        if "about" in step:
+            found.append((str(step["about"]), None))
+    return found
 
 
 @dataclass(frozen=True)
@@ -182,25 +248,27 @@ def ask(request: Request[Result], ledger: Ledger, tables: Tables) -> Outcome[Res
         return Outcome(stored, ledger.account, repeated=True)
     engine = tables.engine(fingerprint)  # what cannot be opened costs nothing
     request.rehearse(engine)  # nor what cannot be counted
-    number = ledger.reserve(
-        question=request.question,
-        plan=request.digest,
-        data=fingerprint,
-        privacy=price.privacy,
-        asked=str(price.cost),
-        amount=price.cost.epsilon,
-        table=table,
-        digest=_DIGEST,
-    )
-    result = _run(request, engine, Reservation(price.privacy, ledger.salt))
+    number, kept = _begun(ledger, request, fingerprint, price)
+    if number is None:
+        number = ledger.reserve(
+            question=request.question,
+            plan=request.digest,
+            data=fingerprint,
+            privacy=price.privacy,
+            asked=str(price.cost),
+            amount=price.cost.epsilon,
+            table=table,
+            digest=_DIGEST,
+        )
+    result = _run(request, engine, Reservation(price.privacy, ledger.salt, partial(ledger.keep, number), kept))
     if _layout(tables) != engine.layout:
         raise EngineError(_MOVED)
     remarks: tuple[str, ...] = ()
     if _changed(tables, ledger.salt, fingerprint):
         ledger.tear(number)
         remarks = (_TORN,)
-    kept = {"version": 1, "amount": str(price.cost.amount), "answers": request.write(result, remarks)}
-    return Outcome(result, ledger.commit(number, json.dumps(kept)), remarks)
+    answer = {"version": 1, "amount": str(price.cost.amount), "answers": request.write(result, remarks)}
+    return Outcome(result, ledger.commit(number, json.dumps(answer)), remarks)
 
 
 def describe_repeat(request: Request[Result], ledger: Ledger, tables: Tables) -> str:
@@ -270,6 +338,15 @@ def _stored(ledger: Ledger, request: Request[Result], data: str, amount: Fractio
             return request.read(_texts(entry))
     serve = _serving(request)
     return None if serve is None else _served(serve, ledger.find(None, data))
+
+
+def _begun(ledger: Ledger, request: Request[Result], data: str, price: Price) -> tuple[int | None, tuple[str, ...]]:
+    """The newest reservation for the same, at the same price, whose run died on the way; and what it kept."""
+    for entry, steps in reversed(ledger.begun(request.digest, data)):
+        ended = any("ended" in json.loads(step) for step in steps)
+        if not ended and (entry.asked, entry.privacy) == (str(price.cost), price.privacy):
+            return entry.number, steps
+    return None, ()
 
 
 def _serving(request: Request[Result]) -> Callable[[list[str]], Result | None] | None:

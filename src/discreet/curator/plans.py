@@ -244,13 +244,13 @@ class Selected(Part[Answer, Answer]):
 
     def write(self, kept: Answer, remarks: tuple[str, ...]) -> str:
         """With what its columns mean, by which they are found under other names."""
-        text = replace(kept, remarks=(*kept.remarks, *remarks)).to_json()
-        return f'{text[:-1]}, "means": {json.dumps(columns_meant(self.plan))}}}'  # within its last bracket
+        facts = replace(kept, remarks=(*kept.remarks, *remarks)).facts()
+        return json.dumps({**facts, "means": columns_meant(self.plan)}, allow_nan=False)
 
     def read(self, text: str) -> Answer:
         facts = json.loads(text)
         means = facts.pop("means", None)
-        kept = Answer.from_json(json.dumps(facts, allow_nan=False))
+        kept = Answer.from_facts(facts)
         return kept if means is None else self._named(kept, *means)
 
     def _named(self, kept: Answer, keys: list[str], outputs: list[str]) -> Answer:
@@ -345,6 +345,6 @@ def _keys(plan: Plan, groups: Groups) -> dict[str, tuple[Value, ...]]:
         rows = plan.keys.rows() if groups.product else list(zip(*groups.listed, strict=True))
     columns = zip(*rows, strict=True) if rows else [() for _ in plan.keys.keys]
     return {
-        name: tuple(float(v) if isinstance(v, Fraction) else v for v in column)
+        name: tuple(float(v) if isinstance(v, Fraction) else v for v in column) if Fraction in {*map(type, column)} else column
         for name, column in zip(plan.keys.names, columns, strict=True)
     }

@@ -19,13 +19,19 @@ if TYPE_CHECKING:
     from discreet.schema.table import Schema
     from discreet.schema.units import Person
 
-__all__ = ["address_of", "check_ids", "engine_of", "open_engine", "open_public", "open_source", "place_of"]
+__all__ = ["address_of", "check_ids", "engine_of", "open_engine", "open_public", "open_source", "place_of", "what_is_read"]
 
-# Which engine reads what is given as a table: the first that says so.
-_ENGINES: Mapping[str, Callable[[object], bool]] = {
-    "spark": lambda given: given[:6] == "spark:" if isinstance(given, str) else type(given).__module__[:8] == "pyspark.",
-    "postgres": lambda given: isinstance(given, str) and given.lower().startswith(("postgresql:", "postgres:")),
-    "duckdb": lambda _: True,
+# Which engine reads what is given as a table, the first that says so, and how that is written.
+_ENGINES: Mapping[str, tuple[Callable[[object], bool], str]] = {
+    "spark": (
+        lambda it: it[:6] == "spark:" if isinstance(it, str) else type(it).__module__[:8] == "pyspark.",
+        "spark:sales.orders",
+    ),
+    "postgres": (
+        lambda it: isinstance(it, str) and it.lower().startswith(("postgresql:", "postgres:")),
+        "postgresql://user@host/database?table=schema.visits",
+    ),
+    "duckdb": (lambda _: True, "files"),
 }
 
 
@@ -37,7 +43,12 @@ def open_source(given: object, *, table: str | None = None, columns: Iterable[st
 
 def engine_of(given: object) -> str:
     """The engine that reads what is given as a table."""
-    return next(name for name, reads in _ENGINES.items() if reads(given))
+    return next(name for name, (reads, _) in _ENGINES.items() if reads(given))
+
+
+def what_is_read() -> dict[str, str]:
+    """By engine what it reads, as an owner's file says it."""
+    return {name: written for name, (_, written) in sorted(_ENGINES.items())}
 
 
 def place_of(given: object, table: str | None = None) -> str | None:

@@ -3,6 +3,8 @@
 from discreet.learn.additive.models import AdditiveClassifier, AdditiveRegressor
 from discreet.learn.around.from_synthetic import FromSynthetic
 from discreet.learn.around.pictures import curve, plot_coefficients
+from discreet.learn.around.scores import Score, private_score
+from discreet.learn.around.search import PrivateSearch
 from discreet.learn.counts import CountNB
 from discreet.learn.descent import private_descent
 from discreet.learn.linear import PCA, LinearRegression, Ridge
@@ -22,10 +24,13 @@ __all__ = [
     "KMeans",
     "LinearRegression",
     "LogisticRegression",
+    "PrivateSearch",
     "Ridge",
     "Scaler",
+    "Score",
     "Sparse",
     "curve",
     "plot_coefficients",
     "private_descent",
+    "private_score",
 ]

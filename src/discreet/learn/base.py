@@ -23,9 +23,9 @@ from discreet.arrays import Reals
 from discreet.errors import ParameterError
 from discreet.learn.features import Feature, read_classes, read_feature, read_features
 from discreet.learn.payment import Payment
-from discreet.learn.rows import Rows, inputs_of, read_arrays, read_cells, read_columns, read_unit
+from discreet.learn.rows import Rows, check_groups, inputs_of, read_arrays, read_cells, read_columns, read_unit
 from discreet.privacy import Privacy
-from discreet.schema.units import Person, Unit
+from discreet.schema.units import Unit
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
@@ -90,24 +90,25 @@ class Model(BaseEstimator):  # type: ignore[misc]
 
     def fit(self: Self, X: Any, y: Any = None, groups: Any = None) -> Self:  # noqa: N803
         """Learn from rows that are here. ``groups``: the persons' ids, one a row, where persons are protected."""
+        rows = self._open(X, y, groups)
+        payment, privacy = self._pay(rows.unit)
+        return self._finish(rows, self._learn(rows, payment), privacy)
+
+    def _open(self, X: Any, y: Any, groups: Any) -> Rows:  # noqa: N803
+        """Rows that are here, hidden; what public facts refuse of them is refused."""
         columns = self._columns(X, reset=True)
         height = len(columns[0]) if columns else 0
         features = self._declared()
         target = self._target()
         if target is not None and y is None:
             raise ParameterError("This model requires y to be passed, but the target y is None; write fit(X, y).")
-        y = None if target is None else _column("y", y, height)
-        groups = None if groups is None else _column("groups", groups, height)
+        y = None if target is None else read_column("y", y, height)
+        groups = None if groups is None else read_column("groups", groups, height)
         unit = read_unit(self.unit, height)
-        if (groups is not None) != isinstance(unit, Person):
-            raise ParameterError(
-                'Persons are told apart by groups=ids, one a row, and protected by unit=dp.person("id", rows=8, groups=1); '
-                "give both or neither."
-            )
-        payment, privacy = self._pay(unit)
+        check_groups(groups, unit)
         rows = read_arrays(features, target, columns, y, groups, unit)
         self._check(rows)
-        return self._finish(rows, self._learn(rows, payment), privacy)
+        return rows
 
     def _finish(self: Self, rows: Rows, state: State, privacy: Privacy) -> Self:
         """Set all that a fitted model has."""
@@ -200,12 +201,12 @@ class Regressor(RegressorMixin, Model):  # type: ignore[misc]
         return found
 
 
-def _column(name: str, given: Any, height: int) -> NDArray[np.generic]:
+def read_column(name: str, given: Any, height: int) -> NDArray[np.generic]:
     """One value a row. A single column is taken for one, as scikit-learn does, which is said."""
     array = read_cells(given)
     if array.ndim == 2 and array.shape[1] == 1:
         said = f"A column-vector {name} was passed when a 1d array was expected; write {name}.ravel()."
-        warn(said, DataConversionWarning, stacklevel=3)
+        warn(said, DataConversionWarning, stacklevel=4)
         array = array.ravel()
     if array.ndim != 1:
         raise ParameterError(f"{name} should be a 1d array, one value a row, and has the shape {array.shape}.")

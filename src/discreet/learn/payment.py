@@ -24,7 +24,7 @@ from discreet.arrays import Reals
 from discreet.curator.gate import Reservation
 from discreet.errors import ParameterError
 from discreet.exact import nearest, positive, probability
-from discreet.mechanisms import Gaussian, Laplace
+from discreet.mechanisms import Exponential, Gaussian, Laplace, PermuteAndFlip
 from discreet.mechanisms.gaussian import analytic_sigma
 from discreet.mechanisms.rows.block import Reader
 from discreet.mechanisms.rows.sums import Ball, Dense, Order, Total, add_up, outer_ball
@@ -44,14 +44,14 @@ _MOST = 10**6
 class Letting:
     """A mechanism as a reservation lets it out."""
 
-    mechanism: Gaussian | Laplace
+    mechanism: Gaussian | Laplace | Exponential | PermuteAndFlip
 
     @property
     def privacy(self) -> Privacy:
         return self.mechanism.privacy
 
     def let_out(self, secret: Secret[NDArray[np.generic]]) -> object:
-        return self.mechanism.release(secret)
+        return self.mechanism.release(secret)  # type: ignore[arg-type]
 
 
 class Payment:

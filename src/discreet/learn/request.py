@@ -26,6 +26,7 @@ from discreet.curator.question import Question
 from discreet.engine.base import Engine
 from discreet.errors import ParameterError
 from discreet.exact import shown
+from discreet.learn.around.search import PrivateSearch
 from discreet.learn.base import Model, State
 from discreet.learn.features import Feature, feature_of
 from discreet.learn.payment import Payment, reserve
@@ -59,6 +60,11 @@ def fit(
     The cost is ``epsilon`` (or ``rho``), or else the model's own; without any it is a question to go on with, which can be
     previewed. Bounds and classes are those that the columns are declared with.
     """
+    if isinstance(model, PrivateSearch):
+        raise ParameterError(
+            "A search lets out one of many fits, and a ledger adds up every one; search on arrays, PrivateSearch(...).fit(X, y), "
+            "or fit a model here whose settings are public."
+        )
     if not isinstance(model, Model):
         raise ParameterError(
             f"{type(model).__name__} is no model of discreet.learn; write fit(dp.learn.LogisticRegression(), features=[...], "

@@ -109,6 +109,15 @@ def read_unit(unit: object, height: int) -> Unit:
     raise ParameterError(f"unit={shown(unit)} is no unit. {_UNIT}")
 
 
+def check_groups(groups: object, unit: Unit) -> None:
+    """Persons are told apart by ids, and nobody else is."""
+    if (groups is not None) != isinstance(unit, Person):
+        raise ParameterError(
+            'Persons are told apart by groups=ids, one a row, and protected by unit=dp.person("id", rows=8, groups=1); '
+            "give both or neither."
+        )
+
+
 def read_columns(table: Any) -> tuple[list[NDArray[np.generic]], list[str]]:
     """The columns of an array, of lists, or of a frame, and their names; x0, x1 ... where they have none."""
     if hasattr(table, "tocsr"):
@@ -168,7 +177,7 @@ def read_arrays(
 def by_person(columns: Sequence[NDArray[np.generic]], ids: NDArray[np.generic], most: int) -> tuple[Integers, Integers]:
     """Rows in the order of persons, at most so many of each, by a keyed hash of what a row holds; and where each begins. Rows
     without an id are left out."""
-    texts = np.fromiter(map(_name, ids.tolist()), dtype=object, count=len(ids))
+    texts = name_persons(ids)
     _, persons, counts = np.unique(texts.astype(str), return_inverse=True, return_counts=True)
     many = counts[persons] > most
     marks = np.zeros(len(ids), dtype=np.uint64)
@@ -182,6 +191,11 @@ def by_person(columns: Sequence[NDArray[np.generic]], ids: NDArray[np.generic], 
     ranks = np.arange(len(order)) - np.searchsorted(persons[order], persons[order])
     order = order[(ranks < most) & (texts[order] != "")]
     return order, np.flatnonzero(np.diff(persons[order], prepend=-1))
+
+
+def name_persons(ids: NDArray[np.generic]) -> NDArray[np.object_]:
+    """One text for every id, by which persons are the same; empty where there is none."""
+    return np.fromiter(map(_name, ids.tolist()), dtype=object, count=len(ids))
 
 
 def _name(one: object) -> str:
@@ -201,3 +215,10 @@ def _bytes(column: NDArray[np.generic], place: int) -> bytes:
     if column.dtype == object:
         return repr(np.asarray(column[place], dtype=object).tolist()).encode("utf-8", "surrogatepass")
     return np.ascontiguousarray(column[place]).tobytes()
+
+
+def take(table: Any, places: Integers) -> Any:
+    """Some rows of a frame, an array, or lists."""
+    if hasattr(table, "iloc"):
+        return table.iloc[places]
+    return table[places] if hasattr(table, "shape") else [table[i] for i in places.tolist()]

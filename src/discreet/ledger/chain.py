@@ -1,11 +1,12 @@
 """Entries: what was asked, what it cost, and what was answered; and the chain that makes them impossible to change unseen.
 
 A ledger is a list of records, each a canonical JSON text, numbered from 0. The hash of a record is SHA-256 of the hash before it
-and its own text, so whoever knows one hash knows every record up to it. There are nine kinds:
+and its own text, so whoever knows one hash knows every record up to it. There are ten kinds:
 
 * ``opened``, record 0, and again while nothing was paid for: the ledger's id, salt and budget, who is protected, whose it is;
 * ``reserved``: a question that was paid for, of which table, and the account after it. It is spent for ever, answered or not;
 * ``answered``: the answer of an earlier reservation, noise included;
+* ``step``: what a reservation let out on the way to its answer, noise included, or is about to let out, for whoever goes on;
 * ``torn``: the table changed while a reservation was counted, so that its answer is given once and never again;
 * ``seen``: what a table holds now, where no payment says so;
 * ``named``: whose budget it is, where the first record did not say, or said it in other words;
@@ -108,6 +109,7 @@ class Chain:
     hashes: list[bytes] = field(default_factory=list)
     answers: dict[int, int] = field(default_factory=dict)  # reservation -> its answer
     unanswered: set[int] = field(default_factory=set)
+    steps: dict[int, list[int]] = field(default_factory=dict)  # reservation -> what was kept on the way to its answer
     asked: dict[tuple[str, str], list[int]] = field(default_factory=dict)  # plan and data -> reservations
     tables: dict[str, str] = field(default_factory=dict)  # table -> its data when it was last opened
     torn: set[int] = field(default_factory=set)  # reservations whose table changed while it was counted
@@ -163,6 +165,8 @@ class Chain:
         elif kind == "answered" and facts["reservation"] in self.unanswered:
             self.unanswered.remove(int(facts["reservation"]))
             self.answers[int(facts["reservation"])] = number
+        elif kind == "step" and facts["reservation"] in self.unanswered:
+            self.steps.setdefault(int(facts["reservation"]), []).append(number)
         elif kind == "torn" and facts["reservation"] in self.unanswered:
             self.torn.add(int(facts["reservation"]))
         elif kind == "named" and number > 0:
@@ -188,6 +192,18 @@ class Chain:
         plans = [plan for plan, held in self.asked if held == data] if plans is None else plans
         asked = sorted(number for plan in plans for number in self.asked.get((plan, data), ()))
         return [number for number in asked if number in self.answers and number not in self.torn]
+
+    def unfinished(self, plan: str, data: str) -> list[int]:
+        """Reservations with this plan on this data that have steps and no answer, oldest first; none whose
+        table changed meanwhile."""
+        return [one for one in self.asked.get((plan, data), ()) if one in self.unanswered - self.torn and one in self.steps]
+
+    def entries(self, stored: dict[int, Record], numbers: Sequence[int]) -> tuple[Entry, ...]:
+        """The entries of these reservations, of records that are checked once more."""
+        for record in stored.values():
+            self.check(record)
+        answers = {number: stored[self.answers[number]] for number in numbers if number in self.answers}
+        return tuple(entry_of(stored[number], answers.get(number)) for number in numbers)
 
     def check(self, record: Record) -> None:
         """Whether a record that is read again is the one that was verified."""

@@ -9,6 +9,10 @@ from __future__ import annotations
 
 import atexit
 import hashlib
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -23,6 +27,7 @@ if TYPE_CHECKING:
     Connection = psycopg.Connection[tuple[Any, ...]]
 
 _OLDEST = 13  # of servers
+SILENCE = 180.0  # seconds for a transaction: three times as long as it may wait for a lock
 _USUAL = {"application_name": "discreet", "connect_timeout": "10", "keepalives_idle": "30", "tcp_user_timeout": "60000"}
 _resting: dict[bytes, Connection] = {}  # by all that they were made with
 
@@ -66,6 +71,23 @@ def dial(place: Address) -> Connection | str:
         said = str(problem).strip().splitlines() or [""]
     reason = said[0].rpartition("failed: ")[2].replace("FATAL:", "").strip().rstrip(".")
     return "it does not say why" if any(secret in reason for secret in place.secrets.reveal().values()) else reason
+
+
+@contextmanager
+def impatience(held: Callable[[], Connection]) -> Iterator[None]:
+    """A block after which, however long its server says nothing, the connection is cut: it is then lost as any other is."""
+
+    def cut() -> None:
+        with suppress(Exception), socket.fromfd(held().fileno(), socket.AF_UNIX, socket.SOCK_STREAM) as wire:
+            wire.shutdown(socket.SHUT_RDWR)  # whoever waits on it hears that; closing would wait as well
+
+    watch = threading.Timer(SILENCE, cut)
+    watch.daemon = True
+    watch.start()
+    try:
+        yield
+    finally:
+        watch.cancel()
 
 
 def resume(place: Address) -> Connection | None:

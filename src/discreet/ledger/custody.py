@@ -47,6 +47,7 @@ def move(path: Named, target: Named) -> Ledger:
     place, store = resolve_writable(target), store_of(resolve_writable(target))
     if resolve(path) == place:
         raise LedgerRefused(f"The ledger is at {place} already; name another place to move it to.")
+    Ledger.leave(path, place, None)  # what cannot leave makes nothing elsewhere
     store.create(place)
     with store.writing(place) as records:
         there = [] if records.is_empty() else records.read(0)

@@ -16,7 +16,7 @@ from fractions import Fraction
 from discreet.errors import LedgerRefused, ParameterError
 from discreet.ledger import people as register
 from discreet.ledger import witness
-from discreet.ledger.chain import START, Chain, Entry, Facts, Record, Terms, canonical, entry_of, now, opening, seal
+from discreet.ledger.chain import START, Chain, Entry, Facts, Record, Terms, canonical, now, opening, seal
 from discreet.ledger.people import Table, check_name
 from discreet.ledger.place import Named, Place, key_of, resolve
 from discreet.ledger.store import Records, store_of
@@ -27,18 +27,7 @@ from discreet.privacy.budget import Budget
 
 
 class Ledger:
-    """A budget on disk. Safe to share between threads, and across a fork.
-
-    >>> import os, tempfile
-    >>> from unittest.mock import patch
-    >>> from discreet.privacy import pure
-    >>> with tempfile.TemporaryDirectory() as folder, patch.dict(os.environ, XDG_STATE_HOME=folder, LOCALAPPDATA=folder):
-    ...     ledger = Ledger.open(folder + "/hospital.ledger", Budget(epsilon=1))
-    ...     number = ledger.reserve(question="How many?", plan="a1", data="b2", privacy=pure(0.4), asked="epsilon=0.4")
-    ...     account = ledger.commit(number, "42")
-    ...     print(account)
-    epsilon 0.4 of 1 spent, 0.6 left
-    """
+    """A budget on disk. Safe to share between threads, and across a fork."""
 
     def __init__(self, path: Place) -> None:
         self.path, self._store = path, store_of(path)
@@ -130,17 +119,17 @@ class Ledger:
         return self
 
     @classmethod
-    def leave(cls, path: Named, target: Place, found: Sequence[Record]) -> list[Record]:
-        """End the ledger at a path, durably: it goes on at the target, with these records; again where it ended so before.
-
-        The target has ``found``: nothing, or what came of an earlier try.
-        """
+    def leave(cls, path: Named, target: Place, found: Sequence[Record] | None) -> list[Record]:
+        """End the ledger at a path, durably: it goes on at the target, with these records; again where it ended so before. The
+        target has ``found``: nothing, or what came of an earlier try; None only looks whether it could."""
         self = cls._there(path, "move")
         self._left = key_of(target)
-        with self._store.writing(self.path) as records:
+        with (self._store.reading if found is None else self._store.writing)(self.path) as records:
             self._follow(records)
             witness.recall(self.path).check(self._chain, self.path)
             kept = records.read(0)[: -1 if self._chain.moved else None]
+            if found is None:
+                return kept
             if found and not (self._chain.moved and [*found[: len(kept)]] == kept):
                 raise LedgerRefused(f"There is another ledger at {target} already; name a place where there is none.")
             if not self._chain.moved:
@@ -188,7 +177,7 @@ class Ledger:
             if len(stored) != len(self._chain.hashes):
                 raise LedgerRefused(distrust(self.path, "has lost records while it was open"))
             chain = self._chain
-            return self._entries(stored, sorted(chain.answers.keys() | chain.unanswered | chain.looks.keys()))
+            return self._chain.entries(stored, sorted(chain.answers.keys() | chain.unanswered | chain.looks.keys()))
 
     def find(self, plan: str | None, data: str, former: Callable[[], Sequence[str]] = tuple) -> tuple[Entry, ...]:
         """Answered questions with this plan (None: with any) on this data, oldest first: their answers may be given again.
@@ -243,6 +232,24 @@ class Ledger:
             number = self._append(records, facts | {"privacy": privacy.to_json(), "account": account.to_json()})
             self._bear_witness(records)
         return number
+
+    def keep(self, number: int, place: int, text: str) -> None:
+        """Keep a step of a reservation, durably, before the next is taken: what was let out, or is about to be. ``place`` is how
+        many were kept before; refused where there are others, or an answer: another process went on with it."""
+        with self._writing() as records:
+            if number not in self._chain.unanswered or len(self._chain.steps.get(number, ())) != place:
+                raise LedgerRefused("Another process went on with this question, so this one ends here; ask it again.")
+            self._append(records, {"kind": "step", "time": now(), "reservation": number, "text": text})
+            self._bear_witness(records)
+
+    def begun(self, plan: str, data: str) -> tuple[tuple[Entry, tuple[str, ...]], ...]:
+        """Reservations with this plan on this data that have steps and no answer, oldest first, and the steps of each."""
+        with self._reading() as (records, _):
+            numbers = self._chain.unfinished(plan, data)
+            wanted = {one for number in numbers for one in (number, *self._chain.steps[number])}
+            stored = {record.number: record for record in records.get(*wanted)} if numbers else {}
+            steps = [tuple(str(stored[one].facts["text"]) for one in self._chain.steps[number]) for number in numbers]
+            return tuple(zip(self._chain.entries(stored, numbers), steps, strict=True))
 
     def see(self, table: str, data: str) -> None:
         """Keep what a table holds now, where the ledger remembers something else."""
@@ -390,10 +397,4 @@ class Ledger:
     def _read(self, records: Records, numbers: list[int]) -> tuple[Entry, ...]:
         """Answered questions by the numbers of their reservations."""
         wanted = {*numbers, *(self._chain.answers[number] for number in numbers)}
-        return self._entries({record.number: record for record in records.get(*wanted)}, numbers)
-
-    def _entries(self, stored: dict[int, Record], numbers: list[int]) -> tuple[Entry, ...]:
-        for record in stored.values():
-            self._chain.check(record)
-        answers = {number: stored[self._chain.answers[number]] for number in numbers if number in self._chain.answers}
-        return tuple(entry_of(stored[number], answers.get(number)) for number in numbers)
+        return self._chain.entries({record.number: record for record in records.get(*wanted)}, numbers)

@@ -41,6 +41,11 @@ class Hidden:
     def __repr__(self) -> str:
         return "<hidden>"
 
+    def __reduce__(self) -> tuple[type[Hidden], tuple[()]]:
+        if self._passwords:
+            raise ParameterError("An address with a password is not pickled; leave it to ~/.pgpass or PGPASSWORD.")
+        return Hidden, ()
+
 
 @dataclass(frozen=True)
 class Address:

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING
 
 from discreet.errors import LedgerRefused
 from discreet.ledger.chain import Record
-from discreet.ledger.connections import connect, dial, load_psycopg, rest, resume
+from discreet.ledger.connections import connect, dial, impatience, load_psycopg, rest, resume
 from discreet.ledger.place import Address, typed
 from discreet.ledger.turns import turn
 
@@ -100,12 +100,12 @@ class Transaction:
         self.table = f"{place.schema}.{place.name}"
         self.facts: Facts | None = None  # None: there is no such table
         self.begun = False
-        self._connection = resume(place) or connect(place)
+        self.connection = resume(place) or connect(place)
 
     def begin(self) -> None:
         """Begin, look at the table, and take the lock where there is something to write."""
         if not self._begin():  # what was at rest was dead
-            self._connection = connect(self.place)
+            self.connection = connect(self.place)
             if not self._begin():
                 raise LedgerRefused(_lost(self.place))
 
@@ -113,9 +113,9 @@ class Transaction:
         """Whether the connection lives."""
         level = "READ COMMITTED READ WRITE" if self._write else "REPEATABLE READ READ ONLY"
         try:
-            cursor = self._connection.execute(self._script(_BEGIN + _LOOK + (_LOCK if self._write else ""), level=level))
+            cursor = self.connection.execute(self._script(_BEGIN + _LOOK + (_LOCK if self._write else ""), level=level))
         except load_psycopg().OperationalError:
-            if not self._connection.broken:
+            if not self.connection.broken:
                 raise
             return False
         results = [cursor.fetchall() if cursor.description else None]
@@ -154,7 +154,7 @@ class Transaction:
 
     def make(self) -> None:
         """Make the table, and its schema where that is missing; somebody else may be doing so."""
-        connection = self._connection
+        connection = self.connection
         connection.execute(self._script("SELECT pg_advisory_xact_lock({application}, 0)"))
         if connection.execute(self._script(_LOOK)).fetchone() is None:
             if not connection.execute(self._script("SELECT FROM pg_namespace WHERE nspname = '{schema}'")).rowcount:
@@ -164,7 +164,7 @@ class Transaction:
                 raise LedgerRefused(_lost(self.place))
 
     def is_empty(self) -> bool:
-        return self._connection.execute(self._script("SELECT FROM ONLY {table} LIMIT 1")).rowcount == 0
+        return self.connection.execute(self._script("SELECT FROM ONLY {table} LIMIT 1")).rowcount == 0
 
     def lock(self) -> None:
         if not self.begun:
@@ -172,8 +172,8 @@ class Transaction:
             self.check()
 
     def add(self, *records: Record) -> None:
-        insert(self._connection, self.table, *records)
-        if not commit(self._connection):
+        insert(self.connection, self.table, *records)
+        if not commit(self.connection):
             self._settle(records[-1])
         self.begun = False
 
@@ -188,7 +188,7 @@ class Transaction:
 
     def _select(self, condition: str, value: object) -> list[tuple[object, ...]]:
         query = self._script(f"SELECT number, text, hash FROM ONLY {{table}} WHERE {condition} ORDER BY number")
-        return self._connection.execute(query, (value,)).fetchall()
+        return self.connection.execute(query, (value,)).fetchall()
 
     def _record(self, row: tuple[object, ...]) -> Record:
         number, text, hashed = row
@@ -215,16 +215,16 @@ class Transaction:
 
     def _was_written(self, record: Record) -> bool | str:
         """Whether a record is there once the transaction that added it has ended, or why nobody can tell."""
-        self._connection.close()
+        self.connection.close()
         found = dial(self.place)
         if isinstance(found, str):
             return found
-        self._connection = found
+        self.connection = found
         try:
             if not self._begin():
                 return "lost again"
             there = self._select("number = %s", record.number) == [(record.number, record.text, record.hash)]
-            self._connection.execute("ROLLBACK")
+            self.connection.execute("ROLLBACK")
         except load_psycopg().Error as problem:
             return _name(problem)
         return there
@@ -233,11 +233,11 @@ class Transaction:
         """Forget what was not added, and leave the connection at rest."""
         psycopg = load_psycopg()
         with suppress(psycopg.Error):
-            if self._connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
-                self._connection.execute("ROLLBACK")
-            rest(self.place, self._connection)
+            if self.connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
+                self.connection.execute("ROLLBACK")
+            rest(self.place, self.connection)
             return
-        self._connection.close()
+        self.connection.close()
 
 
 def exists(place: Address) -> bool:
@@ -305,8 +305,9 @@ def _transaction(place: Address, *, write: bool, making: bool = False) -> Iterat
     with turn():
         transaction = Transaction(place, write=write)
         try:
-            transaction.begin()
-            yield transaction
+            with impatience(lambda: transaction.connection):
+                transaction.begin()
+                yield transaction
         except psycopg.Error as problem:
             raise LedgerRefused(_sentence(place, problem, transaction.begun, making)) from None
         finally:

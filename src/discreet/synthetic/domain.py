@@ -79,16 +79,17 @@ class Coding:
             return label(None)
         if self.values is not None:
             return label(self.values[cell])
-        first, last = self._at(self.starts[cell]), self._at(self.starts[cell] + int(self.widths[cell]) - 1)
+        first, last = self.at(self.starts[cell]), self.at(self.starts[cell] + int(self.widths[cell]) - 1)
         return label(first) if first == last else f"{label(first)} to {label(last)}"
 
     def value(self, cell: int) -> Value:
         """The value of a cell that has one, the first of others."""
         if cell == self.present:
             return None
-        return self.values[cell] if self.values is not None else self._at(self.starts[cell])
+        return self.values[cell] if self.values is not None else self.at(self.starts[cell])
 
-    def _at(self, place: int) -> Value:
+    def at(self, place: int) -> Value:
+        """The value at a place of the grid."""
         if self.kind == "date":
             return datetime.date.fromordinal(place)
         exact = place * self.step
@@ -107,6 +108,8 @@ class Coding:
         parts: list[Expression] = []
         for cell in range(self.present):
             parts += [self._test(of, cell), Literal(cell)]
+        if not parts:  # no value is known: every row is in the one cell
+            parts = [Call("in", (of, Literal(""))), Literal(0)]
         otherwise = Literal(self.present if self.nullable else None)
         return Axis(Call("case", (*parts, otherwise)), many, Fraction(0), Fraction(1), Fraction(many - 1))
 
@@ -114,7 +117,7 @@ class Coding:
         """What holds of the values of a cell, and not of those of later ones."""
         if self.values is not None:
             return Call("in", (of, Literal(self.values[cell])))
-        return Call("<=", (of, Literal(self._at(self.starts[cell] + int(self.widths[cell]) - 1))))
+        return Call("<=", (of, Literal(self.at(self.starts[cell] + int(self.widths[cell]) - 1))))
 
     def find(self, wanted: object) -> Booleans:
         """The cells that hold a value, one of a list, or those from one to another, (18, 30)."""
@@ -141,7 +144,7 @@ class Coding:
                 return known.index(compared(value))
         elif value is not None:
             place = self._place(value, False)
-            if self.starts[0] <= place < self.end and self._at(place) == _plain(value):
+            if self.starts[0] <= place < self.end and self.at(place) == _plain(value):
                 return bisect_right(self.starts, place) - 1
         raise ParameterError(f"{shown(value)} is no value of {self.name}; {self._cells()}.")
 

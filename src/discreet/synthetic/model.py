@@ -27,11 +27,12 @@ from discreet.schema.columns import Kind
 from discreet.synthetic.domain import Domain
 from discreet.synthetic.inference.fit import Fit, Noisy, mask
 from discreet.synthetic.inference.tree import Columns
-from discreet.synthetic.measuring import Measurements
-from discreet.synthetic.merging import Merged, share_out
-from discreet.synthetic.request import noisy_own, refit, total_of
+from discreet.synthetic.replicas import Replica, Replicas, spread_out
+from discreet.synthetic.rounds.measuring import Measurements
+from discreet.synthetic.rounds.merging import Merged, share_out
+from discreet.synthetic.rounds.run import noisy_own, refit, total_of
+from discreet.synthetic.rounds.selection import Limits
 from discreet.synthetic.rows import Rows, as_evidence, draw_rows
-from discreet.synthetic.selection import Limits
 from discreet.synthetic.zeros import Zeros
 
 if TYPE_CHECKING:
@@ -118,8 +119,8 @@ class Synthetic:
     def marginal(self, *columns: str) -> Answer:
         """How many rows have every combination of values of some columns, by the model.
 
-        Where these columns were measured together, the standard error is that of the noise; where they were not, what they have
-        to do with one another is the model's guess, and nothing is said of its error.
+        Where these columns were measured together, the standard error is that of the noise. Where they were not, what they have
+        to do with one another is the model's guess, and its error is as large as that of other guesses was (``replicas``).
         """
         places = self.domain.places(columns)
         codings = [self.domain.columns[column] for column in places]
@@ -130,14 +131,12 @@ class Synthetic:
         for row in product(*(range(one.count) for one in codings)):
             for one, cell in zip(codings, row, strict=True):
                 keys[one.name].append(one.value(cell) if one.widths.max() == 1 else one.label(cell))
-        errors = self._errors(places)
+        known = self._errors(places)
+        spread = self.replicas.spread(places, known).ravel()
         flat = [float(one) for one in counts.ravel()]
-        column = Column(tuple(flat), mechanism="model")
-        if errors is not None:
-            spread = errors.ravel()
-            ends = [tuple(float(one) for one in np.maximum(0, counts.ravel() + sign * 1.96 * spread)) for sign in (-1, 1)]
-            column = Column(tuple(flat), tuple(map(float, spread)), ends[0], ends[1], "model")
-        remarks = () if errors is not None else ("These columns were not measured together: nothing is known of the error.",)
+        ends = [tuple(float(one) for one in np.maximum(0, counts.ravel() + sign * 1.96 * spread)) for sign in (-1, 1)]
+        column = Column(tuple(flat), tuple(map(float, spread)), ends[0], ends[1], "model")
+        remarks = () if known is not None else ("These columns were not measured together: errors are those of other guesses.",)
         kinds: dict[str, Kind] = {one.name: one.kind if one.widths.max() == 1 else "text" for one in codings}
         asked = f"synthetic rows by {', '.join(one.name for one in codings)}"
         return Answer(
@@ -153,11 +152,7 @@ class Synthetic:
 
     def project(self, columns: Columns) -> Reals:
         """The probabilities of all cells of some columns."""
-        found = self.fitted.beliefs.project(columns)
-        for axis, column in enumerate(columns):
-            if not self.merged[column].is_plain:
-                found = np.moveaxis(np.tensordot(found, self.merged[column].table, axes=(axis, 0)), -1, axis)
-        return found
+        return spread_out(self.fitted.beliefs.project(columns), columns, self.merged)
 
     def _errors(self, columns: Columns) -> Reals | None:
         """Standard deviations of the noise behind every cell, by the best measurement that has all columns; None without any."""
@@ -178,6 +173,21 @@ class Synthetic:
         sizes = [one.count for one in self.merged]
         own = (noisy_own(one, places) for one, places in zip(self.measured.own, self.measured.places, strict=True))
         return (*own, *(one.noisy(sizes) for one in self.measured.later))
+
+    @called_as('"SELECT sex, avg(age) AS age FROM data GROUP BY sex"')
+    def sql(self, text: str) -> Answer:
+        """The model's answer to one SELECT over ``data``, with errors that say how far the private table may be off: free.
+
+        Whatever the curator can be asked of the columns that the model has; there are no persons and no other tables in it.
+        """
+        from discreet.synthetic.questions import ask
+
+        return ask(text, self.replicas, self.left)
+
+    @cached_property
+    def replicas(self) -> Replicas:
+        """Tables that the private one could be, drawn when they are first needed."""
+        return Replicas(self.domain, self.measured, self.noisy, Replica(self.merged, self.fitted, self.total), self.zeros)
 
     @called_as("")
     def report(self) -> Report:

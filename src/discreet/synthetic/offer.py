@@ -13,9 +13,11 @@ from discreet.curator.gate import describe_repeat
 from discreet.display import figure, text_table
 from discreet.plan.cost import Terms
 from discreet.synthetic.model import Synthetic
-from discreet.synthetic.request import Asked, Progress, Synthesis
-from discreet.synthetic.selection import Schedule
+from discreet.synthetic.request import Asked, Synthesis
+from discreet.synthetic.rounds.run import Progress
+from discreet.synthetic.rounds.selection import Schedule
 
+_ALWAYS = 2**26  # bytes of libraries and of what is read at a time
 _TABLES = 12  # of the model's size that a fit holds at once
 _CLEAR = 3.0  # standard deviations of noise that a count must exceed to be told apart
 _MOST_LINES = 30
@@ -76,32 +78,35 @@ class Offer:
             if account.fits(request.price.privacy)
             else "It is more than is left of the budget."
         )
-        domain, limits = self.asked.domain, self.asked.limits
-        shares = Schedule(request.share.amount, limits.rounds).own(domain.sizes)
+        domain, limits = self.asked.domain, self.asked.aim.limits
+        shares = Schedule(request.payment.left, self.asked.aim.rounds).own(domain.sizes)
         lines = tuple(
             (one.name, one.count, request.payment.deviation(share)) for one, share in zip(domain.columns, shares, strict=True)
         )
         held = sum(
-            min(math.prod(domain.sizes[column] for column in one), limits.marginal) for one in self.asked.candidates.weights
+            min(math.prod(domain.sizes[column] for column in one), limits.marginal) for one in self.asked.aim.candidates.weights
         )
-        memory = 8 * (_TABLES * limits.cells + held)
+        memory = _ALWAYS + 8 * (_TABLES * limits.cells + held)
         seconds = str(self.asked.words["seconds"])
         return Outlook(str(request.cost), fits, domain.cells, limits.cells, memory, limits.rounds, seconds, lines, before)
 
     @called_as("epsilon=1")
     def release(self, *, epsilon: Number | None = None, rho: Number | None = None) -> Synthetic:
         """The model; paid for first, free when asked again."""
-        request, asked = self._request(Terms(epsilon, rho)), self.asked
+        request, aim = self._request(Terms(epsilon, rho)), self.asked.aim
+        request.price  # noqa: B018 - what cannot be bought is refused before there is a ledger
         outcome = self.desk.ask(request, self.desk.tables.reading(self.tables))
         measured = replace(outcome.result, remarks=(*outcome.result.remarks, *outcome.remarks))
-        paid = replace(request, share=measured.cost).price.privacy  # which may be more than who asks again offers
-        model = Synthetic.of(asked.domain, measured, asked.limits, asked.zeros, paid)
+        share = replace(request.share, amount=measured.cost.amount)  # which may be more than who asks again offers
+        paid = replace(request, share=share).price.privacy
+        model = Synthetic.of(measured.domain(aim.domain), measured, aim.limits, aim.zeros, paid)
         return replace(model, left=outcome.left.brief, repeated=outcome.repeated)
 
     def _request(self, terms: Terms) -> Synthesis:
         self.desk.check_process()
         cost = terms.asked(self.desk.budget)
-        return Synthesis(self.asked, cost, terms.spend(cost, self.desk.budget, 1), self.watch)
+        texts = sum(1 for one in self.asked.bought if not one.runs)
+        return Synthesis(self.asked, cost, terms.spend(cost, self.desk.budget, max(texts, 1)), self.watch)
 
     def __str__(self) -> str:
         return f"Synthetic data of {', '.join(self.asked.domain.names)}: preview(epsilon=...) or release(epsilon=...)."

@@ -33,10 +33,11 @@ from discreet.mechanisms import Gaussian, Laplace
 from discreet.mechanisms.values import misfits
 from discreet.plan.cost import Terms
 from discreet.synthetic.inference.tree import Columns
-from discreet.synthetic.measuring import Letting
 from discreet.synthetic.model import Synthetic
-from discreet.synthetic.request import GUESSED, Asked, Synthesis, in_units
-from discreet.synthetic.selection import Candidates, Limits
+from discreet.synthetic.request import Asked, Synthesis
+from discreet.synthetic.rounds.measuring import Letting
+from discreet.synthetic.rounds.run import GUESSED, Aim, in_units
+from discreet.synthetic.rounds.selection import Candidates, Limits
 from discreet.synthetic.synthesize import tables_of
 from discreet.synthetic.zeros import Zeros
 
@@ -57,9 +58,8 @@ def quality(rows: Question, model: Synthetic, *, epsilon: Number | None = None, 
     limits = Limits.of(Fraction(15), len(model.columns))
     candidates = Candidates(dict.fromkeys(sets, 1))
     name = sha256(model.measured.write().encode()).hexdigest()
-    asked = Asked(
-        rows.rows, desk.schema, model.domain, limits, candidates, Zeros(), {"quality": name, "sets": [list(one) for one in sets]}
-    )
+    aim = Aim(model.domain, limits, candidates, Zeros())
+    asked = Asked(rows.rows, desk.schema, aim, {"quality": name, "sets": [list(one) for one in sets]})
     request = Comparison(asked, cost, terms.spend(cost, desk.budget, 1), model=model)
     outcome = desk.ask(request, desk.tables.reading(tables_of(rows)))
     return Quality.of(model, sets, outcome.result.rows, outcome.result.deviation)
@@ -100,7 +100,7 @@ class Comparison(Synthesis):
     @cached_property
     def mechanism(self) -> Gaussian | Laplace:
         """Noise on twice the distances, in the units of guesses."""
-        many, far = len(self.asked.candidates.weights), self.payment.norms.l1 << GUESSED
+        many, far = len(self.asked.aim.candidates.weights), self.payment.norms.l1 << GUESSED
         if self.share.epsilon is not None:
             return Laplace(sensitivity=far * many, epsilon=self.share.epsilon)
         return Gaussian(sensitivity=math.ceil(root_up(Fraction(far**2 * many))), rho=self.share.rho)
@@ -109,7 +109,7 @@ class Comparison(Synthesis):
         assert engine is not None
         assert self.model is not None
         scans, model = self.count(engine, reserved), self.model
-        sets, unit = list(self.asked.candidates.weights), 2 ** (self.payment.norms.bits + GUESSED)
+        sets, unit = list(self.asked.aim.candidates.weights), 2 ** (self.payment.norms.bits + GUESSED)
         guesses = [in_units(model.total * model.project(one), unit) for one in sets]
         even = [1] * len(sets)
         scores = misfits([scans.marginal(one) for one in sets], guesses, even, [0] * len(sets), GUESSED)

@@ -22,9 +22,9 @@ import numpy as np
 from discreet.arrays import Integers, Reals
 from discreet.errors import DiscreetError, ParameterError
 from discreet.noise.bits import words
-from discreet.synthetic.domain import Domain
+from discreet.synthetic.domain import Coding, Domain
 from discreet.synthetic.inference.tree import Beliefs
-from discreet.synthetic.merging import Merged
+from discreet.synthetic.rounds.merging import Merged
 
 if TYPE_CHECKING:
     import pandas
@@ -99,8 +99,8 @@ def draw_rows(beliefs: Beliefs, domain: Domain, merged: Sequence[Merged], count:
         cells = draw_cells(beliefs, many)
         if not parts:
             check_cells(cells, beliefs)
-        fine = [_spread(own, one) for own, one in zip(cells, merged, strict=True)]
-        arrays = [one.decode(own, _inside(one.widths[own])) for one, own in zip(domain.columns, fine, strict=True)]
+        fine = [spread_cells(own, one) for own, one in zip(cells, merged, strict=True)]
+        arrays = [decode_cells(one, own) for one, own in zip(domain.columns, fine, strict=True)]
         parts.append(pyarrow.table(dict(zip(domain.names, arrays, strict=True))))
     return Rows(pyarrow.concat_tables(parts))
 
@@ -160,7 +160,7 @@ def _shuffled(groups: Integers, high: int) -> Integers:
     return (keys & np.uint64((1 << _PLACES) - 1)).astype(np.int64)
 
 
-def _spread(cells: Integers, merged: Merged) -> Integers:
+def spread_cells(cells: Integers, merged: Merged) -> Integers:
     """The cells within joined ones."""
     if merged.is_plain:
         return cells
@@ -168,6 +168,16 @@ def _spread(cells: Integers, merged: Merged) -> Integers:
     found, rows = np.unique(merged.places, return_index=True)[1][cells], np.flatnonzero(joined[cells])
     found[rows] = _allot(cells[rows], merged.table)
     return found
+
+
+def share_rows(weights: Reals, count: int) -> Integers:
+    """So many numbers of weights, each as often as its weight says, to the nearest whole; none where all are 0."""
+    return _allot(np.zeros(count if weights.sum() > 0 else 0, dtype=np.int64), weights.reshape(1, -1))
+
+
+def decode_cells(coding: Coding, cells: Integers) -> Any:
+    """An Arrow array of values of these cells, each of which is as likely as the others of its cell."""
+    return coding.decode(cells, _inside(coding.widths[cells]))
 
 
 def _inside(widths: Integers) -> Integers:

@@ -26,7 +26,7 @@ from typing import Literal, TypeVar
 
 import numpy as np
 
-from discreet.auditor.replay.trace import Committed, Released, Reserved, Step, Trace, watch
+from discreet.auditor.replay.trace import Committed, Kept, Released, Reserved, Step, Trace, watch
 from discreet.auditor.sampling.containers import read_attributes
 from discreet.display import clean
 from discreet.mechanisms.base import Moved
@@ -162,6 +162,9 @@ def _compare_steps(one: Step, other: Step, number: int) -> list[Difference]:
     if isinstance(one, Committed) and isinstance(other, Committed) and one != other:
         texts = _show_difference(one.answer, other.answer)
         return [Difference("stored", f"the same noisy answers are stored as {texts[0]} and as {texts[1]}")]
+    if isinstance(one, Kept) and isinstance(other, Kept) and one != other:
+        texts = _show_difference(one.text, other.text)
+        return [Difference("stored", f"the same noisy answers are kept on the way as {texts[0]} and as {texts[1]}")]
     return []
 
 

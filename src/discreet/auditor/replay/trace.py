@@ -87,7 +87,16 @@ class Committed:
     name = "an answer for the ledger"
 
 
-Step = Released | Opened | Reserved | Committed
+@dataclass(frozen=True)
+class Kept:
+    """A step that a ledger keeps on the way to an answer."""
+
+    text: str
+
+    name = "a step for the ledger"
+
+
+Step = Released | Opened | Reserved | Committed | Kept
 
 
 @dataclass(eq=False)
@@ -177,7 +186,7 @@ def _watcher() -> _Watcher | None:
 @contextmanager
 def _watch_ledgers() -> Iterator[None]:
     """Ledgers that tell the watcher of this thread, if it has one."""
-    reserve, commit = ledgers.Ledger.reserve, ledgers.Ledger.commit
+    reserve, commit, keep = ledgers.Ledger.reserve, ledgers.Ledger.commit, ledgers.Ledger.keep
 
     def watched_opening(budget: Budget, unit: str = "", before: Chain | None = None) -> Facts:
         facts, watcher = opening(budget, unit, before), _watcher()
@@ -200,8 +209,15 @@ def _watch_ledgers() -> Iterator[None]:
         if (watcher := _watcher()) is not None:
             watcher.trace.steps.append(Committed(answer))
 
+    @wraps(keep)
+    def watched_keep(self: ledgers.Ledger, number: int, place: int, text: str) -> None:
+        keep(self, number, place, text)
+        if (watcher := _watcher()) is not None:
+            watcher.trace.steps.append(Kept(text))
+
     with (
         patch.object(ledgers, "opening", watched_opening),
+        patch.object(ledgers.Ledger, "keep", watched_keep),
         patch.object(ledgers.Ledger, "reserve", watched_reserve),
         patch.object(ledgers.Ledger, "commit", watched_commit),
     ):

@@ -36,7 +36,7 @@ _IDLE = 4  # connections that are kept
 _MEMORY = 65_536  # kilobytes of every sort and every table of groups
 _GONE = "The connection to the PostgreSQL server was lost; see that it runs and can be reached, and ask again."
 _IDENTITY = (
-    "SELECT current_setting('server_version_num')::int, current_setting('server_encoding'), d.oid::bigint, d.datname::text, "
+    "SELECT current_setting('server_encoding'), d.oid::bigint, d.datname::text, "
     "(SELECT system_identifier FROM pg_control_system()) FROM pg_database AS d WHERE d.datname = current_database()"
 )
 Connection = psycopg.Connection[tuple[object, ...]]
@@ -72,18 +72,13 @@ class Server:
         failure = None
         try:
             with self.reading() as connection:
-                ((version, encoding, *identity),) = run(connection, _IDENTITY, [])[1]
-                if int(str(version)) >= _LEAST and encoding == "UTF8":
+                ((encoding, *identity),) = run(connection, _IDENTITY, [])[1]
+                if encoding == "UTF8":
                     return tuple(identity), run(connection, sql, parameters)[1]
         except Unreachable as problem:
             failure = str(problem)
         if failure is not None:
             raise NoFile(failure)
-        if int(str(version)) < _LEAST:
-            raise ParameterError(
-                f"This server is PostgreSQL {int(str(version)) // 10_000}, and discreet needs 14 or later; upgrade it, or export "
-                "the table to Parquet."
-            )
         raise ParameterError(
             f"The texts of this database are in {encoding}, and discreet reads UTF8 alone; convert the database."
         )
@@ -148,6 +143,12 @@ class Server:
             failure = str(error)
         if failure:
             raise _refused(failure)
+        if (version := connection.info.server_version) < _LEAST:  # told by the server before it is asked anything
+            connection.close()
+            raise ParameterError(
+                f"This server is PostgreSQL {version // 10_000}, and discreet needs 14 or later; upgrade it, or export the table "
+                "to Parquet."
+            )
         with suppress(psycopg.Error):  # not every system can
             connection.execute("SET client_connection_check_interval = '2s'")
         return connection

@@ -176,5 +176,6 @@ DIALECT = Dialect(
     by_constant=MappingProxyType({"strftime": write_day}),
     quick_total="sum({0})",
     windows=True,
+    picks_keys=True,
     sends_cells=True,
 )

@@ -1,15 +1,20 @@
-"""What is said when Spark fails: the kind of failure, in words that carry nothing of the data, which its own may quote."""
+"""What is said when Spark fails or does not answer: the kind of failure, in words that carry nothing of the data, which its own
+may quote."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from discreet.engine.base import Unreachable
 from discreet.errors import DiscreetError, EngineError, ParameterError
 
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
 _T = TypeVar("_T")
 
+_PATIENCE = 5.0  # seconds for a Connect server to answer at all
 _GONE: tuple[str, ...] = (
     "TABLE_OR_VIEW_NOT_FOUND",
     "PATH_NOT_FOUND",
@@ -63,3 +68,28 @@ def kindly(work: Callable[[], _T]) -> _T:
 def missing_package() -> ParameterError:
     """What is said where PySpark is not installed."""
     return ParameterError("Tables in Spark need PySpark 4; run pip install 'discreet[spark]'.")
+
+
+def is_connected(spark: SparkSession) -> bool:
+    """Whether it is a session of a Connect server."""
+    return type(spark).__module__.startswith("pyspark.sql.connect")
+
+
+def reach(spark: SparkSession) -> None:
+    """Refuse where nothing answers at the address of a Connect server: PySpark by itself would go on trying for minutes."""
+    channel = getattr(spark.client, "_channel", None) if is_connected(spark) else None
+    if channel is None:
+        return
+    import grpc
+
+    ready = grpc.channel_ready_future(channel)
+    try:
+        ready.result(timeout=_PATIENCE)
+    except (grpc.FutureTimeoutError, grpc.FutureCancelledError, ValueError):  # the last: it was closed
+        silent = True
+    else:
+        silent = False
+    finally:
+        ready.cancel()
+    if silent:
+        raise Unreachable(UNREACHABLE)

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from discreet.engine.base import Unreachable
 from discreet.engine.sources.public import PublicTable
-from discreet.engine.spark.failures import kindly
+from discreet.engine.spark.failures import is_connected, kindly, reach
 from discreet.engine.spark.literals import name_of, quoted
 from discreet.engine.spark.source import SparkSource, address_of, open_source, place_of
 from discreet.engine.sql.interrupting import interruptible
@@ -51,7 +51,9 @@ _SETTINGS = {
     "spark.sql.legacy.exponentLiteralAsDecimal.enabled": "false",  # 1e0 is a double
     "spark.sql.parser.quotedRegexColumnNames": "false",  # a quoted name is a name
     "spark.sql.crossJoin.enabled": "true",  # keys are all combinations of lists
+    "spark.sql.legacy.ctePrecedencePolicy": "corrected",  # of two tables of one name the inner one is meant
 }
+_ORDER = "spark.sql.functionResolution.sessionOrder"  # unknown to versions in which functions of the session may go first
 _FORKED = "This process was forked from the one that opened the table; open the table again here."
 
 
@@ -67,7 +69,11 @@ class SparkEngineSession:
         self._tables: dict[str, str] = {}  # public ones, by name
         self._busy: list[str] = []
         self._share: float | None = None  # how far a Connect server is
-        self.relation, self.nothing, self.several = kindly(lambda: self._opened(sources, public))
+        try:
+            self.relation, self.nothing, self.several = kindly(lambda: self._opened(sources, public))
+        except BaseException:
+            self.close()
+            raise
 
     def _opened(
         self, sources: Mapping[str, SparkSource], public: Mapping[str, PublicTable]
@@ -128,6 +134,7 @@ class SparkEngineSession:
 
     def _check(self) -> None:
         """Settings are as they were when the table was opened: else no question can be asked, and none that was is answered."""
+        reach(self._spark)
         try:
             check_settings(self._spark)
         except ParameterError as refusal:
@@ -262,26 +269,52 @@ def open_session(
     return SparkEngineSession(source, public)
 
 
-def is_connected(spark: SparkSession) -> bool:
-    """Whether it is a session of a Connect server."""
-    return type(spark).__module__.startswith("pyspark.sql.connect")
-
-
 def check_version(spark: SparkSession) -> None:
     """Refuse a Spark that is too old."""
-    version = spark.version
-    if int(version.split(".", 1)[0]) < _FIRST_VERSION:
+    version = str(spark.version)
+    first = re.match("[0-9]+", version)
+    if first is None or int(first[0]) < _FIRST_VERSION:
         raise ParameterError(f"This is Spark {version}, and discreet needs Spark 4; run one, and pip install 'pyspark>=4'.")
 
 
 def check_settings(spark: SparkSession) -> None:
     """Refuse settings under which a statement would mean something else."""
     for name, wanted in _SETTINGS.items():
-        if str(spark.conf.get(name, wanted)).lower() != wanted:
+        if setting(spark, name) not in (wanted, None):
             raise ParameterError(
                 f"In this Spark session {name} is not {wanted}, and numbers could silently be others; write "
                 f'spark.conf.set("{name}", "{wanted}").'
             )
+    order = setting(spark, _ORDER)
+    if order == "first":
+        raise ParameterError(
+            f"In this Spark session {_ORDER} is first, so that its functions may stand for Spark's own, and numbers could "
+            f'silently be others; write spark.conf.unset("{_ORDER}").'
+        )
+    if order is None and (taken := taken_functions(spark)):
+        raise ParameterError(
+            f"In this Spark session there are functions with names of Spark's own ({', '.join(taken)}), and numbers could "
+            "silently be others; drop them."
+        )
+
+
+def setting(spark: SparkSession, name: str) -> str | None:
+    """What a setting is, also where nobody set it: a default given here would hide one that comes from the environment of the
+    server (SPARK_ANSI_SQL_MODE). None in versions that do not know it."""
+    try:
+        return str(spark.conf.get(name)).lower()
+    except Exception as unknown:
+        if "SQL_CONF_NOT_FOUND" not in str(unknown):
+            raise
+    return None
+
+
+def taken_functions(spark: SparkSession) -> list[str]:
+    """Functions of the session that have the names of Spark's own."""
+    own, others = (
+        {row["function"].lower() for row in spark.sql(f"SHOW {whose} FUNCTIONS").collect()} for whose in ("SYSTEM", "USER")
+    )
+    return sorted(own & others)
 
 
 def _constant(value: object) -> object:

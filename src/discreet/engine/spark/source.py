@@ -10,13 +10,14 @@ they spell. Intervals, arrays, maps, structs and variants are missing.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
 from discreet.engine.base import Known, hashed
 from discreet.engine.sources.names import check_names, choose, find
-from discreet.engine.spark.failures import kindly, missing_package
+from discreet.engine.spark.failures import kindly, missing_package, reach
 from discreet.engine.spark.literals import quoted
 from discreet.errors import ParameterError
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 PREFIX = "spark:"
 _PLAIN = frozenset({"TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "BOOLEAN", "DATE", "TIMESTAMP", "TIMESTAMP_NTZ"})
 _OF_FILES = frozenset({"parquet", "orc", "csv", "json", "text", "avro"})
+_NAME = re.compile(r"(?:[^\W\d]\w*|`(?:[^`]|``)+`)(?:\.(?:\w+|`(?:[^`]|``)+`)){0,9}")
 _STATE = "concat_ws(' ', CAST(length AS STRING), CAST(unix_micros(modificationTime) AS STRING), path) AS state"
 _UNKNOWN = (
     "Nothing in Spark says whether this table still holds what it held, which decides whether an answer is given again; declare "
@@ -119,9 +121,11 @@ def _looked_at(given: object, sessions: type[SparkSession]) -> tuple[DataFrame, 
     """The table, whether its files say what it holds, and its columns."""
     if isinstance(given, str):
         session = sessions.getActiveSession() or sessions.builder.getOrCreate()
+        reach(session)
         frame, identified = _named(session, given.removeprefix(PREFIX))
     else:
         frame, identified = cast("DataFrame", given), False
+        reach(frame.sparkSession)
     if frame.isStreaming:
         raise ParameterError("A stream has no end, so nothing can be counted in it; give a table.")
     return frame, identified, _kinds(frame)
@@ -132,11 +136,20 @@ def _named(session: SparkSession, name: str) -> tuple[DataFrame, bool]:
     if not name:
         raise ParameterError('Say which table of Spark is meant; write "spark:sales.orders" or "spark:/data/orders.parquet".')
     if "/" in name or name.endswith(".parquet"):
+        session.catalog.refreshByPath(_folder(name))  # what was cached of it may be of other files
         return session.read.parquet(name), True
+    if not _NAME.fullmatch(name):
+        raise ParameterError(f"{name!r} is no name of a table in Spark; write spark:schema.table, and odd names `like this`.")
     session.catalog.refreshTable(name)
     facts = {row["col_name"]: row["data_type"] for row in session.sql(f"DESCRIBE TABLE EXTENDED {name}").collect()}
     of_files = facts.get("Provider", "").lower() in _OF_FILES and facts.get("Type", "") in ("MANAGED", "EXTERNAL")
     return session.table(name), of_files
+
+
+def _folder(path: str) -> str:
+    """The folder of files that are named by a pattern; a path that is none stays what it is."""
+    fixed = re.split(r"[*?\[{]", path, maxsplit=1)[0]
+    return path if fixed == path else fixed.rpartition("/")[0] or fixed or "."
 
 
 def _kinds(frame: DataFrame) -> list[tuple[str, str]]:

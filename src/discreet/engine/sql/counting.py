@@ -105,21 +105,28 @@ class Counting:
             new.text = f"{self._with(new, added, groups)}\nSELECT {by or f'0 AS i, {inside} FROM lines'}"
             return new
         few = math.prod(infer(key.of, self.plan.facts).size or _FEW + 1 for key in self.plan.keys.keys) <= _FEW
-        own = few and all(new.is_its_own_key(key.of, listed) for key, listed in self._listed_keys())
-        pairs = [
-            new.own_key(key.of, groups.listed[j], f"k{j}") if own else new.grouped_key(key.of, listed, f"k{j}", few=few)
-            for j, (key, listed) in enumerate(self._listed_keys())
-        ]
-        text = new.lines({f"k{j}": first for j, (first, _) in enumerate(pairs)} | added)
         by, names = ", ".join(f"k{j}" for j in keys), [f"s{j}" for j in range(len(totals))]
-        last = f"grouped AS (SELECT {by}, {inside} FROM lines GROUP BY {by})"
-        if own:
-            new.text = f"{text},\n{last}\nSELECT {by}, {', '.join(names)} FROM grouped WHERE {' AND '.join(x for _, x in pairs)}"
+        if few and all(new.is_its_own_key(key.of, listed) for key, listed in self._listed_keys()):
+            own = [new.own_key(key.of, groups.listed[j], f"k{j}") for j, (key, _) in enumerate(self._listed_keys())]
+            text = new.lines({f"k{j}": cell for j, (cell, _) in enumerate(own)} | added)
+            last = f"grouped AS (SELECT {by}, {inside} FROM lines GROUP BY {by})"
+            new.text = f"{text},\n{last}\nSELECT {by}, {', '.join(names)} FROM grouped WHERE {' AND '.join(x for _, x in own)}"
             return new
-        made = ", ".join(f"{key} AS k{j}" for j, (_, key) in enumerate(pairs))
-        last += f",\nmade AS (SELECT {made}, {', '.join(names)} FROM grouped)"
+        pairs = [new.grouped_key(key.of, listed, f"k{j}", few=few) for j, (key, listed) in enumerate(self._listed_keys())]
+        text = new.lines({f"k{j}": first for j, (first, _, _) in enumerate(pairs)} | added)
+        if few and self.dialect.picks_keys and all(apart for _, _, apart in pairs):
+            # Only where there are rows, because what does not hang on sums would be looked up for every row.
+            picked = {f"k{j}": f"CASE WHEN n > 0 THEN {key} END" for j, (_, key, _) in enumerate(pairs) if key != f"k{j}"}
+            last = f"grouped AS (SELECT {by}, {inside}, count(*) AS n FROM lines GROUP BY {by}),\n"
+            each = ", ".join([*(f"{picked.get(f'k{j}', f'k{j}')} AS k{j}" for j in keys), *names])
+            some = " AND ".join(f"{key} IS NOT NULL" for key in picked) or "TRUE"
+            new.text = f"{text},\n{last}made AS (SELECT {each} FROM grouped)\nSELECT * FROM made WHERE {some}"
+            return new
+        made = ", ".join(f"{key} AS k{j}" for j, (_, key, _) in enumerate(pairs))
+        last = f"grouped AS (SELECT {by}, {inside} FROM lines GROUP BY {by}),\n"
+        last += f"made AS (SELECT {made}, {', '.join(names)} FROM grouped)"
         each = ", ".join(f"{total.format(name)} AS {name}" for total, name in zip(again, names, strict=True))
-        if few and all(key != f"k{j}" for j, (_, key) in enumerate(pairs)):
+        if few and (self.dialect.picks_keys or all(key != f"k{j}" for j, (_, key, _) in enumerate(pairs))):
             new.text = f"{text},\n{last}\nSELECT {by}, {each} FROM made GROUP BY {by}"
             return new
         sums = f"SELECT keys.i AS i, {each} FROM made AS lines JOIN keys ON {keyed(len(keys))} GROUP BY keys.i"

@@ -80,6 +80,7 @@ class Dialect:
     hidden: str = ""  # of the secret parameter {0}, where its placeholder would show it
     quick_total: str = ""  # an aggregate: the exact sum of whole numbers below 2^22, of which no table has too many
     windows: bool = False  # whether a table that is read twice is made twice, so that what a person has is best found in passing
+    picks_keys: bool = False  # whether to group again is to send again, so that of groups with different keys some are picked
     sends_cells: bool = False  # whether rows are better counted by cells in the engine than sent one by one
 
     def scaled(self, number: str, step: Fraction, *, bounded: bool = False) -> str:

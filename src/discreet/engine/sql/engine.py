@@ -270,8 +270,10 @@ def _numbered(table: Columns, groups: Groups) -> Columns:
 
 def _sums(table: Columns, name: str, size: int, *, small: bool, bits: int) -> NDArray[np.generic]:
     """A number for every group, 0 where the engine has no line; 64 bits, or Python's own integers where those might not do."""
-    numbers = [int(number or 0) << bits for number in table[name]]
     places = np.array(table["i"], dtype=np.int64)
+    if small and {*map(type, table[name])} in ({int}, {float}) and sum(map(abs, table[name])) <= _EXACT >> bits:  # type: ignore[arg-type]
+        return np.bincount(places, np.array(table[name], dtype=float), size).astype(np.int64) << bits
+    numbers = [int(number or 0) << bits for number in table[name]]
     if small:
         full = np.zeros(size, dtype=np.int64)
         np.add.at(full, places, np.array([max(-_FULL, min(number, _FULL)) for number in numbers], dtype=np.int64))

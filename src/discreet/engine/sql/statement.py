@@ -209,8 +209,11 @@ class Statement:
             )
         return f"CASE WHEN {self.dialect.is_finite.format(value)} THEN {value} END"
 
-    def grouped_key(self, expression: Expression, listed: Sequence[Value] | None, name: str, *, few: bool) -> tuple[str, str]:
-        """SQL of what rows are grouped by, and of the key that such a group has, of a column ``name`` that holds the first.
+    def grouped_key(
+        self, expression: Expression, listed: Sequence[Value] | None, name: str, *, few: bool
+    ) -> tuple[str, str, bool]:
+        """SQL of what rows are grouped by, and of the key that such a group has, of a column ``name`` that holds the first; and
+        whether such groups have different keys, or none.
 
         A cell that takes up a few bytes is cleaned once for its group and not in every row: no two cells that are equal have
         different fates. Of a text so much is kept that all words of the list can be told apart; it is looked up in its list where
@@ -221,12 +224,12 @@ class Statement:
             column = self.plan.schema.columns[expression.name]
             if kind in self.dialect.brief_types and not isinstance(column, Number | Text):
                 key = self.dialect.clean(column, name, kind)
-                return self._raw_alias(
-                    expression.name
-                ), f"CAST({key} AS {self._type('number')})" if column.kind == "number" else key
+                key = f"CAST({key} AS {self._type('number')})" if column.kind == "number" else key
+                return self._raw_alias(expression.name), key, False
             if isinstance(column, Category) and column.kind == "text" and (few or column.missing is not None):
-                return self._alias(expression.name, listed=False), self.dialect.clean(column, name, self._type("text"))
-        return self.key(expression, listed), name
+                key = self.dialect.clean(column, name, self._type("text"))
+                return self._alias(expression.name, listed=False), key, column.missing is None
+        return self.key(expression, listed), name, True
 
     def is_its_own_key(self, expression: Expression, listed: Sequence[Value] | None) -> bool:
         """Whether a cell, as it is, is one of the keys in a list, or none: then groups need no other key, and no adding up."""
@@ -360,6 +363,8 @@ class Statement:
 
 def as_constants(values: Sequence[Value]) -> list[Value]:
     """Values as engines have them: numbers are doubles."""
+    if (kinds := {*map(type, values)}) <= {str} or kinds == {int}:
+        return [*map(float, values)] if int in kinds else [*values]  # type: ignore[arg-type]
     return [float(v) if isinstance(v, (int, Fraction)) and not isinstance(v, bool) else v for v in values]
 
 

@@ -32,18 +32,14 @@ from discreet.mechanisms.rows.block import MISSING, Block, Columns, change, coun
 from discreet.noise.bits import words
 from discreet.plan.cost import Cost
 from discreet.plan.measures import Norms
-from discreet.plan.query import Query
 from discreet.privacy import Budget, Privacy, zcdp
-from discreet.schema.columns import Integer
-from discreet.schema.table import Schema
 from discreet.schema.units import Person, Unit
-from discreet.schema.units import Rows as RowUnit
 from discreet.synthetic.domain import Coding, Domain
-from discreet.synthetic.measuring import Measurements
-from discreet.synthetic.measuring import Payment as Measuring
 from discreet.synthetic.model import Synthetic
-from discreet.synthetic.request import Asked, Run, Scans
-from discreet.synthetic.selection import Candidates, Limits
+from discreet.synthetic.rounds.measuring import Measurements, Scans
+from discreet.synthetic.rounds.measuring import Payment as Measuring
+from discreet.synthetic.rounds.run import Aim, Run
+from discreet.synthetic.rounds.selection import Candidates, Limits
 from discreet.synthetic.zeros import Zeros
 
 _RUNS = 64  # cells of a number
@@ -91,7 +87,7 @@ class FromSynthetic(Model):
     def _check(self, rows: Rows) -> None:
         positive("seconds", self.seconds, "about how much work a fit may take, such as 15")
         table = _Table((*rows.features, rows.target))  # type: ignore[arg-type]
-        table.ask(rows.unit, self.seconds)
+        table.ask(self.seconds)
 
     def _pay(self, unit: Unit) -> tuple[Payment, Privacy]:
         """Choices are no Gaussian noise, so that what adds up is a rho."""
@@ -105,18 +101,18 @@ class FromSynthetic(Model):
 
     def _learn(self, rows: Rows, payment: Payment) -> State:
         table = _Table((*rows.features, rows.target))  # type: ignore[arg-type]
-        asked = table.ask(rows.unit, self.seconds)
+        asked = table.ask(self.seconds)
         counted = count_cells(change(rows.read(), table.code), asked.domain.names, asked.domain.sizes)
         scans = Scans([(tuple(range(len(asked.domain.names))), counted)])
         measuring = Measuring(payment.cost, norms_of(rows.unit))
-        measured = Run(asked, measuring, str(payment.cost), payment.reserved, None, scans).measure()
+        measured = Run(asked, measuring, payment.reserved, None, scans).measure(str(payment.cost))
         payment.left = Fraction(0)
         return {"measured": measured.write(), "neighbours": rows.neighbours}
 
     def _accept(self, state: State) -> None:
         assert self.target_ is not None
         table = _Table((*self.features_, self.target_))
-        asked = table.ask(RowUnit(), self.seconds)
+        asked = table.ask(self.seconds)
         model = Synthetic.of(asked.domain, Measurements.read(state["measured"]), asked.limits, asked.zeros, self.privacy_)
         *coded, labels = table.read(model.sample(min(max(model.rows, _LEAST), _MOST)).table)
         known = labels != MISSING
@@ -160,14 +156,13 @@ class _Table:
         self.columns = columns
         self.names = [*(str(j) for j in range(len(columns) - 1)), TARGET]
 
-    def ask(self, unit: Unit, seconds: object) -> Asked:
+    def ask(self, seconds: object) -> Aim:
         """What is asked of the room of synthetic data: marginals of all columns, those with the target above all."""
         domain = Domain(tuple(_coding(name, one) for name, one in zip(self.names, self.columns, strict=True)))
         many, last = len(self.names), len(self.names) - 1
         limits = Limits.of(Fraction(positive("seconds", seconds, "about how much work a fit may take, such as 15")), many)
         candidates = Candidates.of(many, None, (last,)) if many > 1 else Candidates({(0,): 1})
-        schema = Schema({f"c{name}": Integer(0, size) for name, size in zip(self.names, domain.sizes, strict=True)}, unit)
-        return Asked(Query(()), schema, domain, limits, candidates, Zeros.of((), domain, {}, limits.cells), {})
+        return Aim(domain, limits, candidates, Zeros())
 
     def code(self, block: Block) -> Columns:
         """The cells of rows."""

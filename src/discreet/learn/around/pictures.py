@@ -17,6 +17,7 @@ from discreet.display import text_table
 from discreet.errors import ParameterError
 from discreet.exact import nearest, positive, whole
 from discreet.learn.base import Model
+from discreet.learn.rows import take
 from discreet.noise.bits import words
 
 if TYPE_CHECKING:
@@ -92,8 +93,8 @@ def curve(model: Model, X: Any, y: Any, epsilons: Sequence[Number], *, splits: i
         order = _shuffle(len(y))
         tried, kept = order[: len(y) // _TESTED], order[len(y) // _TESTED :]
         for i, epsilon in enumerate(epsilons):
-            fitted = clone(model).set_params(epsilon=epsilon).fit(_take(X, kept), _take(y, kept))
-            found[i, j] = score(fitted, _take(X, tried), _take(y, tried))
+            fitted = clone(model).set_params(epsilon=epsilon).fit(take(X, kept), take(y, kept))
+            found[i, j] = score(fitted, take(X, tried), take(y, tried))
     return Curve(type(model).__name__, model.delta, tuple(asked), found)
 
 
@@ -123,9 +124,3 @@ def plot_coefficients(model: Model, ax: Axes | None = None) -> Axes:
 def _shuffle(height: int) -> Integers:
     """Places in a random order."""
     return np.argsort(words(max(height, 1))[:height], kind="stable")
-
-
-def _take(rows: Any, places: Integers) -> Any:
-    if hasattr(rows, "iloc"):
-        return rows.iloc[places]
-    return rows[places] if hasattr(rows, "shape") else [rows[i] for i in places.tolist()]

@@ -13,12 +13,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, cast
 
 from discreet.errors import ParameterError
 from discreet.plan.expressions import Expression, Value
 from discreet.schema.columns import Boolean, Category, Column, Date, Integer, Kind, Number
 
+_EXACT = 2**53  # below it doubles tell whole numbers apart
 MOST_KEYS = 2**20  # keys that a question may list
 
 
@@ -57,7 +58,8 @@ class Facts:
         steps = range(int(self.lower / self.step), int(self.lower / self.step) + self.size)
         if self.kind == "date":
             return tuple(datetime.date.fromordinal(i) for i in steps)
-        return tuple(i * int(self.step) if self.step.denominator == 1 else i * self.step for i in steps)
+        step = int(self.step) if self.step.denominator == 1 else self.step
+        return tuple(i * step for i in steps)
 
 
 def compared(value: Value) -> Value:
@@ -68,6 +70,9 @@ def compared(value: Value) -> Value:
 
 def tell_apart(listed: tuple[Value, ...]) -> tuple[Value, ...]:
     """Every value once: a row that an engine finds equal to two of them would be counted twice."""
+    kinds = {*map(type, listed)}
+    if kinds == {str} or (kinds == {int} and all(-_EXACT < value < _EXACT for value in cast("tuple[int, ...]", listed))):
+        return tuple(dict.fromkeys(listed))
     apart: dict[Value, Value] = {}
     for value in listed:
         apart.setdefault(compared(value), value)

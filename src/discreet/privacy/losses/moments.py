@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from itertools import pairwise
 
 from discreet.arrays import Complex, Reals
@@ -86,13 +87,21 @@ class Renyi(Moments):
         return None
 
     def log_moment(self, x: float) -> float:
-        knots = [(0.0, 0.0)] + [(float(order - 1), float((order - 1) * value)) for order, value in self.divergences]
-        if x > down(self.divergences[-1][0] - 1):
+        if x > self._last:
             return math.inf
-        for (left, low), (right, high) in pairwise(knots):
+        for (left, low), (right, high) in pairwise(self._knots):
             if left <= x <= right:
                 return low + (high - low) * (x - left) / (right - left)
         return math.inf
+
+    @cached_property
+    def _last(self) -> float:
+        return down(self.divergences[-1][0] - 1)
+
+    @cached_property
+    def _knots(self) -> list[tuple[float, float]]:
+        """x and K(x) of every order."""
+        return [(0.0, 0.0)] + [(float(order - 1), float((order - 1) * value)) for order, value in self.divergences]
 
     @property
     def member(self) -> Gaussian:

@@ -64,6 +64,23 @@ class Tree:
             found.append(one)
         return cls(sizes, tuple(found), tuple(parents), tuple(separators))
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is a junction tree of all its columns: each clique shares with its parent what it shares with any before."""
+        seen: set[int] = set()
+        for i, (clique, parent, shared) in enumerate(zip(self.cliques, self.parents, self.separators, strict=True)):
+            within = list(clique) == sorted({*clique}) and {*clique} <= {*range(len(self.sizes))}
+            known = self.cliques[parent] if 0 <= parent < i else () if parent == -1 and not i else None
+            if (
+                not within
+                or known is None
+                or shared != tuple(one for one in clique if one in known)
+                or {*clique} & seen > {*shared}
+            ):
+                return False
+            seen |= {*clique}
+        return len(seen) == len(self.sizes)
+
     @cached_property
     def cells(self) -> int:
         """The numbers in all its tables."""

@@ -28,6 +28,7 @@ _MOST_CANDIDATES = 1500
 SELECTION = Fraction(1, 10)  # of a round
 _OWN = Fraction(1, 5)  # of all, for every column's own counts
 _ANNEALED = 4
+_AIMED = 3  # times as much weighs what has a target
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ class Candidates:
         common = {
             one: float(sum(len({*one} & {*other}) for other in wanted)) if workload is not None else len(one) for one in sets
         }
-        common = {one: found * (3 if {*one} & {*targets} else 1) for one, found in common.items()}
+        common = {one: found * (_AIMED if {*one} & {*targets} else 1) for one, found in common.items()}
         most = max(common.values(), default=1.0)
         return cls({one: max(1, round(WEIGHT * math.sqrt(common[one] / most))) for one in sorted(common)})
 
@@ -124,3 +125,18 @@ class Schedule:
     def anneal(self) -> None:
         """Larger shares from now on."""
         self.next *= _ANNEALED
+
+    def give_back(self, share: Fraction) -> None:
+        """A share that was taken and not spent."""
+        self.left += share
+
+    def again(self, share: Fraction) -> Fraction:
+        """As much once more, for what was lost; at most half of what is left."""
+        share = min(share, self.left / 2)
+        if share <= 0:
+            raise ParameterError(
+                "What was let out was lost when a process died, before it could be kept, and nothing is left of what was paid; "
+                "ask for a little more, or less, which is paid for anew."
+            )
+        self.left -= share
+        return share

@@ -10,21 +10,23 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from discreet.arrays import Integers, Reals
-from discreet.curator.gate import Reservation
 from discreet.errors import ParameterError
 from discreet.exact import root
 from discreet.mechanisms import Exponential, Gaussian, Laplace, PermuteAndFlip
 from discreet.mechanisms.secret import Secret
+from discreet.mechanisms.values import Records, add_up, join_cells
 from discreet.plan.cost import Cost
 from discreet.plan.measures import Norms
 from discreet.privacy import Privacy, pure, zcdp
+from discreet.privacy.filters import as_concentrated
+from discreet.synthetic.domain import Coding, Domain
 from discreet.synthetic.inference.fit import Noisy
 from discreet.synthetic.inference.tree import Columns
 
@@ -42,21 +44,30 @@ class Letting:
     def privacy(self) -> Privacy:
         return self.mechanism.privacy
 
-    def let_out(self, secret: Secret[Integers]) -> Any:
-        return self.mechanism.release(secret)  # type: ignore[arg-type]
+    def let_out(self, secret: Secret[Integers]) -> list[int]:
+        return [int(one) for one in np.ravel(np.asarray(self.mechanism.release(secret)))]  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
 class Payment:
-    """A cost that is spent bit by bit on marginals that one unit moves by ``norms``."""
+    """A cost that is spent bit by bit on marginals that one unit moves by ``norms``. ``keys`` is what the choice of open keys
+    costs, which has a guarantee of its own; ``bought``, what all cells that are bought cost, these keys among them."""
 
     cost: Cost
     norms: Norms
+    keys: Privacy = field(default_factory=Privacy)
+    bought: tuple[Fraction, ...] = ()
 
     @property
     def privacy(self) -> Privacy:
         """What is reserved: all of it."""
-        return pure(self.cost.amount) if self.cost.epsilon is not None else zcdp(self.cost.amount)
+        rest = self.cost.amount - price_of(self.keys)
+        return self.keys + (pure(rest) if self.cost.epsilon is not None else zcdp(rest))
+
+    @property
+    def left(self) -> Fraction:
+        """What marginals may cost."""
+        return self.cost.amount - sum(self.bought, Fraction(0))
 
     @property
     def bits(self) -> int:
@@ -92,13 +103,21 @@ class Payment:
 
 @dataclass(frozen=True, eq=False)
 class Measurement:
-    """A marginal that was released: counts in ``2**-bits`` rows, what they cost, and the standard deviation of each, in rows."""
+    """A marginal that was released: counts in ``2**-bits`` rows, what they cost, and the standard deviation of each, in rows.
+    ``missed``: how far the model before it was off, where it was one of several columns (``against``)."""
 
     columns: Columns
     counts: tuple[int, ...]
     cost: Fraction
     deviation: float
     bits: int
+    missed: tuple[float, float, float] | None = None
+
+    def against(self, guess: Reals) -> Measurement:
+        """The same, with how far a model was off that did not know it: the sum of squares of what was off, and the sums of
+        guesses, to the power of 3/2 and as they are."""
+        away, rows = float(((self.real(guess.shape) - guess) ** 2).sum()), np.maximum(guess, 0.0)
+        return replace(self, missed=(away, float((rows**1.5).sum()), float(rows.sum())))
 
     def real(self, shape: Sequence[int]) -> Reals:
         found: Reals = (np.array(self.counts, dtype=np.float64) / 2**self.bits).reshape(tuple(shape))
@@ -109,21 +128,31 @@ class Measurement:
         return Noisy(self.columns, self.real([sizes[column] for column in self.columns]), self.deviation)
 
 
-def measure(columns: Columns, counts: Secret[Integers], share: Fraction, payment: Payment, reserved: Reservation) -> Measurement:
-    """Release a marginal for a share."""
-    released = np.ravel(np.asarray(reserved.release(Letting(payment.noise(share)), counts)))
-    return Measurement(columns, tuple(int(one) for one in released), share, payment.deviation(share), payment.bits)
+def price_of(privacy: Privacy) -> Fraction:
+    """What a guarantee costs in rho, exactly, as filters add it up."""
+    return sum((count * (as_concentrated(loss) or (Fraction(0),))[0] for loss, count in privacy.parts), Fraction(0))
 
 
-def choose(mechanism: Exponential | PermuteAndFlip, scores: Secret[Integers], reserved: Reservation) -> int:
-    """Release the place of a score that is nearly the largest."""
-    return int(reserved.release(Letting(mechanism), scores))
+@dataclass(frozen=True)
+class Scans:
+    """What the engine counted, and which columns each scan has."""
+
+    of: Sequence[tuple[Columns, Secret[Records]]]
+
+    def marginal(self, columns: Columns, bits: int = 0) -> Secret[Integers]:
+        own, records = next(one for one in self.of if {*columns} <= {*one[0]})
+        return add_up(records, [own.index(column) for column in columns], bits)
+
+    def joined(self, places: Sequence[Integers]) -> Scans:
+        """The same by joined cells."""
+        return Scans([(own, join_cells(records, [places[column] for column in own])) for own, records in self.of])
 
 
 @dataclass(frozen=True, eq=False)
 class Measurements:
     """All that was released for one model: every column's own counts, how its cells were joined then, and what was measured
-    later, of joined cells. ``choices`` is what the choices between cost."""
+    later, of joined cells. ``choices`` is what the choices between cost, ``bought`` what ``cells`` cost that were bought before,
+    and ``lost`` what was paid for and is not known, because somebody interrupted or a process died."""
 
     own: tuple[Measurement, ...]
     places: tuple[Integers, ...]
@@ -133,11 +162,19 @@ class Measurements:
     paid: str  # the same as it was asked for
     complete: bool
     remarks: tuple[str, ...] = ()
+    lost: tuple[Fraction, ...] = ()
+    bought: tuple[Fraction, ...] = ()
+    cells: tuple[Coding, ...] = ()
 
     @property
     def spent(self) -> Fraction:
         """The sum of the costs of everything that was released."""
-        return sum((one.cost for one in (*self.own, *self.later)), Fraction(0)) + sum(self.choices, Fraction(0))
+        measured = sum((one.cost for one in (*self.own, *self.later)), Fraction(0))
+        return measured + sum((*self.choices, *self.lost, *self.bought), Fraction(0))
+
+    def domain(self, asked: Domain) -> Domain:
+        """The cells of all columns: those that were asked for, unless some were bought."""
+        return Domain(self.cells) if self.cells else asked
 
     def write(self, remarks: tuple[str, ...] = ()) -> str:
         """As text, for a ledger or a file."""
@@ -152,6 +189,9 @@ class Measurements:
             "cost": [cost.currency, str(cost.amount), self.paid],
             "complete": self.complete,
             "remarks": [*self.remarks, *remarks],
+            "lost": [str(one) for one in self.lost],
+            "bought": [str(one) for one in self.bought],
+            "cells": [one.facts for one in self.cells],
         }
         return json.dumps(facts, allow_nan=False)
 
@@ -172,13 +212,17 @@ class Measurements:
             str(paid),
             bool(facts["complete"]),
             tuple(map(str, facts["remarks"])),
+            tuple(map(Fraction, facts.get("lost", ()))),
+            tuple(map(Fraction, facts.get("bought", ()))),
+            tuple(map(Coding.read, facts.get("cells", ()))),
         )
 
 
 def _write(one: Measurement) -> list[object]:
-    return [list(one.columns), list(one.counts), str(one.cost), one.deviation, one.bits]
+    return [list(one.columns), list(one.counts), str(one.cost), one.deviation, one.bits, *([one.missed] if one.missed else [])]
 
 
 def _read(written: Sequence[Any]) -> Measurement:
-    columns, counts, cost, deviation, bits = written
-    return Measurement(tuple(map(int, columns)), tuple(map(int, counts)), Fraction(cost), float(deviation), int(bits))
+    columns, counts, cost, deviation, bits, *missed = written
+    known = (tuple(map(int, columns)), tuple(map(int, counts)), Fraction(cost), float(deviation), int(bits))
+    return Measurement(*known, *((float(a), float(b), float(c)) for a, b, c in missed))

@@ -7,7 +7,7 @@ import pytest
 
 import discreet as dp
 from discreet.synthetic.domain import code, facts_of_column
-from discreet.synthetic.merging import keep_apart, merge
+from discreet.synthetic.rounds.merging import keep_apart, merge
 
 
 def test_spikes_stay_alone_and_neighbours_are_joined_until_they_stand_out() -> None:

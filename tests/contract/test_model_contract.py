@@ -82,11 +82,13 @@ def _amount(privacy: Privacy, currency: str) -> float:
 def test_what_is_declared_is_attained(name: str) -> None:
     """A row at a corner of the box that comes or goes moves sums by nearly all that is paid for: nobody pays for nothing."""
     x, y = np.zeros((8, 2)), np.array([0, 1, 2, 0, 1, 2, 0, 1])
-    most = 0.0
-    for label in (0, 1, 2, 0, 1, 2):  # a gradient is long where noise has led to another class
+    paid = make(name).fit(x, y).privacy_.rho
+    # A gradient is long where noise has led to another class, three times of four or more: forty misses have a chance of 1e-23.
+    for label in np.arange(40) % 3:
         data = (np.vstack([x, [[3.0, 3.0]]]), np.append(y, label), None)
-        most = max(most, replay(fitting(name), data, (x, y, None)).privacy.rho)
-    assert most > 0.5 * make(name).fit(x, y).privacy_.rho
+        if replay(fitting(name), data, (x, y, None)).privacy.rho > 0.5 * paid:
+            return
+    raise AssertionError("no row moved sums by half of what is paid for")
 
 
 @pytest.mark.parametrize("cost", COSTS)

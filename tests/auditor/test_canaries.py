@@ -9,6 +9,7 @@ import pytest
 from scipy.stats import binom
 
 import discreet as dp
+from discreet.auditor import canaries
 from discreet.auditor.canaries import _plan, lower_bound, p_value
 from discreet.auditor.claims import read_claim
 from discreet.errors import ParameterError, ValueRefused
@@ -111,3 +112,17 @@ def test_what_is_refused() -> None:
     for scores in (1.0, [1, 2], "many", None, ["a"] * 10):
         with pytest.raises(ValueRefused, match="one number for every canary"):
             dp.audit(lambda _, scores=scores: scores, canaries=10, epsilon=1)
+
+
+def test_who_abstains_on_more_does_not_choose_how_many_guesses_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+
+    def spy(many: int, guesses: int, right: int, delta: float, error: float) -> float:
+        asked.append(guesses)
+        return lower_bound(many, guesses, right, delta, error)
+
+    planned = [guesses - guesses % 2 for guesses, _ in _plan(read_claim(1, 1e-5, None), 100)]
+    monkeypatch.setattr(canaries, "lower_bound", spy)
+    monkeypatch.setattr(canaries, "_best", lambda *_: planned[0])
+    dp.audit(lambda taken: np.where(np.arange(100) < 4, taken, np.nan), canaries=100, epsilon=1, delta=1e-5)
+    assert asked == planned

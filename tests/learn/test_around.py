@@ -126,3 +126,13 @@ def test_what_is_measured_for_synthetic_rows_is_replayed_on_neighbours(unit: Any
     assert found.releases > 3
     claimed = Privacy.from_json(run(every))
     assert (found.privacy.rho <= claimed.rho) if delta else (found.privacy.epsilon() <= claimed.epsilon())
+
+
+@pytest.mark.parametrize("epsilon", [1000, 1e-10])
+def test_one_class_or_nothing_but_noise_is_a_model_too(epsilon: float) -> None:
+    """Many models refuse rows of one class, and noise alone may say that there are more rows than can be drawn."""
+    for delta in (None, 1e-5):
+        model = learn.FromSynthetic(
+            LogisticRegression(), epsilon=epsilon, delta=delta, bounds=(0, 1), classes=[0, 1], seconds=1
+        ).fit([[0.5]] * 50, [1] * 50)
+        assert model.predict([[0.5]]).shape == (1,)

@@ -13,6 +13,7 @@ from learn.watching import far, watch
 import discreet as dp
 from discreet import learn
 from discreet.errors import ParameterError
+from discreet.learn.around import scores
 from discreet.learn.rows import by_person
 from discreet.mechanisms.rows import sums
 
@@ -110,6 +111,19 @@ def test_a_row_alone_adds_what_it_adds_among_others_to_the_last_digit(
         alone = lines(slice(place, place + 1))
         assert [len(one) for one in alone] == [1] * len(among)
         assert all((one[0] == other[place]).all() for one, other in zip(alone, among, strict=True))
+
+
+@pytest.mark.parametrize("height", [1, 2, 1023, 1025])
+def test_the_quality_of_a_row_is_the_same_among_others_to_the_last_digit(height: int) -> None:
+    """Products of libraries have other last digits where there are more rows, and a score would move with them."""
+    draw = np.random.default_rng(6)
+    rows, aims = draw.uniform(-3, 3, size=(1500, 11)), draw.uniform(0, 2, size=1500)
+    model = make("LinearRegression", epsilon=1000).fit(rows, aims)
+    every, _ = scores._qualities(model, scores.read_rows(rows, aims, None, None))
+    for first in (0, 400):
+        some = slice(first, first + height)
+        alone, _ = scores._qualities(model, scores.read_rows(rows[some], aims[some], None, None))
+        assert (alone == every[some]).all()
 
 
 def test_groups_of_a_descent_are_one_a_row() -> None:

@@ -25,13 +25,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from discreet.arrays import Booleans, Number, Reals
+from discreet.arrays import HEIGHT, Booleans, Number, Reals
 from discreet.calls import called_as
 from discreet.errors import ParameterError
 from discreet.exact import nearest, probability
 from discreet.learn.base import Model, read_column
 from discreet.learn.payment import Payment
-from discreet.learn.rows import by_person, check_groups, read_columns, read_unit
+from discreet.learn.rows import by_person, check_groups, read_columns, read_unit, take
 from discreet.mechanisms.rows.block import MISSING, Block
 from discreet.mechanisms.rows.sums import Ball, Dense, Total, add_up
 from discreet.mechanisms.secret import Secret
@@ -176,10 +176,20 @@ def _qualities(model: Model, who: Given) -> tuple[Reals, Booleans]:
     known: Booleans = labels != MISSING
     if not len(labels):
         return np.zeros(0), known
-    said = np.asarray(model.predict(who.X))
+    said = _predict(model, who.X, len(labels))
     if not is_regressor(model):
         return (model.target_.code(said) == labels).astype(np.float64), known
     low, high = nearest(model.target_.lower), nearest(model.target_.upper)
     with np.errstate(all="ignore"):
         off = (np.clip(said.astype(np.float64), low, high) - model.target_.reals(labels)) / (high - low)
     return np.clip(1 - np.nan_to_num(off * off, nan=1.0), 0.0, 1.0), known
+
+
+def _predict(model: Model, X: Any, height: int) -> NDArray[np.generic]:  # noqa: N803
+    """What a model says of every row. It always sees the same number of rows, the last one again where there are fewer: else the
+    last digits of a prediction, and with them a class or an error, would change with the rows beside it (``arrays.multiply``)."""
+    said = []
+    for start in range(0, height, HEIGHT):
+        places = np.minimum(np.arange(start, start + HEIGHT), height - 1)
+        said.append(np.asarray(model.predict(take(X, places)))[: height - start])
+    return np.concatenate(said)

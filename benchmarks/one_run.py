@@ -1,9 +1,9 @@
 """Audits in one run: how much of a true claim is certified, and whether too little noise is found.
 
-``python benchmarks/one_run.py [runs]`` prints one table. 5,000 canaries, each a gradient of norm 1 in a direction of its own, are
-put into noisy gradient descent or left out by a coin; the auditor sees the parameters. The exit code is 1 if less than 40 % of
-the claim (4, 1e-5) is certified on average, if a true claim is refuted in more runs than its error of 5 % explains (at 1e-3), or if a
-third of the noise is not found in every run.
+``python benchmarks/one_run.py [runs]`` prints one table. 5,000 canaries, each a gradient of norm 1 in a direction of its own,
+are put into noisy gradient descent or left out by a coin; the auditor sees the parameters. The exit code is 1 if less than 40
+% of the claim (4, 1e-5) is certified on average, if a true claim is refuted in more runs than its error of 5 % explains (at
+1e-3), or if a third of the noise is not found in every run.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Linear regression: how well it predicts, how often its intervals cover, how long it takes.
 
 * **Diabetes** (442 x 10, scikit-learn's, in the units it was measured in): 20 random splits of 70 % and 30 %, the smaller part
-  never seen by the curator, ten draws of noise each. Rows are added or removed, delta is 1e-5. Bounds are those of public
-  reference tables and not of this one: round numbers near the 5th and the 95th percentile of adults, as health surveys and
-  laboratories print them (``BOUNDS``); progression is a score of which only the scale is taken, 0 to 350. Whoever is beyond is
-  clamped. Shares of the cost and weights of rows are the library's own for any model, and how slopes shrink follows from
-  released numbers. R^2 is of progression itself, unclamped. ``WIDE`` are the same with bounds beyond which no laboratory reports:
+  never seen by the curator, ten draws of noise each. Rows are added or removed, delta is 1e-5. Bounds are round numbers near
+  the 5th and the 95th percentile of adults (``BOUNDS``), written from memory by somebody who knew this table, after wider ones
+  were tried on it; progression is a score of which only the scale is taken, 0 to 350. Whoever is beyond is clamped. Shares of
+  the cost and weights of rows are the library's own for any model, but were chosen with this table among others in view; how
+  slopes shrink follows from released numbers. So these figures flatter. R^2 is of progression itself, unclamped. ``WIDE`` are the same with bounds beyond which no laboratory reports:
   what it costs to declare more than is needed.
 * **Simulated tables**: the same R^2 for unseen rows of tables that are drawn, beside that of least squares without privacy, of
   columns that are evenly spread, correlated, or on their bounds.

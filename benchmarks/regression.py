@@ -5,8 +5,8 @@
   the 5th and the 95th percentile of adults (``BOUNDS``), written from memory by somebody who knew this table, after wider ones
   were tried on it; progression is a score of which only the scale is taken, 0 to 350. Whoever is beyond is clamped. Shares of
   the cost and weights of rows are the library's own for any model, but were chosen with this table among others in view; how
-  slopes shrink follows from released numbers. So these figures flatter. R^2 is of progression itself, unclamped. ``WIDE`` are the same with bounds beyond which no laboratory reports:
-  what it costs to declare more than is needed.
+  slopes shrink follows from released numbers. So these figures flatter. R^2 is of progression itself, unclamped. ``WIDE`` are
+  the same with bounds beyond which no laboratory reports: what it costs to declare more than is needed.
 * **Simulated tables**: the same R^2 for unseen rows of tables that are drawn, beside that of least squares without privacy, of
   columns that are evenly spread, correlated, or on their bounds.
 * **Coverage**: tables are drawn, their sums get the noise of the plan, and 95 % intervals are held against the coefficients that

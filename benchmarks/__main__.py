@@ -33,6 +33,7 @@ PEERS = {
         "scikit-learn==1.9.1",
         "pandas==3.1.1",
     ],  # which runs the two of that name below, each in an environment of its own
+    "one_run": ["scikit-learn==1.9.1"],
     "parsing": [],
     "regression": [],
     "set_union": [],

@@ -113,14 +113,15 @@ def test_a_row_alone_adds_what_it_adds_among_others_to_the_last_digit(
         assert all((one[0] == other[place]).all() for one, other in zip(alone, among, strict=True))
 
 
-@pytest.mark.parametrize("height", [1, 2, 1023, 1025])
+@pytest.mark.parametrize("height", [1, 2, 3, 1023])
 def test_the_quality_of_a_row_is_the_same_among_others_to_the_last_digit(height: int) -> None:
     """Products of libraries have other last digits where there are more rows, and a score would move with them."""
     draw = np.random.default_rng(6)
-    rows, aims = draw.uniform(-3, 3, size=(1500, 11)), draw.uniform(0, 2, size=1500)
+    rows = draw.uniform(-3, 3, size=(1500, 40))
+    aims = (1 + rows @ draw.normal(size=40) / 20).clip(0, 2)
     model = make("LinearRegression", epsilon=1000).fit(rows, aims)
     every, _ = scores._qualities(model, scores.read_rows(rows, aims, None, None))
-    for first in (0, 400):
+    for first in range(0, 470, 37):
         some = slice(first, first + height)
         alone, _ = scores._qualities(model, scores.read_rows(rows[some], aims[some], None, None))
         assert (alone == every[some]).all()

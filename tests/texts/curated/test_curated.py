@@ -130,6 +130,10 @@ def test_common_words_are_found_counted_and_told_apart(tmp_path: Path) -> None:
     assert not [word for word in found.words if word[0].isdigit()]
     words = found.vocabulary()
     counts = table.word_counts("text", words, epsilon=2)
+    phrased = table.word_counts("text", ["win", "home"], phrases=found.phrases, epsilon=2)
+    assert abs(phrased["see you at"] - 2000) < 8 * phrased.standard_error
+    assert len(phrased.counts) == len(phrased.to_pandas()) == 2 + len(found.phrases)
+    assert phrased.weights(["win"]).shape == (1, 2)
     assert abs(counts["prize"] - 2000) < 8 * counts.standard_error
     assert abs(counts.total - 4000) < 8 * counts.standard_error
     low, high = counts.interval()
@@ -191,6 +195,9 @@ def test_what_is_refused_costs_nothing(tmp_path: Path) -> None:
         lambda: table.word_counts("text", words, epsilon=0.1, words=0),
         lambda: table.word_counts("text", words, epsilon=0.1, words=10**6),
         lambda: table.word_counts("text", words, rho=0.1),
+        lambda: table.word_counts("text", words, phrases="a b", epsilon=0.1),
+        lambda: table.word_counts("text", words, phrases=["a"], epsilon=0.1),
+        lambda: table.word_counts("text", words, phrases=["x y", "x y"], epsilon=0.1),
         lambda: table.word_counts("text", words, epsilon=2),
         lambda: table.cooccurrences("text", [f"w{i}" for i in range(5000)], epsilon=0.1),
         lambda: table.classify("text", "text", words, epsilon=0.1),

@@ -24,14 +24,15 @@ from discreet.display import figure, text_table
 from discreet.errors import ParameterError
 from discreet.exact import probability, whole
 from discreet.mechanisms import Linear
-from discreet.mechanisms.rows.block import Reader
-from discreet.mechanisms.rows.sets import count_items, count_pairs
+from discreet.mechanisms.rows.block import Block, Reader
+from discreet.mechanisms.rows.sets import Owned, count_items, count_pairs
 from discreet.plan.cost import Cost
 from discreet.texts.curated.request import Asked, Documents, Letting, Offer, Paid, State, counting, settle
 from discreet.texts.vocabulary import Vocabulary, check_vocabulary
 
 _MOST_PAIRS = 2**20
 _ROWS = 12  # of a table that is printed
+_LONGEST = 5  # words of a phrase
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,22 +40,28 @@ class WordCounts:
     """How many people use each word, noisy. ``total`` is how many there are, noisy too."""
 
     vocabulary: Vocabulary
-    counts: Reals
+    phrases: tuple[str, ...]
+    counts: Reals  # of words, and then of phrases
     total: float
     standard_error: float
     paid: Paid
+
+    @property
+    def items(self) -> tuple[str, ...]:
+        """Words, and then phrases."""
+        return (*self.vocabulary.words, *self.phrases)
 
     def __getitem__(self, word: str) -> float:
         return float(self.counts[self._place(word)])
 
     def _place(self, word: str) -> int:
         if word not in self._places:
-            raise ParameterError("This word is not in the vocabulary that was counted; see .vocabulary.words.")
+            raise ParameterError("This word or phrase was not counted; see .items.")
         return self._places[word]
 
     @cached_property
     def _places(self) -> dict[str, int]:
-        return {word: place for place, word in enumerate(self.vocabulary.words)}
+        return {item: place for place, item in enumerate(self.items)}
 
     def interval(self, confidence: Number = 0.95) -> tuple[Reals, Reals]:
         """Of every count, by itself; normal noise, which Laplace noise of a pure budget does not exceed at 95 %."""
@@ -76,7 +83,7 @@ class WordCounts:
         for line, text in zip(lines, texts, strict=True):
             codes = self.vocabulary.encode(text) - first
             np.add.at(line, codes[codes >= 0], 1.0)
-        lines *= self.idf
+        lines *= self.idf[: len(self.vocabulary.words)]
         sizes = np.sqrt((lines**2).sum(axis=1, keepdims=True))
         return lines / np.where(sizes > 0, sizes, 1.0)
 
@@ -85,12 +92,13 @@ class WordCounts:
         import pandas as pd
 
         low, high = self.interval()
-        return pd.DataFrame({"word": self.vocabulary.words, "n": self.counts, "n_lower": low, "n_upper": high})
+        return pd.DataFrame({"word": self.items, "n": self.counts, "n_lower": low, "n_upper": high})
 
     def __str__(self) -> str:
         order = np.argsort(-self.counts, kind="stable")[:_ROWS]
         low, high = self.interval()
-        lines = [[self.vocabulary.words[i], figure(self.counts[i]), f"{low[i]:,.0f} to {high[i]:,.0f}"] for i in order]
+        items = self.items
+        lines = [[items[i], figure(self.counts[i]), f"{low[i]:,.0f} to {high[i]:,.0f}"] for i in order]
         rest = len(self.counts) - len(order)
         table = text_table(["word", "people", "95 %"], lines, "<>>")
         more = f"\n... and {rest:,} more" if rest > 0 else ""
@@ -150,11 +158,24 @@ def word_counts(
     epsilon: Number | None = None,
     rho: Number | None = None,
     words: int = 20,
+    phrases: Sequence[str] = (),
 ) -> WordCounts | Offer[WordCounts]:
-    """How many people use each word of a public vocabulary (a list, a ``Vocabulary``, or one that was bought); at most ``words``
-    of each person count."""
+    """How many people use each word of a public vocabulary (a list, a ``Vocabulary``, or one that was bought), and each of these
+    ``phrases``, which are runs of words; at most ``words`` of both together of each person count."""
     listed = check_vocabulary(vocabulary)
-    return settle(_Words(Documents.of(rows, column, words, listed.tokenizer), listed), epsilon, rho, None)
+    runs = _check_phrases(phrases, listed)
+    return settle(_Words(Documents.of(rows, column, words, listed.tokenizer), listed, runs), epsilon, rho, None)
+
+
+def _check_phrases(phrases: object, listed: Vocabulary) -> tuple[str, ...]:
+    """Runs of at least two words, each once."""
+    given = [None] if isinstance(phrases, str | bytes) or not isinstance(phrases, Sequence) else list(phrases)
+    for one in given:
+        if not isinstance(one, str) or not 2 <= len(one.split(" ")) <= _LONGEST or "" in one.split(" "):
+            raise ParameterError(f'phrases= is a list of runs of 2 to {_LONGEST} words; write phrases=["sore throat"].')
+    if len({*given}) < len(given) or len(given) + len(listed.words) > _MOST_PAIRS:
+        raise ParameterError("A phrase is listed twice, or there are too many; list each once.")
+    return tuple(str(one) for one in given)
 
 
 @called_as('"notes", ["fever", "cough"], epsilon=0.5')
@@ -179,26 +200,40 @@ def cooccurrences(
 class _Words(Asked[WordCounts]):
     documents: Documents
     vocabulary: Vocabulary
+    phrases: tuple[str, ...]
     kind = "word counts"
 
     @property
     def facts(self) -> Mapping[str, object]:
-        return {"vocabulary": self.vocabulary.hash}
+        return {"vocabulary": self.vocabulary.hash, "phrases": list(self.phrases)}
 
     def noise(self, share: Cost) -> Linear:
-        size = len(self.vocabulary.words)
+        size = len(self.vocabulary.words) + len(self.phrases)
         places = min(self.documents.words, size) + 1  # and the number of all
         return counting(size + 1, places, share, replaced=self.documents.replaced)
 
     def measure(self, read: Reader, reserved: Reservation, share: Cost) -> State:
-        listed, key = self.vocabulary.words, reserved.salt.encode()
-        counts = count_items(read(), self.documents.owned, listed, self.documents.words, key)
+        listed, key = (*self.vocabulary.words, *self.phrases), reserved.salt.encode()
+        counts = count_items(read(), self._owned, listed, self.documents.words, key)
         noisy = reserved.release(Letting(self.noise(share)), counts)
         return {"counts": noisy, "error": math.sqrt(self.noise(share).variance)}
 
+    def _owned(self, block: Block) -> Owned:
+        """The words of every row, and its runs of as many words as phrases have."""
+        lengths = sorted({one.count(" ") + 1 for one in self.phrases})
+        if not lengths:
+            return self.documents.owned(block)
+        items: list[str] = []
+        rows: list[int] = []
+        for row, tokens in enumerate(self.documents.tokens(block)):
+            runs = [" ".join(tokens[i : i + n]) for n in lengths for i in range(len(tokens) - n + 1)]
+            items += [*tokens, *runs]
+            rows += [row] * (len(tokens) + len(runs))
+        return items, np.array(rows, dtype=np.int64)
+
     def conclude(self, state: State, paid: Paid) -> WordCounts:
         noisy = np.array(state["counts"], dtype=np.float64)
-        return WordCounts(self.vocabulary, noisy[:-1], float(noisy[-1]), float(state["error"]), paid)
+        return WordCounts(self.vocabulary, self.phrases, noisy[:-1], float(noisy[-1]), float(state["error"]), paid)
 
     def foresee(self, share: Cost) -> list[str]:
         return [f"Every count is off by about {self.noise(share).error():,.0f} or less, 95 times of 100."]

@@ -53,9 +53,10 @@ def test_a_true_claim_is_refuted_at_most_as_often_as_is_said(epsilon: float, del
     assert refuted <= error
 
 
-def test_gaussian_noise_is_certified_and_a_third_of_it_found() -> None:
-    """At (4, 1e-5) with 5,000 canaries: 0.48 of the claim on average, with a spread of 0.07 in one run; 8 runs are below 0.3 with
-    probability below 1e-10. A third of the noise gets 222 of 222 guesses right but for a chance of 1e-9 or so."""
+def test_gaussian_noise_is_certified_and_a_fifth_of_it_found() -> None:
+    """At (4, 1e-5) with 5,000 canaries: 0.47 of the claim on average, with a spread of 0.04 in one run; the mean of 8 is below
+    0.3 with probability below 1e-20. A fifth of the noise gets all of 333 guesses right but for a chance of 1e-4, and two may be
+    wrong. (A third is found as well, in ``benchmarks/one_run.py``.)"""
     sigma = dp.Gaussian(sensitivity=1, epsilon=4, delta=1e-5).sigma
     drawn = dp.Gaussian(sensitivity=1.0, sigma=1)
 
@@ -64,7 +65,7 @@ def test_gaussian_noise_is_certified_and_a_third_of_it_found() -> None:
 
     found = [dp.audit(train, canaries=5000, epsilon=4, delta=1e-5, error=0.05) for _ in range(8)]
     assert np.mean([one.epsilon for one in found]) > 0.3 * 4
-    weak = dp.audit(lambda taken: drawn.release(3 * taken / sigma), canaries=5000, epsilon=4, delta=1e-5)
+    weak = dp.audit(lambda taken: drawn.release(5 * taken / sigma), canaries=5000, epsilon=4, delta=1e-5)
     assert weak.violated
     assert weak.epsilon > 4
     assert "refuted by 1 draw (" in weak.verdict
@@ -78,8 +79,9 @@ def test_what_says_nothing_refutes_nothing() -> None:
 
 
 def test_a_few_who_are_told_outright_are_found_among_many_who_are_not() -> None:
-    """Numbers that are none abstain: 40 of 1,000 canaries are told, all guessed right, whatever the others do."""
-    finding = dp.audit(lambda taken: np.where(np.arange(1000) < 40, taken * 1.0, np.nan), canaries=1000, epsilon=1)
+    """Numbers that are none abstain: 100 of 1,000 canaries are told, and of 32 guesses all are right, unless fewer than 16 of the
+    100 are in, or out: 1e-11."""
+    finding = dp.audit(lambda taken: np.where(np.arange(1000) < 100, taken * 1.0, np.nan), canaries=1000, epsilon=1)
     assert finding.violated
     infinite = dp.audit(lambda taken: np.where(taken, np.inf, -np.inf), canaries=1000, epsilon=1)
     assert infinite.violated

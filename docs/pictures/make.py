@@ -157,8 +157,8 @@ def synthetic(left: Axes, right: Axes) -> None:
         "discreet\nε = 0.1": (0.111, 0.186, 0.866, BLUE),
         "discreet\nε = 1": (0.039, 0.091, 0.905, BLUE),
         "discreet\nε = 10": (0.024, 0.069, 0.916, BLUE),
-        "OpenDP MST\nε = 1": (0.053, 0.116, 0.852, ORANGE),
-        "smartnoise MST\nε = 1": (0.137, 0.293, 0.820, ORANGE),
+        "OpenDP\nMST, ε = 1": (0.053, 0.116, 0.852, ORANGE),
+        "smartnoise\nMST, ε = 1": (0.137, 0.293, 0.820, ORANGE),
         "other real\nrows": (0.039, 0.091, 0.923, GREY),
     }
     for i, (name, (pairs, triples, _, colour)) in enumerate(tables.items()):

@@ -12,11 +12,14 @@ from __future__ import annotations
 
 import gzip
 import math
+import os
 import resource
 import sys
 import time
 from fractions import Fraction
 from pathlib import Path
+
+os.environ["OPENBLAS_NUM_THREADS"] = "1"  # one core is measured, and it counts only before numpy is loaded
 
 import numpy as np
 from rich.console import Console

@@ -104,14 +104,14 @@ def test_compositions_agree_with_a_plain_transform(mu: F, size: int, times: int,
 @pytest.mark.parametrize("kind", KINDS)
 def test_promises_of_every_kind(kind: str) -> None:
     base = KINDS[kind]
-    for times in (1, 7):
-        wanted = [times * base.batched(size, of=50) for size in (0, 1, 5, 49, 50)]
+    for times, sizes in ((1, (0, 1, 5, 49, 50)), (7, (0, 5, 50))):
+        wanted = [times * base.batched(size, of=50) for size in sizes]
         bounds = [one.epsilon_bounds(1e-6) for one in wanted]
         assert all(low <= high for low, high in bounds)
         assert all(less[0] <= more[1] * (1 + 1e-12) for less, more in itertools.pairwise(bounds))  # larger batches cost more
         assert wanted[0] == Privacy()
         assert wanted[-1] == times * base
-        for one in wanted[1:4]:
+        for one in wanted[1:-1]:
             assert Privacy.from_json(one.to_json()) == one
             assert one.neighbours == "replace"
             assert one.delta_bounds(1)[1] <= (times * base).delta_bounds(1)[1] * (1 + 1e-9) + 1e-300

@@ -24,7 +24,7 @@ from discreet.arrays import Reals
 from discreet.privacy.accountant import composition, far_jumps
 from discreet.privacy.accountant.cut_gaussian import CutGaussian, tail_masses
 from discreet.privacy.accountant.far_jumps import split_far
-from discreet.privacy.losses import SampledGaussian
+from discreet.privacy.losses import Laplace, SampledGaussian, SampledLattice
 
 F = Fraction
 
@@ -98,6 +98,7 @@ DIFFERENT = [  # two kinds of steps: as rare as each other, and far rarer; jumps
     (("2.23", "0.0302"), ("0.867", "0.0453"), "1.25e-3"),
     (("2.42", "3.97e-5"), ("1.19", "1.33e-6"), "5.88e-6"),
     (("1.67", "3.95e-5"), ("1.04", "4.82e-6"), "5.41e-8"),
+    (("1", "1e-5"), ("0.5", "1e-5"), "1e-12"),
 ]
 
 
@@ -117,6 +118,50 @@ def test_two_different_steps_are_what_they_are(one: tuple[str, str], other: tupl
         below, above = (composition._delta(parts, farther, top=top) for top in (False, True))
         assert arb(below) <= truth(farther) * (1 + arb(2) ** -45)
         assert truth(farther) * (1 - arb(2) ** -45) <= arb(above)
+
+
+def beside_laplace(mu: F, rate: F, epsilon: F, other: F, x: F) -> arb:
+    """A sampled Gaussian's closed form, moved by every loss of a sampled Laplace: its two atoms, and its density."""
+    with ctx.workprec(300):
+        m, q, a, p, e = real(mu), real(rate), real(epsilon), real(other), real(x)
+
+        def both(loss: acb) -> acb:
+            """(1 - p + p e^l) times the Gaussian's delta, beside Q's mass at l."""
+            ratio = 1 - p + p * loss.exp()
+            factor = 1 + (e.exp() / ratio - 1) / q
+            inner = factor.log()
+            root = arb(2).sqrt()
+            base = ((inner / m - m / 2) / root).erfc() / 2 - factor * ((inner / m + m / 2) / root).erfc() / 2
+            return ratio * q * base
+
+        total = acb.integral(lambda loss, _: (-(loss + a) / 2).exp() / 4 * both(loss), -a, a, rel_tol=arb(2) ** -120).real
+        return total + (both(acb(a)) * (-a).exp() + both(acb(-a))).real / 2
+
+
+@pytest.mark.parametrize(
+    ("mu", "rate", "epsilon", "other", "delta"),
+    [("1", "1e-7", "1", "1e-7", "1e-9"), ("1", "1e-7", "1", "1e-7", "1e-8"), ("1.08", "4.05e-6", "1.29", "8.78e-6", "4.86e-9")],
+)
+def test_a_laplace_beside_a_gaussian(mu: str, rate: str, epsilon: str, other: str, delta: str) -> None:
+    parts = composition.canonical(((sampled(mu, rate), 1), (SampledLattice(Laplace(F(epsilon)), F(other)), 1)))
+    low, high = (composition._epsilon(parts, F(delta), None, top=top) for top in (False, True))
+    assert 0 < high - low <= max(1e-4 * high, 1e-12)
+    split = split_far(parts, None, math.log(F(delta)), 1 << 24)
+    assert split is not None
+    with ctx.workprec(128):
+        assert not beside_laplace(F(mu), F(rate), F(epsilon), F(other), F(low)) < real(F(delta)) * (1 - arb(2) ** -50)
+        assert not beside_laplace(F(mu), F(rate), F(epsilon), F(other), F(high)) > real(F(delta)) * (1 + arb(2) ** -50)
+        for place in (0.7 * low, low, 1.3 * low):
+            truth = beside_laplace(F(mu), F(rate), F(epsilon), F(other), F(place))
+            below, beyond = split.delta(place)
+            assert arb(below) <= truth <= arb(beyond)
+
+
+@pytest.mark.parametrize("delta", ["1e-6", "1e-9"])
+def test_ten_steps_with_little_noise(delta: str) -> None:
+    """These were up to 9e-9 wide."""
+    low, high = (10 * dp.gdp(F(10, 3)).sampled(F("1e-3"))).epsilon_bounds(F(delta))
+    assert 0 < high - low <= 1e-9 * high
 
 
 def above(z: Reals) -> Reals:

@@ -188,6 +188,12 @@ def test_what_is_typical_is_less_than_what_is_true(mu: float, delta: float) -> N
         assert tails.typical_delta(parts, epsilon) <= composition.delta_bounds(parts, F(epsilon))[1]
 
 
+def test_where_nothing_of_a_step_is_known_no_jump_divides_by_it() -> None:
+    """Warnings are errors here: a factor that was given up is nothing."""
+    low, high = steps(10, "1e-3", "0.05").epsilon_bounds(F(1, 10**9))
+    assert 0 < low <= high <= (1 + 1e-9) * low
+
+
 @pytest.mark.parametrize(
     ("rate", "mu"), [("1e-9", "1"), ("1e-7", "0.001"), ("1e-5", "1"), ("1e-3", "0.001"), ("0.1", "1"), ("0.5", "0.001")]
 )

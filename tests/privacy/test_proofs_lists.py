@@ -7,6 +7,7 @@ several hundred bits. Rates from 1e-9 to 1 - 1e-9, where differences cancel and 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from fractions import Fraction
 
 import numpy as np
@@ -16,6 +17,7 @@ from privacy import reference_curves as truth
 from privacy import reference_sampled as samples
 from privacy.reference_curves import real
 
+import discreet as dp
 from discreet.privacy.losses import BoundedRange, Box, DiscreteLaplace, Laplace, Loss, Response, SampledGaussian, SampledLattice
 from discreet.privacy.losses.atoms import Atoms, Listed
 from discreet.privacy.losses.base import UNIT
@@ -155,3 +157,36 @@ def test_groups_of_anything_pure(epsilon: str, size: int) -> None:
             assert closed is not None
             assert float(closed) == pytest.approx(float(best), rel=1e-12, abs=1e-15)
     assert truth.discrete_laplace(k, 1 / e, 1)(F(0)).overlaps(grouped.hockey_stick(F(0)) + arb(0, 1e-30))
+
+
+@pytest.mark.parametrize(("sigma", "rate"), [("1", "1e-3"), ("1", "1e-5"), ("1", "1e-7"), ("0.3", "1e-3")])
+def test_ten_small_samples_with_lattice_noise_are_listed_to_nine_digits(sigma: str, rate: str) -> None:
+    """Values that no outcome has say nothing of how well it is known; narrow noise has few values, and all are tried in balls."""
+    delta, privacy = F(1, 10**9), 10 * dp.DiscreteGaussian(sensitivity=1, sigma=F(sigma)).privacy.sampled(F(rate))
+    low, high = privacy.epsilon_bounds(delta)
+    assert high - low <= max(1e-9 * low, 1e-12)
+    if sigma == "1":
+        return
+    with ctx.workprec(256):
+        q, weigh = real(F(rate)), lambda z: (-real(F(z * z) / (2 * F(sigma) ** 2))).exp()
+        whole = sum((weigh(z) for z in range(-30, 31)), arb(0))
+        pairs = [((1 - q) * weigh(z) + q * weigh(z - 1), weigh(z)) for z in range(-3, 5)]  # others: less than 1e-70
+        laws = [[((a / b).log(), a / whole) for a, b in ((x, y) if removed else (y, x) for x, y in pairs)] for removed in (0, 1)]
+
+        def outcomes(law: list[tuple[arb, arb]], left: int) -> Iterator[tuple[arb, arb]]:
+            """Total losses, and masses over the factorial of ``left``."""
+            (loss, mass), *others = law
+            for n in range(left + 1) if others else [left]:
+                mine = mass**n / math.factorial(n)
+                for more, rest in outcomes(others, left - n) if others else [(arb(0), arb(1))]:
+                    yield n * loss + more, mine * rest
+
+        listed = [list(outcomes(law, 10)) for law in laws]
+
+    def curve(x: F) -> arb:
+        with ctx.workprec(256):
+            found = [sum((m * (1 - (real(x) - l).exp()) for l, m in one if l > real(x)), arb(0)) for one in listed]
+            return max((math.factorial(10) * one for one in found), key=lambda value: value.mid())
+
+    assert not curve(F(high)) > real(delta)
+    assert not curve(F(low)) < real(delta)

@@ -26,7 +26,7 @@ from support.patience import within
 
 import discreet as dp
 from discreet.privacy import Privacy
-from discreet.privacy.accountant import composition, enumeration, far_jumps, jumps, methods
+from discreet.privacy.accountant import composition, enumeration, far_jumps, far_values, jumps, methods
 from discreet.privacy.accountant.cut_gaussian import cut_gaussian
 from discreet.privacy.accountant.enumeration import list_outcomes
 from discreet.privacy.accountant.turning import turned_sums
@@ -92,8 +92,10 @@ def counted() -> Iterator[list[int]]:
         patch.setattr(methods, "open_smoothed", open_smoothed)
         patch.setattr(jumps, "open_smoothed", open_smoothed)
         patch.setattr(far_jumps, "open_smoothed", open_smoothed)
+        patch.setattr(far_values, "open_smoothed", open_smoothed)
         jumps.take_apart.cache_clear()
         far_jumps.split_far.cache_clear()
+        far_values.split_values.cache_clear()
         patch.setattr(methods, "convolve", convolve)
         composition.epsilon_bounds.cache_clear()
         composition.delta_bounds.cache_clear()
@@ -163,7 +165,7 @@ def test_halves_are_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
                                 * pure[1][1] ** (3 - n)
                                 * (1 - (real(epsilon) - at).exp())
                             )
-            low, high = outcomes.delta(float(epsilon))
+            low, high = (outcomes.delta(float(epsilon), top=top) for top in (False, True))
             assert arb(low) <= total <= arb(high)
             assert high - low <= 1e-11 * high + 1e-17
 

@@ -288,7 +288,8 @@ def _invert(bound: Bound, target: float, guess: float, most: float, width: float
         gap = math.log(max(delta, 1e-320)) - math.log(target)
         return max(gap, 1e-300) if delta > target else min(gap, 0.0)  # the sign decides: it must not be rounded
 
-    # Bracket the crossing, starting from the guess: far from it a bound is valid but poor.
+    # Bracket the crossing, starting from the guess: far from it a bound is valid but poor, so the way there is a little longer
+    # than the slope says, and never much longer than the one before.
     reach = max(abs(guess) * 1e-8, 1e-12)
     low = high = min(max(guess, 0.0), most)
     f_low = f_high = height(low)
@@ -296,23 +297,30 @@ def _invert(bound: Bound, target: float, guess: float, most: float, width: float
         if low == 0:
             return 0.0
         high, f_high = low, f_low
-        low, reach = max(low - reach, 0.0), reach * 30
+        low = max(low - reach, 0.0)
         f_low = height(low)
+        reach = _further(reach, f_low, f_low - f_high, guess)
     while f_high > 0:
         if high >= min(most, 1e300):
             return most if top else high
         low, f_low = high, f_high
-        high, reach = min(high + reach, most), reach * 30
+        high = min(high + reach, most)
         f_high = height(high)
-    # False position (Anderson and Bjorck): the end that stays is weighed down.
-    w_low, w_high = f_low, f_high
-    for _ in range(100):
+        reach = _further(reach, f_high, f_low - f_high, guess)
+    # False position (Anderson and Bjorck): the end that stays is weighed down. Once steps are as short as is asked, one goes
+    # across the crossing, so that the other end comes near too; and three of them at least halve what is left.
+    w_low, w_high, least = f_low, f_high, max(width * high / 8, math.ulp(high))
+    before = [math.inf] * 3  # how far the ends were apart
+    for _ in range(200):
         if high - low <= width * high:
             break
+        before = [*before[1:], high - low]
         middle = high - w_high * (high - low) / (w_high - w_low) if w_high != w_low else low
-        if not low < middle < high:
+        if high - low < 3 * least or before[2] > before[0] / 2:
             middle = (low + high) / 2
-        if middle in (low, high):
+        elif not low + least <= middle <= high - least:
+            middle, least = min(max(middle, low + least), high - least), 4 * least
+        if not low < middle < high:
             break
         f = height(middle)
         if f > 0:
@@ -322,3 +330,9 @@ def _invert(bound: Bound, target: float, guess: float, most: float, width: float
             w_low *= 1 - f / w_high if f > w_high else 0.5
             high, w_high = middle, f
     return high if top else low
+
+
+def _further(reach: float, height: float, fallen: float, guess: float) -> float:
+    """How far to go on, after a step over which a height fell so much towards zero: a tenth of the guess is no step too many."""
+    wanted = 1.25 * reach * abs(height) / fallen if fallen > 0 else math.inf
+    return min(max(2 * reach, wanted), max(30 * reach, abs(guess) / 10 if fallen > 0 else 0.0))

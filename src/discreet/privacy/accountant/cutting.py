@@ -32,7 +32,7 @@ from discreet.privacy.losses.base import UNIT, Loss, Parts
 from discreet.privacy.losses.rounding import Smooth
 from discreet.privacy.losses.sampled_gaussian import no_groups
 
-__all__ = ["CutList", "Kept", "crossing", "cut_list", "cut_losses", "expected_error", "settle"]
+__all__ = ["CutList", "Kept", "crossing", "cut_list", "cut_losses", "expected_error", "has_sides", "settle"]
 
 _LOST = -27.6  # ln of the share of delta that may be lost
 _COARSE = 1 << 18  # terms
@@ -232,15 +232,15 @@ def cut_losses(parts: Parts, log_delta: float, *, top: bool, share: float = 1.0)
 
 def _is_long(loss: Atomic) -> bool:
     """Whether its list has so many values that sums over it are worth a matrix product."""
-    return loss.atoms.mass.size > 64 and not _has_sides(loss)
+    return loss.atoms.mass.size > 64 and not has_sides(loss)
 
 
 def settle(parts: Parts, *, top: bool, epsilon: float | None = None, log_delta: float | None = None) -> Kept | None:
     """A cut composition and the tilt for this epsilon, or for the epsilon that belongs to this delta."""
-    return _settled(parts, top or not any(_has_sides(loss) for loss, _ in parts), epsilon, log_delta)
+    return _settled(parts, top or not any(has_sides(loss) for loss, _ in parts), epsilon, log_delta)
 
 
-def _has_sides(loss: Loss) -> bool:
+def has_sides(loss: Loss) -> bool:
     """Whether its list is not its law, so that upper and lower bounds need different ones."""
     base = loss.base if isinstance(loss, SampledLattice) else loss
     if isinstance(base, Atomic):

@@ -13,7 +13,9 @@ is the sum over j >= i of (1 - e^(b_j - b_(j+1))) R_(j+1): all terms are >= 0, a
 so, since every outcome counts for at least 0, and an upper bound counts them as disclosed (``lost``).
 
 **Rounding.** A mass is a product of powers of masses, each known to its own relative error, and a multinomial coefficient: its
-logarithm errs by the sum of count * error_i + 16 units for each unit of its own size. A loss is a sum of count * loss_i, each
+logarithm errs by the sum of count * error_i + 16 units for each unit of the sizes of all that is added up for it. Of one loss
+that is used c times these are ln c!, the ln n_i! of how often each value came up, together at most ln c!, and n_i |ln m_i|,
+together ln c! - sum ln n_i! - ln M for an outcome of mass M: at most 3 ln c! - ln M. A loss is a sum of count * loss_i, each
 known to 8 units of itself and to its ``blur``: epsilon is moved by that much to the safe side. Sums of n terms of one sign add n
 units each: three of them; exponentials 8 units for each unit of the losses' range; 1 - e^-v comes from expm1, to 4 units.
 """
@@ -70,11 +72,12 @@ class Outcomes:
     def size(self) -> int:
         return self.half.losses.size + self.other.size
 
-    def delta(self, epsilon: float) -> tuple[float, float]:
-        """Bounds on the finite part of delta(epsilon); what is lost counts as disclosed in the upper one."""
+    def delta(self, epsilon: float, *, top: bool) -> float:
+        """A bound on the finite part of delta(epsilon); what is lost counts as disclosed in the upper one (``top``)."""
         away = self.blur + 8 * UNIT * abs(epsilon)
-        low, high = (self._at(epsilon + shift) for shift in (away, -away))
-        return max(0.0, low * (1 - self.error)), min(1.0, (high * (1 + self.error) + self.lost) * (1 + 2.0**-50) + 5e-324)
+        if not top:
+            return max(0.0, self._at(epsilon + away) * (1 - self.error))
+        return min(1.0, (self._at(epsilon - away) * (1 + self.error) + self.lost) * (1 + 2.0**-50) + 5e-324)
 
     def _at(self, epsilon: float) -> float:
         y = epsilon - self.half.losses
@@ -104,11 +107,13 @@ def list_outcomes(parts: Parts, log_delta: float) -> Outcomes | None:
         return None
     halves = []
     for counts in shared:
-        half, depth = _listed([(law, count) for (law, _), count in zip(laws, counts, strict=True) if count])
-        half, left = _without_the_least(half, least)
-        if half.losses.size > _HELD or not half.span < _FAR:
+        half = _listed([(law, count) for (law, _), count in zip(laws, counts, strict=True) if count])
+        held, left = _without_the_least(half, least)
+        half = _Half(half.losses[held], half.masses[held])
+        if half.losses.size > _HELD or not half.span < _FAR or not half.masses.min() > 0:
             return None
         halves.append(half)
+        depth = 1 - math.log(half.masses.min()) + 3 * math.fsum(math.lgamma(count + 1) for count in counts)
         lost, error, blur = lost + left, error + 32 * UNIT * depth, blur + 8 * UNIT * (len(laws) + 2) * half.reach
     left_half, other = halves
     error += (left_half.losses.size + 2 * other.losses.size + 16 * other.span + 256) * UNIT
@@ -134,25 +139,24 @@ def _values(loss: Loss, least: float) -> _Values | None:
     """The values of one use, without those that together hold less than ``least``."""
     if isinstance(loss, SampledLattice) and (law := cut_list(loss, 0.0, up=True)).exact:
         listed = loss.listed(up=True)
-        whole = _Values(listed.losses, listed.mass, float(listed.mass_errors.max()), listed.blur, law.lost)
+        whole, lost, errors, blurs = _Half(listed.losses, listed.mass), law.lost, listed.mass_errors, listed.loss_errors
     elif isinstance(loss, Atomic) and (atoms := loss.lattice(None, up=True)) is loss.atoms:
-        held = atoms.mass > 0
-        losses, masses = atoms.losses[held], atoms.mass[held]
-        error = atoms.error + 4 * UNIT * float(np.abs(np.log(masses)).max())
-        whole = _Values(losses, masses, error, atoms.blur, atoms.lost)
+        there = atoms.mass > 0
+        whole, lost = _Half(atoms.losses[there], atoms.mass[there]), atoms.lost
+        errors, blurs = atoms.error + 4 * UNIT * np.abs(np.log(whole.masses)), np.full(whole.losses.size, atoms.blur)
     else:
         return None
-    half, left = _without_the_least(_Half(whole.losses, whole.masses), least)
-    return _Values(half.losses, half.masses, whole.error, whole.blur, whole.lost + left * (1 + 2 * whole.error))
+    held, left = _without_the_least(whole, least)
+    lost += left * (1 + 2 * float(errors.max()))
+    return _Values(whole.losses[held], whole.masses[held], float(errors[held].max()), float(blurs[held].max()), lost)
 
 
-def _without_the_least(half: _Half, least: float) -> tuple[_Half, float]:
-    """Without the smallest masses, as long as they hold less than ``least``; and what they hold, from above."""
+def _without_the_least(half: _Half, least: float) -> tuple[NDArray[np.int64], float]:
+    """All but the smallest masses, as long as these hold less than ``least``; and what they hold, from above."""
     order = np.argsort(half.masses, kind="stable")
     total = np.cumsum(half.masses[order]) * (1 + (half.masses.size + 64) * UNIT)
     skip = min(int(np.searchsorted(total, least)), half.masses.size - 1)
-    held = np.sort(order[skip:])
-    return _Half(half.losses[held], half.masses[held]), float(total[skip - 1]) * (1 + 2.0**-20) if skip else 0.0
+    return np.sort(order[skip:]), float(total[skip - 1]) * (1 + 2.0**-20) if skip else 0.0
 
 
 def _shared(sizes: list[tuple[int, int]]) -> tuple[list[int], list[int]] | None:
@@ -172,22 +176,21 @@ def _shared(sizes: list[tuple[int, int]]) -> tuple[list[int], list[int]] | None:
     return [first[i] for i in order], [second[i] for i in order]
 
 
-def _listed(laws: list[tuple[_Values, int]]) -> tuple[_Half, float]:
-    """All outcomes, ascending, and how large the logarithms of their masses are."""
-    losses, logs, deepest = np.zeros(1), np.zeros(1), 0.0
+def _listed(laws: list[tuple[_Values, int]]) -> _Half:
+    """All outcomes, ascending."""
+    losses, logs = np.zeros(1), np.zeros(1)
     for law, count in laws:
-        each, log_mass, depth = _repeated(law.losses, law.masses, count)
+        each, log_mass = _repeated(law.losses, law.masses, count)
         losses, logs = np.add.outer(losses, each).ravel(), np.add.outer(logs, log_mass).ravel()
-        deepest += depth
     order = np.argsort(losses, kind="stable")
-    return _Half(losses[order], np.exp(logs[order])), deepest
+    return _Half(losses[order], np.exp(logs[order]))
 
 
-def _repeated(values: Reals, masses: Reals, count: int) -> tuple[Reals, Reals, float]:
-    """All ways in which ``count`` uses share the values: total losses, ln of their masses, and how large those logarithms are."""
+def _repeated(values: Reals, masses: Reals, count: int) -> tuple[Reals, Reals]:
+    """All ways in which ``count`` uses share the values: total losses, and ln of their masses."""
     log_masses = np.log(masses)
     if count == 1:
-        return values, log_masses, float(np.abs(log_masses).max())
+        return values, log_masses
     losses, logs, left = np.zeros(1), np.full(1, math.lgamma(count + 1)), np.full(1, count)
     factorials = np.array([math.lgamma(n + 1) for n in range(count + 1)])
     for i, (value, log_mass) in enumerate(zip(values.tolist(), log_masses.tolist(), strict=True)):
@@ -195,8 +198,7 @@ def _repeated(values: Reals, masses: Reals, count: int) -> tuple[Reals, Reals, f
         parent = np.arange(left.size) if last else np.repeat(np.arange(left.size), left + 1)
         n = left if last else _counted(left + 1)
         losses, logs, left = losses[parent] + n * value, logs[parent] + n * log_mass - factorials[n], left[parent] - n
-    depth = float(math.lgamma(count + 1) + count * np.abs(log_masses).max())
-    return losses, logs, depth
+    return losses, logs
 
 
 def _counted(lengths: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -21,6 +21,10 @@ normal distribution functions.
 of the small ones does not ask whether they are kept, so that the sum counts too much what is both small and far: at least 0,
 and with f(L - e) <= sum (l_j)+ at most sum k_i ((l(m_i) + sum k_j E(l_j)+) T_i + exp(-e^(b (m_i - d))) P[z > m_i]), for any m_i
 in the place of the other ones; they are taken so far beyond the jumps' d that the second part is nothing.
+
+**Beside** these steps others may be used on samples (Laplace noise, lists): they are in every contour, never far, take back at
+most -sum k_j ln(1 - q_j), and add E min(1, (l_j)+) to the sum of E(l_j)+, as f is at most 1. A step whose far values would be
+hardly ever is cut instead, and what is cut counts as lost.
 """
 
 from __future__ import annotations
@@ -28,21 +32,30 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Protocol
 
+import numpy as np
+
+from discreet.arrays import dot
 from discreet.privacy.accountant.contour import Saddle, find_saddle, log_moment, saddle_at
-from discreet.privacy.accountant.cut_gaussian import CutGaussian, tail_masses
-from discreet.privacy.accountant.cutting import crossing
+from discreet.privacy.accountant.cut_gaussian import CutGaussian, cut_gaussian, tail_masses
+from discreet.privacy.accountant.cutting import crossing, cut_losses, has_sides, list_of
 from discreet.privacy.accountant.jumps import Jumps, beyond, place_of, small_part
 from discreet.privacy.accountant.smoothing import Smoothed, open_smoothed
-from discreet.privacy.losses import SampledGaussian
-from discreet.privacy.losses.base import UNIT, Parts
+from discreet.privacy.losses import SampledGaussian, SampledLattice
+from discreet.privacy.losses.base import UNIT, Loss, Parts
 
-__all__ = ["Split", "split_far"]
+__all__ = ["Far", "Masses", "Split", "follow_line", "split_far"]
 
 _SHARE = 0.5  # of epsilon, where jumps begin
-_OFF = 28.0  # ln of how little is off the line
+_SMALLER = 0.35  # where what is small costs digits
+_OFF = 28.0  # ln of how little is off the line, to begin with
+_FARTHEST = 9.0  # standard deviations: steps that are cut there are hardly ever
+_LOST = -30.0  # ln of the share of delta that may be lost
+_LITTLE = 1e-11  # of delta: what may be off
 _HARDLY = 50.0  # minus ln of a chance that does not matter
 _MANY = 10**6  # uses: moments of each need digits beyond the doubles' around 1
+_HIGHEST = 40.0  # tilt times epsilon: what small losses never reach needs no higher one
 _RARELY = 0.2  # tilt times epsilon: jumps with a smaller one are no longer rare
 _STEEPEST = 24.0  # cuts: steeper ones take too many points
 _TILTS = (16.0, 8.0, 4.0, 2.0, 1.0, 0.5, 0.25, 0.125, 0.06, 0.03)  # times epsilon
@@ -50,8 +63,47 @@ _COARSE = 1 << 19  # terms
 _NODES = 1 << 18
 _FEW = 10  # uses: fewer need not be known as well
 _PRECISE, _ENOUGH, _FINE = 1e-7, 1e-5, 1e-10  # of delta
+_CLOSE = 2e-10  # of epsilon
 
 Steps = tuple[tuple[CutGaussian, int], ...]
+Masses = tuple[float, float, float, float]
+"""n_i and d_i, each with a bound on its relative error."""
+
+
+@dataclass(frozen=True)
+class Beside:
+    """Other losses on samples: none of their values counts as far."""
+
+    parts: Parts
+    lost: float  # mass that is cut
+    back: float  # the most that they ever take back
+    most: float  # sum k_j E min(1, (l_j)+), from above
+
+    @classmethod
+    def of(cls, wholes: Parts, log_delta: float) -> Beside:
+        parts, lost = cut_losses(wholes, log_delta, top=True) if wholes else ((), 0.0)
+        back = -math.fsum(k * math.log1p(-float(loss.rate)) for loss, k in wholes if isinstance(loss, SampledLattice))
+        most = math.fsum(k * _mean(loss) for loss, k in wholes)
+        return cls(parts, lost, back * (1 + 2.0**-40), most * (1 + 2.0**-40))
+
+
+def _mean(loss: Loss) -> float:
+    """E min(1, l+) from above: of a list, what is not on it counts as 1."""
+    if loss.pure is not None:
+        return float(loss.pure)
+    law = list_of(loss, up=True)
+    return (dot(law.mass, np.maximum(law.losses, 0.0)) + law.lost) * (1 + 1e-6)
+
+
+class Far(Protocol):
+    """What is added up in closed form."""
+
+    @property
+    def uses(self) -> int: ...
+
+    def delta(self, epsilon: float) -> tuple[float, float]: ...
+
+    def estimate(self, epsilon: float) -> float: ...
 
 
 @dataclass(frozen=True)
@@ -60,32 +112,33 @@ class FarJumps:
 
     steps: Steps
     jump: float | None  # the loss beyond which a kept step is no longer small, where those are split
-    masses: tuple[tuple[float, float, float, float], ...]  # n_i and d_i, each with a bound on its relative error
+    masses: tuple[Masses, ...]
     around: float  # sum k_j E(l_j)+
+    beside: Beside
+
+    @property
+    def uses(self) -> int:
+        return sum(k for _, k in (*self.steps, *self.beside.parts))
 
     def delta(self, epsilon: float) -> tuple[float, float]:
         """Bounds on what they add to delta, without what is small as well."""
         off, twice = self._off(epsilon)
-        return self._line(epsilon, -1) - twice, self._line(epsilon, 1) + off
+        return self._line(epsilon, -1) - twice, self._line(epsilon, 1) + off + self.beside.lost
 
     def estimate(self, epsilon: float) -> float:
-        return self._line(epsilon, 0)
+        return self._line(min(epsilon, 600.0), 0)
 
     def _line(self, epsilon: float, side: int) -> float:
-        """P(A) - e^e Q(A) = (P(A) - Q(A)) - (e^e - 1) Q(A), from below (-1) or above (1)."""
-        stay = drop = 0.0
-        for (n, n_error, d, d_error), (_, k) in zip(self.masses, self.steps, strict=True):
-            n, d = n * (1 - side * n_error), d * (1 + side * d_error)
-            stay += k * math.log1p(-n)
-            drop += k * math.log1p(-d / (1 - n))
-        gained, other = -math.exp(stay) * math.expm1(drop), -math.expm1(epsilon) * math.expm1(stay)
-        return gained - other + side * (64 * len(self.steps) + 8 * (abs(stay) + abs(drop))) * UNIT * (gained + other)
+        return follow_line(self.masses, [k for _, k in self.steps], epsilon, side)
 
     def _off(self, epsilon: float) -> tuple[float, float]:
         """At most so much is off the line, and so much is small as well."""
         back, chance = _taken_back(self.steps)
+        back += self.beside.back
         off = twice = rest = 0.0
         for (step, k), (n, n_error, _, _) in zip(self.steps, self.masses, strict=True):
+            if not n:
+                continue
             m, q = place_of(step, epsilon + back), float(step.whole.rate)
             most = math.expm1(epsilon) - math.expm1(-back) + q
             off += k * (2 * most * _tail(step, m) + math.exp(epsilon) * n * (1 + n_error) * chance)
@@ -95,6 +148,17 @@ class FarJumps:
                 twice += k * (_loss_at(step, m) + self.around) * _tail(step, m)
                 rest += k * math.exp(-math.exp(jump.rise * (m - jump.begin)) * (1 - 1e-9)) * _beyond(step, m)
         return off * (1 + 1e-6), (twice + rest) * (1 + 1e-6)
+
+
+def follow_line(masses: tuple[Masses, ...], counts: list[int], epsilon: float, side: int) -> float:
+    """P(A) - e^e Q(A) = (P(A) - Q(A)) - (e^e - 1) Q(A), from below (-1) or above (1)."""
+    stay = drop = 0.0
+    for (n, n_error, d, d_error), k in zip(masses, counts, strict=True):
+        n, d = n * (1 - side * n_error), d * (1 + side * d_error)
+        stay += k * math.log1p(-n)
+        drop += k * math.log1p(-d / (1 - n))
+    gained, other = -math.exp(stay) * math.expm1(drop), -math.expm1(epsilon) * math.expm1(stay)
+    return gained - other + side * (64 * len(masses) + 8 * (abs(stay) + abs(drop))) * UNIT * (gained + other)
 
 
 @lru_cache(maxsize=16)
@@ -139,13 +203,16 @@ class Split:
     """Contours for outcomes that are kept, and the far ones; together the finite part of delta."""
 
     contours: tuple[Smoothed, ...]
-    far: FarJumps
+    far: Far
     epsilon: float  # what they are good for
 
     @property
     def is_precise(self) -> bool:
         """Whether nothing else has to be tried."""
-        return self.width <= (_PRECISE if sum(k for _, k in self.far.steps) >= _FEW else _ENOUGH)
+        enough, close = (_PRECISE, _CLOSE) if self.far.uses >= _FEW else (_ENOUGH, 1e3 * _CLOSE)
+        if self.width <= enough:
+            return True
+        return self.delta(self.epsilon * (1 - close))[0] >= self.delta(self.epsilon * (1 + close))[1]
 
     @property
     def width(self) -> float:
@@ -168,14 +235,15 @@ class Split:
 def split_far(parts: Parts, epsilon: float | None, log_delta: float | None, effort: int) -> Split | None:
     """For this epsilon, or for the one that belongs to this delta; None where it does not apply."""
     steps = tuple((loss, k) for loss, k in parts if isinstance(loss, SampledGaussian) and not loss.adding and loss.rate <= 0.5)
-    if len(steps) < len(parts):
+    others = tuple(part for part in parts if not isinstance(part[0], SampledGaussian))
+    if not steps or len(steps) + len(others) < len(parts) or not all(_stands_beside(loss) for loss, _ in others):
         return None
     bare = tuple((CutGaussian(loss, 0.0, 0.0, digits=math.log(k) if k > _MANY else 0.0), k) for loss, k in steps)
     e, level = (epsilon, 0.0) if epsilon is not None else (_guess(bare, log_delta or 0.0), log_delta or 0.0)
     work, found = _COARSE, None
     for _ in range(6):
         guess = math.log(max(_one_jump(bare, e), 1e-300)) if log_delta is None else log_delta
-        found = _open(bare, e, guess, work)
+        found = _open(bare, others, e, guess, work)
         if found is None or (found.width > 0.5 and work > _COARSE):
             return found
         if log_delta is None:
@@ -187,7 +255,29 @@ def split_far(parts: Parts, epsilon: float | None, log_delta: float | None, effo
             break
         e, work = near, 8 * _COARSE if found.width > 0.5 else work
     assert found is not None
-    return found if found.width <= _FINE and found.epsilon == e else _open(bare, e, level, effort)
+    if found.width <= _FINE and found.epsilon == e:
+        return found
+    share, off = _closer(found, level)
+    result = _open(bare, others, e, level, effort, share, off)
+    if share < _SHARE and (result is None or len(result.contours) < len(found.contours)):  # jumps are not that rare
+        result = _open(bare, others, e, level, effort, _SHARE, off)
+    return result
+
+
+def _stands_beside(loss: Loss) -> bool:
+    """Whether it takes back little, and is the same on both sides of a bracket."""
+    known = isinstance(loss, SampledLattice) and not loss.adding and loss.rate <= 0.5 and not loss.infinity
+    return known and not has_sides(loss)
+
+
+def _closer(found: Split, log_delta: float) -> tuple[float, float]:
+    """Where jumps begin and how far beyond epsilon steps are cut, such that neither costs many digits."""
+    share, least = _SHARE, math.exp(log_delta) * _LITTLE
+    off = found.far.delta(found.epsilon)[1] - found.far.estimate(found.epsilon)
+    if len(found.contours) > 1:
+        low, high = found.contours[0].delta(found.epsilon)
+        share = _SMALLER if high - low > 1e2 * least else _SHARE
+    return share, _OFF + max(0.0, math.log(max(off / least, 1.0)))
 
 
 def _one_jump(bare: Steps, e: float) -> float:
@@ -207,32 +297,41 @@ def _guess(bare: Steps, log_delta: float) -> float:
     return math.exp(high)
 
 
-def _open(bare: Steps, e: float, log_delta: float, effort: int) -> Split | None:
-    jump, back = _SHARE * e, _taken_back(bare)[0]
-    steps, masses = list[tuple[CutGaussian, int]](), []
+def _open(
+    bare: Steps, others: Parts, e: float, log_delta: float, effort: int, share: float | None = None, off: float | None = None
+) -> Split | None:
+    beside = Beside.of(others, log_delta)
+    jump, back = (_SHARE if share is None else share) * e, _taken_back(bare)[0] + beside.back
+    steps, masses, lost = list[tuple[CutGaussian, int]](), [], 0.0
     for step, k in bare:
         start = beyond(step, jump)
         slope = max(start.rise, min(10 * step.whole._mu, _STEEPEST))
-        cut = max(place_of(step, e + back), start.begin + 4 / start.rise) + _OFF / slope
-        tail = tail_masses(CutGaussian(step.whole, 0.0, 0.0, cut, slope))
-        if tail is None:
+        cut = max(place_of(step, e + back), start.begin + 4 / start.rise) + (_OFF if off is None else off) / slope
+        tail, kept_step = tail_masses(CutGaussian(step.whole, 0.0, 0.0, cut, slope)), replace(step, cut=cut, slope=slope)
+        if tail is None and cut > _FARTHEST and not step.digits:  # it is never far, but for what is lost
+            kept_step = cut_gaussian(step.whole, math.exp(max(log_delta + _LOST - math.log(k), -730.0)), 1.0, step.digits)
+            tail, lost = (0.0, 0.0, 0.0, 0.0), lost + k * kept_step.lost
+        if tail is None or start.begin > kept_step.cut - 2 / start.rise:
             return None
-        steps.append((replace(step, cut=cut, slope=slope), k))
+        steps.append((kept_step, k))
         masses.append(tail)
+    beside = replace(beside, lost=(beside.lost + lost) * (1 + 2.0**-40))
     kept = tuple(steps)
-    jumps: Parts = ((Jumps(kept, jump), 1),)
-    tilt, jumping = _tilt(kept, e, e + back), _tilt(jumps, e, e + back) if e else None
+    whole: Parts = (*kept, *beside.parts)
+    jumps: Parts = ((Jumps(kept, jump), 1), *beside.parts)
+    tilt, jumping = _tilt(whole, e, e + back), _tilt(jumps, e, e + back) if e else None
     if tilt is None:
         return None
     if jumping is None or (jumping < tilt / 2 and jumping * (e + back) < _RARELY):
-        contour = open_smoothed(kept, _saddle(kept, tilt, e, log_delta), effort, _NODES)
-        return Split((contour,), FarJumps(kept, None, tuple(masses), 0.0), e) if contour else None
+        contour = open_smoothed(whole, _saddle(whole, tilt, e, log_delta), effort, _NODES)
+        return Split((contour,), FarJumps(kept, None, tuple(masses), 0.0, beside), e) if contour else None
     small = tuple((small_part(step, jump), k) for step, k in bare)
-    around = math.fsum(k * step.mean_modulus(0.0) for step, k in small) * (1 + 2.0**-20)
-    light = replace(find_saddle(small, epsilon=e), epsilon=e, log_delta=log_delta)
-    rest = open_smoothed(small, light, min(effort, 16 * _COARSE), _NODES)
+    around = math.fsum(k * step.mean_modulus(0.0) for step, k in small) * (1 + 2.0**-20) + beside.most
+    calm: Parts = (*small, *beside.parts)
+    light = _saddle(calm, min(find_saddle(calm, epsilon=e).tilt, _HIGHEST / e), e, log_delta)
+    rest = open_smoothed(calm, light, min(effort, 16 * _COARSE), _NODES)
     near = open_smoothed(jumps, _saddle(jumps, jumping, e, log_delta), effort, _NODES)
-    return Split((rest, near), FarJumps(kept, jump, tuple(masses), around), e) if rest and near else None
+    return Split((rest, near), FarJumps(kept, jump, tuple(masses), around, beside), e) if rest and near else None
 
 
 def _saddle(parts: Parts, tilt: float, e: float, log_delta: float) -> Saddle:

@@ -102,8 +102,8 @@ class Jumps(Loss):
         total, before = np.zeros(t.size, dtype=np.complex128), np.ones(t.size, dtype=np.complex128)
         for (step, k), share in zip(self.steps, self._shares(x), strict=True):
             small, b = step.increment(x, t), share * beyond(step, self.loss).characteristic(x, t)
-            a = np.exp(float(k) * log1p(small))
-            g = b if k == 1 else -a * expm1(float(k) * log1p(-b / (1 + small)))
+            a, gone = np.exp(float(k) * log1p(small)), small == -1  # where nothing is left of the first, only the second is
+            g = b if k == 1 else np.where(gone, -((-b) ** k), -a * expm1(float(k) * log1p(-b / np.where(gone, 1, 1 + small))))
             total, before = total * a + before * g, before * np.exp(float(k) * log1p(small - b))
         result: Complex = total / self._mass(x)[0]
         return result

@@ -29,6 +29,7 @@ from discreet.privacy.accountant.cut_gaussian import CutGaussian
 from discreet.privacy.accountant.cutting import CutList, settle
 from discreet.privacy.accountant.enumeration import list_outcomes
 from discreet.privacy.accountant.far_jumps import Split, split_far
+from discreet.privacy.accountant.far_values import split_values
 from discreet.privacy.accountant.jumps import Apart, take_apart
 from discreet.privacy.accountant.lattice import MOST_POINTS, Convolution, common_step, convolve
 from discreet.privacy.accountant.sampled_density import SampledDensity
@@ -117,7 +118,7 @@ def closed_delta(parts: Parts, epsilon: Fraction, *, top: bool) -> float | None:
 def _bound_composition(parts: Parts, saddle: Saddle, aim: Aim, *, top: bool) -> Bound:
     sure = up(disclosure(parts)) if top else down(disclosure(parts, top=False))
     if outcomes := list_outcomes(parts, saddle.log_delta if aim.log_delta is None else aim.log_delta):
-        return Bound(lambda e: _with_disclosure(outcomes.delta(e)[1 if top else 0], sure, top=top))
+        return Bound(lambda e: _with_disclosure(outcomes.delta(e, top=top), sure, top=top))
     if all(loss.exact for loss, _ in parts) and sum(count for _, count in parts) < _HOPELESS:
         laws = [(atoms, count) for loss, count in parts if (atoms := loss.lattice(None, up=top))]
         if law := convolve(laws, saddle.tilt):
@@ -205,6 +206,8 @@ def _bound_smoothed(parts: Parts, aim: Aim, sure: float, *, top: bool) -> Bound 
     kept = None if apart and apart.is_precise else settle(parts, top=top, epsilon=aim.epsilon, log_delta=aim.log_delta)
     listed = [loss for loss, _ in kept.parts if isinstance(loss, CutList)] if kept else []
     effort = _WORK >> (3 if not all(loss.exact for loss in listed) else 2 if listed else 0)
+    if kept and not apart:
+        apart = split_values(parts, kept, aim.log_delta, effort)
     if kept and not apart:
         apart = take_apart(kept, effort, aim.log_delta)
     contour = None

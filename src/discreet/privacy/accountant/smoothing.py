@@ -121,8 +121,13 @@ class Smoothed:
 
 
 @lru_cache(maxsize=64)
-def open_smoothed(parts: Parts, saddle: Saddle, effort: int, nodes: int = _MOST_NODES) -> Smoothed | None:
-    """A smoothed contour for answers near the saddle, of about ``effort`` terms; None where its moments are out of reach."""
+def open_smoothed(
+    parts: Parts, saddle: Saddle, effort: int, nodes: int = _MOST_NODES, finest: float | None = None
+) -> Smoothed | None:
+    """A smoothed contour for answers near the saddle, of about ``effort`` terms; None where its moments are out of reach.
+
+    Its payoff is smoothed by mu^2 = ``finest`` epsilon / (tilt + 1) if that can be had, or by what suits most.
+    """
     x, goal = saddle.tilt, saddle.log_delta + math.log(_GOAL)
     plain, counts = log_moment(parts, x), sum(count for _, count in parts)
     width, beyond = window(parts, saddle)
@@ -135,8 +140,8 @@ def open_smoothed(parts: Parts, saddle: Saddle, effort: int, nodes: int = _MOST_
     step, most = 2 * math.pi / width, min(nodes, effort / _work(parts, x))
     surplus = plain - x * saddle.epsilon - goal  # how far moduli have to fall, in logarithms
     # Hardly any smoothing if it fades by itself; else what is wanted; else what can be had.
-    finest = _FINEST / (2 if len(parts) < 8 else 1)  # nodes of few losses are cheap
-    wish = min(math.sqrt((finest if counts >= 10 else _FINE) * max(saddle.epsilon, 1e-3 * saddle.spread) / (x + 1)), 1.0)
+    usual = _FINE if counts < 10 else _FINEST / (2 if len(parts) < 8 else 1)  # nodes of few losses are cheap
+    wish = min(math.sqrt((usual if finest is None else finest) * max(saddle.epsilon, 1e-3 * saddle.spread) / (x + 1)), 1.0)
     had = math.sqrt(2 * max(surplus - math.log(math.pi * most * step), 8.0)) / (most * step)
     scatters = _scatters(parts, x)
     scattered = [math.sqrt(2 * max(surplus, 8.0)) / until for _, until in scatters]
@@ -169,7 +174,7 @@ def open_smoothed(parts: Parts, saddle: Saddle, effort: int, nodes: int = _MOST_
     if mu > wish and size > nodes * 0.99 and held.size < nodes >> 4 and nodes == _MOST_NODES:
         more = min(_MANY_NODES, int(nodes * effort / work))
         if more > 2 * nodes:
-            return open_smoothed(parts, saddle, effort, more)
+            return open_smoothed(parts, saddle, effort, more, finest)
     last = (size - 1) * step
     tails = [width / math.pi * tail for tail in _beyond(parts, x, mu, scatters, last)]
     noise = [(float(part) + tail) * (1 + 2.0**-20) for part, tail in zip(sums[0], tails, strict=True)]

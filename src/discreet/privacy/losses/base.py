@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from discreet.arrays import Complex, Reals
 from discreet.balls import arb, ball, precision, upper
 from discreet.errors import ParameterError
+from discreet.exact import read_fraction
 from discreet.privacy.losses.law import Law
 
 if TYPE_CHECKING:
@@ -306,7 +307,7 @@ def _write(value: object) -> object:
 
 
 def _read_exact(facts: Facts, name: str) -> Fraction:
-    value = Fraction(facts[name])
+    value = read_fraction(str(facts[name]))
     if value < 0 or (name == "delta" and value > 1) or (name == "rate" and not 0 < value < 1):
         raise ParameterError(f"A stored guarantee has an impossible {name}; give what Privacy.to_json() wrote.")
     return value

@@ -263,8 +263,8 @@ def forecast(cells: float = 0.89) -> None:
     """Rows, and persons with ten rows each, on a cluster; ``cells`` is how many pairs of person and group there are to a row, as
     in the tables here.
 
-    Rows: each task sends a line for every key that it saw. Persons: a line for every pair of a person and a group is sent to be
-    added up, again to add up persons' norms, and again with its weight where a person has too many.
+    Rows: each task sends a line for every key that it saw. Persons: a line for every row is sent to where all of its person are,
+    or, where a person may have many rows in a group, one for every pair of both, twice and with a norm.
     """
     points = [one for one in json.loads(MEASURED.read_text()) if one["engine"] == "duckdb" and one["grows"] == "rows"]
     work = {one["case"]: one["cpu"] / one["rows"] for one in points}  # of the largest table
@@ -273,11 +273,12 @@ def forecast(cells: float = 0.89) -> None:
     for exponent in range(9, 13):
         rows = 10**exponent
         tasks = -(-rows * READ // SPLIT)
-        for unit, sent in (("rows", tasks * GROUPS * LINE), ("persons", int(rows * cells) * (2 * CELL + NORM))):
+        few, many = rows * CELL, int(rows * cells) * (2 * CELL + NORM)
+        for unit, sent in (("rows", tasks * GROUPS * LINE), ("persons", few), ("persons, many rows", many)):
             parts = max(1, -(-sent // SPLIT))
             print(
                 f"| 1e{exponent} | {unit} | {size(rows * READ)} | {tasks:,} | {size(sent)} | {size(sent // parts)} | {parts:,} "
-                f"| {rows * work[unit] / 3600:,.2g} |"
+                f"| {rows * work[unit.split(',')[0]] / 3600:,.2g} |"
             )
 
 

@@ -8,6 +8,7 @@ enters a privacy proof travels as an ``int`` or a ``Fraction``; it becomes a flo
 from __future__ import annotations
 
 import math
+import re
 import sys
 from decimal import Decimal
 from fractions import Fraction
@@ -16,6 +17,8 @@ from numbers import Integral, Rational
 import numpy as np
 
 from discreet.errors import ParameterError
+
+_WRITTEN = re.compile(r"-?[0-9]{1,4300}([/.][0-9]{1,4300})?")  # as many digits as Python reads
 
 
 def rational(name: str, value: object, hint: str = "a number such as 0.5") -> Fraction:
@@ -52,6 +55,18 @@ def shown(value: object) -> str:
     except ValueError:  # integers of thousands of digits are not printed
         text = "a number of thousands of digits"
     return text if len(text) <= 60 else f"{text[:50]}..."
+
+
+def read_fraction(text: object) -> Fraction:
+    """A number as files hold it, ``"3"``, ``"-1/3"`` or ``"0.5"``; no powers of ten: ``"1e999999999"`` would be a number of a
+    billion digits.
+
+    >>> read_fraction("1/3")
+    Fraction(1, 3)
+    """
+    if not isinstance(text, str) or not _WRITTEN.fullmatch(text):
+        raise ParameterError("A number that was stored is not written as a fraction, such as 1/3: it is damaged.")
+    return Fraction(text)
 
 
 def positive(name: str, value: object, hint: str = "a number above 0, such as 1") -> Fraction:

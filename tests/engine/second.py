@@ -45,6 +45,7 @@ class SecondSession:
     """What ``discreet.engine.base.Session`` promises, and nothing more."""
 
     relation, nothing = ticked("discreet raw"), ticked("discreet nothing")
+    coded = False
 
     def __init__(self, inner: DuckDBSession) -> None:
         self._inner = inner
@@ -57,6 +58,8 @@ class SecondSession:
         for batch in self._inner.stream(_plain(sql), parameters):
             for start in range(0, len(next(iter(batch.values()))), 7):  # batches of any size
                 yield {name: column[start : start + 7] for name, column in batch.items()}
+
+    read = stream
 
     def reading(self) -> AbstractContextManager[None]:
         return self._inner.reading()

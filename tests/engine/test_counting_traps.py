@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import math
+from pathlib import Path
 from typing import Any
 
 import pandas
@@ -11,6 +12,7 @@ import pyarrow as pa
 import pytest
 from engine.driving import PURE, RHO, agree, count, planned, table
 from engine.hostile import COLUMNS, TYPES, UNITS, hostile
+from pyarrow import parquet
 
 from discreet.engine import open_engine, open_source
 from discreet.engine.base import groups_of
@@ -21,7 +23,7 @@ from discreet.plan.aggregates import Count, Sum
 from discreet.plan.expressions import Call, Literal
 from discreet.plan.expressions import Column as Name
 from discreet.plan.query import Key, Output, Query
-from discreet.schema.columns import boolean, category, number, text
+from discreet.schema.columns import boolean, category, integer, number, text
 from discreet.schema.units import Unit, person, rows
 
 
@@ -137,11 +139,28 @@ def test_what_an_analyst_writes_fills_no_memory(unit: Unit, monkeypatch: pytest.
         engine.close()
 
 
-def test_cells_that_are_keys_by_themselves_are_looked_up_as_they_are() -> None:
+def test_cells_that_are_keys_by_themselves_are_looked_up_as_they_are(tmp_path: Path) -> None:
     """Words of many lengths and capitals, whole numbers of any width beside those of the list, and truth values: one key each.
-    All that is not listed is nobody's, however much of it there is."""
+    All that is not listed is nobody's, however much of it there is; in files of Parquet, of which long words are cut, too."""
     columns = {"word": category("a", "ä", "", "a b"), "code": category(-1, 0, 7, 2**53 - 1), "truth": boolean()}
-    words = ["a", "A", "a ", "ä", "a\u0308", "", "a b", None, "a" * 17, "ä" * 9, *(f"w{i}" for i in range(500))]
+    words = [
+        "a",
+        "A",
+        "a ",
+        "ä",
+        "a\u0308",
+        "",
+        "a b",
+        None,
+        "a" * 17,
+        "ä" * 9,
+        "a bc",
+        "a b ",
+        "a b\0",
+        "a b\u0308",
+        "\U0001f600" * 4,
+        *(f"w{i}" for i in range(500)),
+    ]
     codes = [-1, 0, 7, 8, 2**53 - 1, 2**53, 2**53 + 1, 2**62, -(2**53), None]
     held = [
         {"word": word, "code": codes[i % len(codes)], "truth": (True, False, None)[i % 3]}
@@ -151,5 +170,42 @@ def test_cells_that_are_keys_by_themselves_are_looked_up_as_they_are() -> None:
     for keys in ("word", "code", "truth", "word, truth", "word, code, truth"):
         plan = planned(f"SELECT {keys}, count(*) AS n, sum(code) AS s FROM data GROUP BY {keys}", columns, rows(), PURE)
         agree(plan, count(plan, table(plan, held, types)), held)
+        parquet.write_table(table(plan, held, types), tmp_path / "keys.parquet")
+        agree(plan, count(plan, str(tmp_path / "keys.parquet")), held)
     some = planned("SELECT word, count(*) AS n FROM data WHERE word IN ('a', 'ä') GROUP BY word", columns, rows(), PURE)
     agree(some, count(some, table(some, held, types)), held)
+
+
+def test_whole_numbers_in_files_of_parquet_are_clamped_like_others(tmp_path: Path) -> None:
+    """They are clamped by functions that make a bound of a missing cell: whatever the bounds, what stands for missing ones, and
+    how wide a cell is, the sums are those of the reference, of which no engine counts in that way."""
+    kinds = [pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64()]
+    ends = [(0, 1000), (18, 120), (-7, 7), (-9, -2)]
+    bounds = [
+        *(integer(*each) for each in ends),
+        *(integer(*each, missing=each[0]) for each in ends),
+        integer(18, 120, missing=40),
+    ]
+    columns = {f"{kind}_{j}": bound for kind in kinds for j, bound in enumerate(bounds)}
+    columns |= {"wide": integer(0, 2**20), "word": category("a", "b")}
+    types = {name: next((kind for kind in kinds if name.startswith(f"{kind}_")), pa.int64()) for name in columns} | {
+        "word": pa.string()
+    }
+
+    def cells(kind: pa.DataType) -> list[int | None]:
+        bits, signed = kind.bit_width, str(kind).startswith("int")
+        ends = (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if signed else (0, 2**bits - 1)
+        return [*ends, None, *(x for x in (-10, -8, -7, -1, 0, 1, 2, 17, 18, 40, 120, 121) if ends[0] <= x <= ends[1])]
+
+    given = {name: cells(types[name]) for name in columns if name != "word"}
+    held = [
+        {name: None if i < 3 else some[(i * (j + 1)) % len(some)] for j, (name, some) in enumerate(given.items())}
+        | {"word": ("a", "b", "c", None)[i % 4]}
+        for i in range(60)
+    ]
+    for test in ("", " WHERE wide <> 1"):
+        totals = ", ".join(f"sum({name}) AS s{j}" for j, name in enumerate(given))
+        for sql in (f"SELECT {totals} FROM data{test}", f"SELECT word, count(*) AS n, {totals} FROM data{test} GROUP BY word"):
+            plan = planned(sql, columns, rows(), PURE)
+            parquet.write_table(table(plan, held, types), tmp_path / "whole.parquet")
+            agree(plan, count(plan, str(tmp_path / "whole.parquet")), held)

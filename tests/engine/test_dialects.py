@@ -30,6 +30,7 @@ _NAMES = {
 UNITS = {"rows": rows(), "persons": person("id", rows=2, groups=1)}
 LISTED = "SELECT drug, count(*) AS n, sum(debt / 3) AS s, avg(age) AS a FROM data WHERE city <> 'x' GROUP BY drug"
 CHOICES = "SELECT age // 40 AS k, median(debt) AS m, mode(drug) AS c FROM data GROUP BY k"
+CODED = "SELECT drug, count(*) AS n, sum(age) AS s FROM data GROUP BY drug"
 OPEN = "SELECT city, count(*) AS n FROM data GROUP BY city"
 
 
@@ -60,6 +61,13 @@ def test_statements(dialect: Dialect) -> None:
         for question, share in ((LISTED, PURE), (LISTED, RHO), (CHOICES, PURE), (OPEN, RHO)):
             norm = "L1" if share is PURE else "L2"
             found[f"{who}, {norm}: {question}"] = written(planned(question, COLUMNS, unit, share), dialect)
+    if dialect is DIALECT:  # as files of Parquet are read: cells come as places in a list of values
+        declared = COLUMNS | {"age": integer(18, 120)}
+        counting = Counting(
+            planned(CODED, declared, UNITS["rows"]), Raw(dialect.quote("the table"), RAW, coded=True), dialect, ""
+        )
+        measures = [one for release in counting.plan.releases for one in release.statistic.of]  # type: ignore[union-attr]
+        found[f"rows, Parquet: {CODED}"] = {"quick sums": said(counting.quick_sums(measures, groups_of(counting.plan)))}
     pin(f"statements_in_{dialect.name}", found)
 
 

@@ -18,6 +18,7 @@ from support.postgres import a_database, server
 from discreet.engine import open_engine, open_source
 from discreet.engine.base import groups_of
 from discreet.engine.postgres.server import server_of
+from discreet.engine.postgres.session import PostgresSession
 from discreet.engine.postgres.source import read_address
 from discreet.mechanisms.secret import open_secret
 from discreet.schema.columns import Column, boolean, category, date, integer, number, text
@@ -136,6 +137,24 @@ def test_a_long_table() -> None:
         ("SELECT g, count(DISTINCT id) AS d, variance(x) AS v FROM data WHERE n < 900 GROUP BY g", PURE),
     ):
         assert count(planned(question, columns, person("id", rows=5, groups=3), share), pa.table(held))
+
+
+def test_a_value_is_planned_as_often_as_it_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A value that is named several times over is one, however many values it is made of; or the server copies them all."""
+    planned_as = []
+    fetch = PostgresSession.fetch
+
+    def watched(self: PostgresSession, sql: str, parameters: Mapping[str, object]) -> Any:
+        explained = "\n".join(map(str, fetch(self, f"EXPLAIN {sql}", parameters)["QUERY PLAN"]))
+        planned_as.append((explained.count("InitPlan ") + explained.count("SubPlan "), sql.count("AS of_both")))
+        return fetch(self, sql, parameters)
+
+    monkeypatch.setattr(PostgresSession, "fetch", watched)
+    deep = "real * exact / (code + real) * (exact - code * real) / (real + 3) * exact"
+    assert count(planned(f"SELECT sum({deep}) AS s FROM data", COLUMNS, rows(), RHO), without_id(some(50, seed=3), rows()))
+    ((plans, written),) = planned_as
+    assert written > 2
+    assert plans <= 2 * written  # each may be asked for beneath a node of its own
 
 
 @pytest.mark.parametrize("who", ["rows", "persons"])

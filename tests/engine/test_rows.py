@@ -7,10 +7,13 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from engine import hostile
 from engine.driving import read_rows
+from engine.on_postgres import engine_on_postgres, without_nuls
 
 from discreet.errors import ParameterError
 from discreet.mechanisms.rows.block import MISSING
+from discreet.mechanisms.secret import open_secret
 from discreet.plan.expressions import Column as Name
 from discreet.plan.expressions.facts import facts_of_column
 from discreet.plan.measures import measure_value
@@ -95,6 +98,47 @@ def test_which_rows_count_depends_on_the_person_and_the_salt_only() -> None:
     assert len(fewer) == 6
     assert all(one in every for one in fewer)
     assert choose(lines, "another") != every
+
+
+HOSTILE = pa.table(
+    {
+        **{name: pa.array([one[name] for one in hostile.hostile(60, 5)], kind) for name, kind in hostile.TYPES.items()},
+        "pid": pa.array([i % 9 for i in range(60)]),
+    }
+)
+
+
+def hostile_reading(unit: Unit) -> Reading:
+    """All columns of hostile cells that a learner can read."""
+    schema = Schema({name: column for name, column in hostile.COLUMNS.items() if name not in ("big", "day", "ordered")}, unit)
+    what: dict[str, Any] = {}
+    for name, column in schema.columns.items():
+        facts = facts_of_column(column)
+        measured = name in ("age", "debt", "share", "price", "grouped")
+        what[name] = measure_value(Name(name), facts) if measured else list_axis(Name(name), facts) or Name(name)
+    return plan_rows(Query(()), schema, what)
+
+
+@pytest.mark.parametrize("unit", [rows(), person("id", rows=2, groups=1)], ids=str)
+def test_hostile_cells_are_the_same_whole_numbers_on_all_engines(unit: Unit, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Infinite, odd and broken ones; on a server five rows at a time, so that persons stand in several batches."""
+    monkeypatch.setattr("discreet.engine.postgres.session._BATCH", 5)
+    found = read_rows(hostile_reading(unit), HOSTILE)
+    assert len(found) > 5
+    assert all(type(cell) is int for one in found for line in one for cell in line[:6] + line[7:])
+
+
+def test_rows_of_a_server_are_not_all_here_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever leaves early has read one page, and the server lets go of the rest."""
+    monkeypatch.setattr("discreet.engine.postgres.session._BATCH", 5)
+    asked_for = hostile_reading(rows())
+    engine = engine_on_postgres({"": without_nuls(HOSTILE)}, asked_for.plan.schema, {}, "pages")
+    assert engine is not None
+    with engine.reading():
+        batches = engine.rows(asked_for, "salt")
+        assert open_secret(next(batches)).height == 5
+        batches.close()  # type: ignore[attr-defined]
+        assert sum(open_secret(one).height for one in engine.rows(asked_for, "salt")) == 60
 
 
 def test_no_rows_are_no_units() -> None:

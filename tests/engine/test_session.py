@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from discreet.engine.duckdb.session import DuckDBSession, Spill
+from discreet.engine.duckdb.session import DuckDBSession, Spill, _shape
 from discreet.engine.sources.public import open_public
 from discreet.engine.sources.source import open_source
 from discreet.errors import EngineError
@@ -61,6 +61,13 @@ def test_what_differs_by_numbers_alone_is_rehearsed_once(session: DuckDBSession,
             session.fetch(f"SELECT count(*) AS n FROM {relation} WHERE CAST(x AS VARCHAR) <> CAST($p0 AS VARCHAR)", {"p0": bound})
             found.append(len(asked))
         assert found == expected, relation
+
+
+def test_long_lists_are_no_part_of_what_is_remembered() -> None:
+    """A million keys would be written out to be compared."""
+    sql, long = f"SELECT 1 AS n FROM {DuckDBSession.nothing}", 2**8
+    assert _shape(sql, {"p0": ["a"], "p1": 1.0}) == f"{sql}{[('p0', ['a']), ('p1', 'number')]}"
+    assert _shape(sql, {"p0": [0.0] * long}) == _shape(sql, {"p0": "a" * long}) == _shape("x" * 2**14, {}) == ""
 
 
 def test_a_statement_is_read_once_and_bound_anew(session: DuckDBSession) -> None:

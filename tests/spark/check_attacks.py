@@ -95,7 +95,8 @@ def test_numbers_are_the_same_under_settings_that_are_no_matter(spark: Any) -> N
             spark.conf.unset(name) if value is None else spark.conf.set(name, value)
 
 
-def test_functions_and_views_of_the_session_stand_for_nothing_of_ours(spark: Any) -> None:
+def test_functions_and_views_of_the_session_stand_for_nothing_of_ours(interpreted: Any) -> None:
+    spark = interpreted
     plan = planned(QUESTIONS["sums"], COLUMNS, UNITS["person"], RHO)
     held = table(plan, hostile(60, seed=3), TYPES)
     names = ["floor", "isnan", "md5", "sum", "least"]
@@ -134,24 +135,24 @@ def test_names_that_are_none_run_nothing(spark: Any, name: str) -> None:  # noqa
     assert "defect" not in str(refused.value)
 
 
-def test_sums_at_the_end_of_what_a_decimal_holds(spark: Any) -> None:
+def test_sums_at_the_end_of_what_a_decimal_holds(interpreted: Any) -> None:
     """Products of the largest numbers there can be, in as many rows as a group may weigh: nothing overflows."""
     most = 2**53
     columns = {"a": dp.integer(-most, most), "b": dp.integer(-most, most)}
     held = pa.table({"a": [most, -most, most] * 20, "b": [-most, most, most] * 20, "id": ["p", "q", "r"] * 20})
     for unit in (dp.rows(), dp.person("id", rows=20, groups=1)):
         plan = planned("SELECT variance(a) AS v, sum(b) AS s, avg(a) AS m FROM data", columns, unit, RHO)
-        alike(plan, held, spark)
+        alike(plan, held, interpreted)
 
 
-def test_a_file_of_another_type_among_many_is_no_other_number(spark: Any, tmp_path: Any) -> None:
+def test_a_file_of_another_type_among_many_is_no_other_number(interpreted: Any, tmp_path: Any) -> None:
     """One missing number makes doubles of a column where frames are written one by one: counted as everywhere, or refused."""
     import pyarrow.parquet as pq
 
     pq.write_table(pa.table({"age": pa.array([1, 2, 3], pa.int64())}), tmp_path / "a.parquet")
     pq.write_table(pa.table({"age": pa.array([4.0, None], pa.float64())}), tmp_path / "b.parquet")
     plan = planned("SELECT count(*) AS n, sum(age) AS s FROM data", {"age": dp.integer(0, 9)}, dp.rows())
-    engine, said = engine_over(plan, tmp_path, spark), ""
+    engine, said = engine_over(plan, tmp_path, interpreted), ""
     try:
         found = sorted(value for values in counted(engine, plan).values() for value in values)
     except EngineError as refused:

@@ -127,6 +127,7 @@ def test_a_connect_server_that_does_not_answer_is_said_to_be_away(ledger: Path, 
     """Nobody is there, or somebody who does not speak as Spark does. PySpark itself would go on for minutes."""
     from pyspark.sql.connect.session import SparkSession
 
+    monkeypatch.setattr("discreet.engine.spark.failures._PATIENCE", 0.2)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         for port in (1, silent.getsockname()[1]):
             session = SparkSession(connection=f"sc://127.0.0.1:{port}")

@@ -12,7 +12,11 @@ import pytest
 
 PANDAS = "ignore:PySpark does not yet fully support pandas:FutureWarning"  # which it imports, and nothing here uses
 
-JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # statements are short here, so that compiling costs more than running
+# Statements are short here, so that compiling costs more than running, and so does checking once more what Java compiled.
+JAVA = (
+    "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC "
+    "-XX:+IgnoreUnrecognizedVMOptions -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
+)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -50,9 +54,7 @@ def spark(logs: Path, port: int, tmp_path_factory: pytest.TempPathFactory) -> It
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.driver.memory", "1g")
-        .config(
-            "spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={settings} -XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-        )
+        .config("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={settings} {JAVA}")
         .config("spark.sql.warehouse.dir", str(tmp_path_factory.mktemp("warehouse")))
         .config("spark.eventLog.enabled", "true")
         .config("spark.eventLog.compress", "false")
@@ -63,6 +65,20 @@ def spark(logs: Path, port: int, tmp_path_factory: pytest.TempPathFactory) -> It
     )
     yield session
     session.stop()
+
+
+@pytest.fixture
+def interpreted(spark: Any) -> Iterator[Any]:
+    """The same Spark, which compiles no statement: that takes most of the time of wide ones about few rows.
+
+    What it counts must not depend on it; statements about many rows, all through Connect and some of every kind are compiled.
+    """
+    settings = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+    for name, value in settings.items():
+        spark.conf.set(name, value)
+    yield spark
+    for name in settings:
+        spark.conf.unset(name)
 
 
 @pytest.fixture(scope="session")

@@ -21,6 +21,7 @@ from discreet.mechanisms.values import Table
 from discreet.plan.expressions import Value
 from discreet.plan.plan import Plan, Reading
 from discreet.plan.statistics import Statistic
+from discreet.schema.table import Schema
 
 Counted = tuple[Statistic, int]  # in 2**-bits units
 Found = Mapping[Counted, Secret[NDArray[np.generic]] | Secret[Table]]
@@ -96,11 +97,18 @@ class Session(Protocol):
     def several(self) -> Mapping[str, tuple[str, str]]:
         """Where there are several private tables: each in SQL, and the same columns without rows."""
 
+    @property
+    def coded(self) -> bool:
+        """Whether cells of few values arrive as places in a list of values, so that functions of one cell are quick."""
+
     def fetch(self, sql: str, parameters: Mapping[str, object]) -> dict[str, list[object]]:
         """Few rows, as Python's own values by column; whole numbers of any width arrive to the last bit."""
 
     def stream(self, sql: str, parameters: Mapping[str, object]) -> Iterator[dict[str, NDArray[np.generic]]]:
         """Many rows of numbers, or of texts, in batches, none of which is kept."""
+
+    def read(self, sql: str, parameters: Mapping[str, object]) -> Iterator[dict[str, NDArray[np.generic]]]:
+        """The same of all rows of a table, of which only some are on this machine at any time."""
 
     def reading(self) -> AbstractContextManager[None]:
         """A block in which all that this thread asks is about one state of the tables, where an engine can see to that."""
@@ -133,6 +141,10 @@ class Engine(Protocol):
     def rows(self, reading: Reading, salt: str) -> Iterator[Secret[Block]]:
         """The rows that a learner reads, cleaned, block by block. ``salt`` decides which of a person's rows count where not all
         can; the rows of one person stand together."""
+
+    def identify(self, schema: Schema, salt: bytes) -> str | None:
+        """A keyed hash of all rows as they are declared, by which the same rows are known again in whatever form and order they
+        come: no secret, and never shown. None where the engine makes none."""
 
     def reading(self) -> AbstractContextManager[None]:
         """A block in which all is counted in one state of the tables, where an engine can see to that."""

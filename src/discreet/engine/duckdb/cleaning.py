@@ -20,15 +20,28 @@ the very shape.
 
 from __future__ import annotations
 
-import datetime
 import re
 import sys
 from fractions import Fraction
-from math import floor
+from functools import lru_cache
 
+from discreet.engine.sql.cleaning import (
+    EXACT,
+    FALSE,
+    HALVES,
+    LONG_ID,
+    TRUE,
+    Cells,
+    Fates,
+    clamped_day,
+    day_shape,
+    factor_of,
+    literal,
+    number_shape,
+    units_of,
+)
 from discreet.engine.sql.dialect import NUMBERS_OR_TEXTS, WHOLE_IDS, text_literal
-from discreet.errors import ParameterError
-from discreet.schema.columns import Boolean, Category, Column, Date, Integer, Number, Text, day_parts
+from discreet.schema.columns import Category, Date, Number, Text
 
 MIXED = 'STRUCT("given text" VARCHAR, "given value" VARCHAR)'
 
@@ -38,10 +51,7 @@ _NANOSECONDS = frozenset({"TIMESTAMP_NS", "TIMESTAMPTZ_NS"})
 
 _FIRST = "TIMESTAMP '290309-12-22 (BC) 00:00:00'"
 _LARGEST = 2**63 - 2**10  # the largest double that is a 64-bit integer
-_MONTHS: tuple[str, ...] = ("January", "February", "March", "April", "May", "June", "July")
-_MONTHS += ("August", "September", "October", "November", "December")
 _SPACE = r"[ \t\n\v\f\r]*"
-_GROUPING = " '\u2019\u00a0\u202f"  # spaces, one of them thin, that do not break a line, and both apostrophes
 
 
 def instant(raw: str, raw_type: str) -> str:
@@ -107,95 +117,26 @@ def numerals(raw: str, raw_type: str, decimal: str) -> list[str]:
         written, value = halves(raw)
         return [*numerals(written, "VARCHAR", decimal), value]
     text = as_text(raw, raw_type)
-    signs = _GROUPING + ("," if decimal == "." else ".")
-    grouped = "|".join(f"(?:[{sign}][0-9]{{3}})+" for sign in signs)
-    whole, exponent = f"[1-9][0-9]{{0,2}}(?:{grouped})", "(?:[eE][+-]?[0-9]+)?"
+    shape, signs = number_shape(decimal)
+    is_shape = f"regexp_full_match({text}, {text_literal(_SPACE + shape + _SPACE)})"
     if decimal == ".":
-        shape = text_literal(f"{_SPACE}[+-]?{whole}(?:[.][0-9]*)?{exponent}{_SPACE}")
-        return [text, f"CASE WHEN regexp_full_match({text}, {shape}) THEN translate({text}, {text_literal(signs)}, '') END"]
-    shape = text_literal(f"{_SPACE}[+-]?(?:(?:[0-9]+|{whole})(?:,[0-9]*)?|,[0-9]+){exponent}{_SPACE}")
+        return [text, f"CASE WHEN {is_shape} THEN translate({text}, {text_literal(signs)}, '') END"]
     plain = f"translate({text}, {text_literal(',' + signs)}, '.')"  # its first sign becomes a point, the others vanish
-    return [f"CASE WHEN regexp_full_match({text}, {shape}) THEN {plain} WHEN NOT contains({text}, '.') THEN {text} END"]
+    return [f"CASE WHEN {is_shape} THEN {plain} WHEN NOT contains({text}, '.') THEN {text} END"]
 
 
 def written_day(raw: str, raw_type: str, format: str) -> str:
     """SQL of the DATE that a text in this format is."""
-    text, parts = as_text(raw, raw_type), day_parts(format)
-    shapes = [_shape(part, alone=not _touches(parts, i)) for i, part in enumerate(parts)]
-    shape = text_literal(_SPACE + "".join(shapes) + _SPACE)
+    text, shape = as_text(raw, raw_type), text_literal(_SPACE + day_shape(format) + _SPACE)
     return f"CASE WHEN regexp_full_match({text}, {shape}) THEN CAST(try_strptime({text}, {text_literal(format)}) AS DATE) END"
 
 
-def _shape(part: str, *, alone: bool) -> str:
-    match part:
-        case "%Y":
-            return "[0-9]{4}"
-        case "%b":
-            return f"(?i:{'|'.join(month[:3] for month in _MONTHS)})"
-        case "%B":
-            return f"(?i:{'|'.join(_MONTHS)})"
-        case _ if part[0] == "%":
-            return "[0-9]{1,2}" if alone else "[0-9]{2}"
-    return f"[{part}]"
-
-
-def _touches(parts: tuple[str, ...], i: int) -> bool:
-    """Whether a number stands beside another one, so that only its number of digits tells where it ends."""
-    return any(part[0] == "%" and part not in ("%b", "%B") for part in (*parts[max(i - 1, 0) : i], *parts[i + 1 : i + 2]))
-
-
-_EXACT = 2**53  # whole numbers below this are doubles
 _FINE = 2**48
-_HALVES = 2**52  # below this, adding a half to a double is exact enough: above it, doubles are whole already
 _LONGEST = 10**38 - 1
-_LONG_ID = 64  # bytes of an id that is compared as it is
 _SIGNED = frozenset({"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER"})
 _WIDE = frozenset({"HUGEINT", "UBIGINT", "UHUGEINT"})
 WHOLE = _SIGNED | _WIDE
 _NO_WORDS = WHOLE | STAMPS | ZONED | {"BOOLEAN", "FLOAT", "DOUBLE", "DATE"}  # types whose texts are never true or false
-_TRUE = "'true', 't', 'yes', 'y', '1'"
-_FALSE = "'false', 'f', 'no', 'n', '0'"
-
-
-def clean(column: Column, raw: str, raw_type: str, *, doubles: bool = False) -> str:
-    """SQL of a declared column's value, from the SQL and the DuckDB type of the raw cell.
-
-    Integers and whole-number categories are BIGINT, numbers are BIGINT multiples of their step, categories and texts VARCHAR,
-    and there are BOOLEAN and DATE. A missing value is what the column's ``missing`` says, else NULL. ``doubles``: a number
-    column's multiples as DOUBLE, the same whole numbers.
-    """
-    if isinstance(column, Integer):
-        return _whole(raw, raw_type, column.lower, column.upper, clamp=True, missing=column.missing, decimal=column.decimal)
-    if isinstance(column, Number):
-        missing = None if column.missing is None else _units(column.missing, column)
-        return _on_grid(raw, raw_type, column, "DOUBLE" if doubles else "BIGINT", missing)
-    value = clean_key(column, raw, raw_type)
-    if isinstance(column, Category):
-        value = f"CASE WHEN {value} IN ({', '.join(_literal(word) for word in column.values)}) THEN {value} END"
-    if column.missing is None:
-        return value
-    return f"COALESCE({value}, {_literal(column.missing)})"
-
-
-def clean_key(column: Column, raw: str, raw_type: str) -> str:
-    """The same before ``missing`` is filled in, and for a category before its list is asked: a join with the list does that."""
-    if isinstance(column, Integer):
-        return _whole(raw, raw_type, column.lower, column.upper, clamp=True, decimal=column.decimal)
-    if isinstance(column, Number):
-        return _on_grid(raw, raw_type, column)
-    if isinstance(column, Category) and column.kind == "number":
-        numbers = [int(value) for value in column.values]
-        return _whole(raw, raw_type, min(numbers), max(numbers), clamp=False)
-    if isinstance(column, Boolean):
-        return _truth(raw, raw_type)
-    if isinstance(column, Date):
-        day, low, high = _day(raw, raw_type, column.format), _literal(column.lower), _literal(column.upper)
-        return f"CASE WHEN {day} < {low} THEN {low} WHEN {day} > {high} THEN {high} ELSE {day} END"
-    text = as_text(raw, raw_type)
-    if isinstance(column, Text):
-        return f"CASE WHEN strlen({text}) <= {column.length} THEN {text} ELSE left({text}, {column.length}) END"
-    # A text longer than all words is none of them, and is not carried along: four bytes are the most a character has.
-    return f"CASE WHEN strlen({text}) <= {4 * column.length} THEN {text} END" if _endless(raw_type) else text
 
 
 def clean_id(raw: str, raw_type: str) -> str:
@@ -209,7 +150,7 @@ def clean_id(raw: str, raw_type: str) -> str:
     text = as_text(raw, raw_type)
     if not _endless(raw_type):
         return text
-    return f"CASE WHEN strlen({text}) > {_LONG_ID} THEN '#' || sha256({text}) ELSE NULLIF({text}, '') END"
+    return f"CASE WHEN strlen({text}) > {LONG_ID} THEN '#' || sha256({text}) ELSE NULLIF({text}, '') END"
 
 
 def id_kind(raw_type: str) -> str:
@@ -225,14 +166,6 @@ def _endless(raw_type: str) -> bool:
     return is_text(raw_type) or raw_type == "BIT"
 
 
-def _literal(value: object) -> str:
-    if isinstance(value, bool):
-        return "TRUE" if value else "FALSE"
-    if isinstance(value, datetime.date):
-        return f"DATE '{value.isoformat()}'"
-    return text_literal(value) if isinstance(value, str) else str(value)
-
-
 def _whole(
     raw: str, raw_type: str, low: int, high: int, *, clamp: bool, missing: int | None = None, decimal: str | None = None
 ) -> str:
@@ -240,17 +173,16 @@ def _whole(
 
     What is missing becomes ``missing`` within the same CASE, so that the engine still sees the bounds and groups by them quickly.
     """
-    nothing, end = ("NULL", "END") if missing is None else (str(missing), f"ELSE {missing} END")
-    below, above = (str(low), str(high)) if clamp else ("NULL", "NULL")
-    one, zero = (below if number < low else above if number > high else str(number) for number in (1, 0))
-    if raw_type in WHOLE or max(abs(low), abs(high)) >= _EXACT:
+    fate = Fates.of(low, high, missing, clamp=clamp)
+    if raw_type in WHOLE or max(abs(low), abs(high)) >= EXACT:
         cell, whole, broken = _huge(raw, raw_type, decimal), "", ""
     else:
         cell = _double(raw, raw_type, decimal)
-        whole, broken = f" AND floor({cell}) = {cell}", f"WHEN isnan({cell}) OR floor({cell}) <> {cell} THEN {nothing} "
+        whole, broken = f" AND floor({cell}) = {cell}", f"WHEN isnan({cell}) OR floor({cell}) <> {cell} THEN {fate.nothing} "
+    words = _words(raw, raw_type, fate.one, fate.zero)
     return (
         f"CASE WHEN {cell} BETWEEN {low} AND {high}{whole} THEN TRY_CAST({cell} AS BIGINT) {broken}"
-        f"WHEN {cell} < {low} THEN {below} WHEN {cell} > {high} THEN {above}{_words(raw, raw_type, one, zero)} {end}"
+        f"WHEN {cell} < {low} THEN {fate.below} WHEN {cell} > {high} THEN {fate.above}{words} {fate.end}"
     )
 
 
@@ -302,15 +234,16 @@ def _words(raw: str, raw_type: str, one: object, zero: object) -> str:
     return f" WHEN {word} = 'true' THEN {one} WHEN {word} = 'false' THEN {zero}"
 
 
+@lru_cache(maxsize=256)
 def _on_grid(raw: str, raw_type: str, column: Number, type: str = "BIGINT", missing: int | None = None) -> str:
     """A number x in units of its step, rounded where it is within bounds, else a bound; NaN, above infinity, is missing."""
     end = "END" if missing is None else f"ELSE {missing}::{type} END"
     low, high = int(column.lower / column.step), int(column.upper / column.step)
-    units = _in_units(_double(raw, raw_type, column.decimal), column.step)
-    one, zero = (f"{_units(Fraction(number), column)}::{type}" for number in (1, 0))
+    units = _inunits_of(_double(raw, raw_type, column.decimal), column.step)
+    one, zero = (f"{units_of(Fraction(number), column)}::{type}" for number in (1, 0))
     near = f"floor({units} + 0.5::DOUBLE)"
-    if max(abs(low), abs(high)) > _HALVES:  # above, adding a half could carry a whole number over its bound
-        near = f"CASE WHEN {units} BETWEEN -{_HALVES}::DOUBLE AND {_HALVES}::DOUBLE THEN {near} ELSE {units} END"
+    if max(abs(low), abs(high)) > HALVES:  # above, adding a half could carry a whole number over its bound
+        near = f"CASE WHEN {units} BETWEEN -{HALVES}::DOUBLE AND {HALVES}::DOUBLE THEN {near} ELSE {units} END"
     near = near if type == "DOUBLE" else f"TRY_CAST({near} AS {type})"
     return (
         f"CASE WHEN {_is_within(units, low, high)} THEN {near} WHEN {units} < {low}::DOUBLE THEN {low}::{type} "
@@ -332,24 +265,14 @@ def _is_within(x: str, low: int, high: int) -> str:
     return f"isfinite(({x} - {(low + high) / 2!r}::DOUBLE) * {most!r}::DOUBLE)"
 
 
-def _in_units(cell: str, step: Fraction) -> str:
+def _inunits_of(cell: str, step: Fraction) -> str:
     """A cell in multiples of the step: two operations on doubles where the step's parts are doubles, else one."""
-    if max(step.numerator, step.denominator) <= _EXACT:
-        times = f" * {step.denominator}::DOUBLE" if step.denominator > 1 else ""
-        over = f" / {step.numerator}::DOUBLE" if step.numerator > 1 else ""
-        return f"({cell}{times}{over})"
-    try:
-        factor = float(1 / step)
-    except OverflowError:
-        factor = 0.0
-    if not factor:
-        raise ParameterError("The step of a number column is too fine or too coarse for the engine; write a step such as 0.01.")
-    return f"({cell} * {factor!r}::DOUBLE)"
-
-
-def _units(value: Fraction, column: Number) -> int:
-    near = floor(value / column.step + Fraction(1, 2))
-    return min(max(near, int(column.lower / column.step)), int(column.upper / column.step))
+    factor = factor_of(step)
+    if factor is not None:
+        return f"({cell} * {factor!r}::DOUBLE)"
+    times = f" * {step.denominator}::DOUBLE" if step.denominator > 1 else ""
+    over = f" / {step.numerator}::DOUBLE" if step.numerator > 1 else ""
+    return f"({cell}{times}{over})"
 
 
 def _truth(raw: str, raw_type: str) -> str:
@@ -360,7 +283,7 @@ def _truth(raw: str, raw_type: str) -> str:
     if raw_type in WHOLE or raw_type in ("FLOAT", "DOUBLE") or raw_type.startswith("DECIMAL"):
         return from_number
     word = f"lower(trim({as_text(raw, raw_type)}))"
-    return f"CASE WHEN {word} IN ({_TRUE}) THEN TRUE WHEN {word} IN ({_FALSE}) THEN FALSE ELSE {from_number} END"
+    return f"CASE WHEN {word} IN ({TRUE}) THEN TRUE WHEN {word} IN ({FALSE}) THEN FALSE ELSE {from_number} END"
 
 
 def _day(raw: str, raw_type: str, format: str | None) -> str:
@@ -391,3 +314,22 @@ def _scale(raw_type: str, *, digits: int) -> bool:
     """Whether a type is a decimal of so few digits that doubles tell its values apart."""
     found = re.fullmatch(r"DECIMAL\((\d+),\s*(\d+)\)", raw_type)
     return found is not None and int(found[1]) <= digits
+
+
+def _clamped(column: Date, raw: str, raw_type: str) -> str:
+    return clamped_day(_day(raw, raw_type, column.format), column)
+
+
+def _cut(column: Text, raw: str, raw_type: str) -> str:
+    text = as_text(raw, raw_type)
+    return f"CASE WHEN strlen({text}) <= {column.length} THEN {text} ELSE left({text}, {column.length}) END"
+
+
+def _word(column: Category, raw: str, raw_type: str) -> str:
+    """Four bytes are the most a character has."""
+    text = as_text(raw, raw_type)
+    return f"CASE WHEN strlen({text}) <= {4 * column.length} THEN {text} END" if _endless(raw_type) else text
+
+
+CELLS = Cells("DOUBLE", _whole, _on_grid, _truth, _clamped, _cut, _word, literal)
+clean, clean_key = CELLS.clean, CELLS.clean_key

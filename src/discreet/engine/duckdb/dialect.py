@@ -9,7 +9,7 @@ from __future__ import annotations
 from types import MappingProxyType
 
 from discreet.engine.duckdb.cleaning import WHOLE, clean, clean_id, clean_key, id_kind
-from discreet.engine.sql.dialect import Dialect
+from discreet.engine.sql.dialect import COMMON, Dialect
 from discreet.engine.sql.reals import exponential, logarithm
 from discreet.plan.expressions.conversions import DAY_FORM, NUMBER_FORM, WHOLE_FORM
 from discreet.plan.expressions.dates import UNITS
@@ -34,36 +34,17 @@ def _written_as(form: str, text: str) -> str:
 _TRIMMED, _WITH_YEAR = "trim({0}, ' ')", "CASE WHEN left({0}, 4) <> '0000' THEN {0} END"
 
 _TEMPLATES = {
-    "+": "{0} + {1}",
-    "-": "{0} - {1}",
-    "*": "{0} * {1} + 0e0",
-    "/": "CASE WHEN abs({1}) >= 1e-150 THEN {0} / {1} + 0e0 END",
+    **COMMON,
     "//": "CASE WHEN abs({1}) >= 1e-150 THEN floor({0} / {1} + 0e0) END",
     "%": _REMAINDER,
-    "neg": "0e0 - {0}",
-    "abs": "abs({0})",
     "floor": "floor({0})",
     "ceil": "ceil({0}) + 0e0",
     "round": "round({0}) + 0e0",
     "trunc": "trunc({0}) + 0e0",
     "sign": "CAST(sign({0}) AS DOUBLE)",
-    "sqrt": "sqrt(CASE WHEN {0} BETWEEN 0e0 AND 1e300 THEN {0} END) + 0e0",
     "ln": logarithm(_let),
     "exp": exponential(_let),
-    "least": "CASE WHEN {present} THEN least({all}) END",
-    "greatest": "CASE WHEN {present} THEN greatest({all}) END",
-    "=": "{0} = {1}",
-    "<>": "{0} <> {1}",
-    "<": "{0} < {1}",
-    "<=": "{0} <= {1}",
-    ">": "{0} > {1}",
-    ">=": "{0} >= {1}",
-    "not": "NOT {0}",
-    "is_null": "{0} IS NULL",
-    "in": "{0} IN ({rest})",
     "like": "{0} LIKE {1}",
-    "coalesce": "coalesce({all})",
-    "nullif": "nullif({0}, {1})",
     "lower": "lower({0})",
     "upper": "upper({0})",
     "trim": "trim({0}, ' ')",
@@ -72,7 +53,6 @@ _TEMPLATES = {
     "left": "left({0}, CAST({1} AS BIGINT))",
     "right": "right({0}, CAST({1} AS BIGINT))",
     "concat": "concat({all})",
-    "||": "{0} || {1}",
     "starts_with": "starts_with({0}, {1})",
     "contains": "contains({0}, {1})",
     "ends_with": "suffix({0}, {1})",
@@ -80,7 +60,6 @@ _TEMPLATES = {
     "ltrim": "ltrim({0}, {1})",
     "rtrim": "rtrim({0}, {1})",
     "split_part": "split_part({0}, {1}, CAST({2} AS BIGINT))",
-    "replace": "replace({0}, {1}, {2})",
     "lpad": "lpad({0}, CAST({1} AS INTEGER), {2})",
     "rpad": "rpad({0}, CAST({1} AS INTEGER), {2})",
     "regexp_matches": "regexp_matches({0}, {1})",
@@ -141,6 +120,12 @@ DIALECT = Dialect(
     numbered="(SELECT unnest({list}) AS k, CAST(unnest(range({n})) AS INTEGER) AS i) AS t{j}",
     double="{0}e0",
     placeholder="${0}",
+    clamped="least(greatest({0}, {1}), {2})",
+    coded_types=frozenset({"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"}),
+    cut="substring({0}, 1, {1})",
     fits="strlen({0}) <= {1}",
+    row_hash="md5_number(concat({salt}, {cells}))",  # what is missing adds nothing: neither a number nor a text with its length
+    row_text="strlen({0}), ':', {0}",
+    row_sums=("sum(CAST(h >> 64 AS UBIGINT))", f"sum(CAST(h & {2**64 - 1} AS UBIGINT))"),
     brief_types=WHOLE | {"BOOLEAN", "DATE", "DOUBLE", "FLOAT"},
 )

@@ -44,8 +44,9 @@ _RAW = "discreet raw"  # no identifier, so that no public table can have this na
 _EMPTY = "discreet nothing"
 _CURSORS = 2  # made before the configuration is locked, which is when progress can be asked for
 _FORKED = "This process was forked from the one that opened the table; open the table again here."
-_BATCH = 2**18
+_BATCH = 2**16
 _LONG, _MANY = 2**14, 2**10  # a text, and how many of them, that are remembered
+_SOME = 2**8  # letters or items, of what is bound to what is remembered
 _WHOLE = 2.0**53
 _MOST_MEMORY = 4 * 2**30
 _SETTINGS = {
@@ -76,6 +77,7 @@ class DuckDBSession:
         threads: int | None = None,
     ) -> None:
         self._sources = {"": source} if isinstance(source, LocalSource) else dict(source)
+        self.coded = all(one.coded for one in self._sources.values())
         self.several = {name: (quoted(_name(_RAW, name)), quoted(_name(_EMPTY, name))) for name in self._sources if name}
         self._process = os.getpid()
         self._lock = threading.Lock()
@@ -131,7 +133,7 @@ class DuckDBSession:
         """
         if os.getpid() != self._process:
             raise EngineError(_FORKED)
-        asked = f"{sql}{_shape(parameters or {})}" if f'"{_EMPTY}' in sql and f'"{_RAW}' not in sql else ""
+        asked = "" if f'"{_RAW}' in sql or f'"{_EMPTY}' not in sql else _shape(sql, parameters or {})
         if asked in self._known:
             return self._known[asked]
         failure = None
@@ -141,7 +143,7 @@ class DuckDBSession:
                 rows = interruptible(cursor.interrupt, lambda: cursor.execute(statement, parameters or None).fetchall())
                 names = [column[0] for column in cursor.description or ()]
             found = {name: [row[j] for row in rows] for j, name in enumerate(names)}
-            if asked and len(asked) < _LONG and len(self._known) < _MANY:
+            if asked and len(self._known) < _MANY:
                 self._known[asked] = found
             return found
         except Exception as error:
@@ -164,6 +166,10 @@ class DuckDBSession:
             failure = _said(error)
         if failure is not None:
             raise EngineError(failure)
+
+    def read(self, sql: str, parameters: Mapping[str, object] | None = None) -> Iterator[dict[str, NDArray[np.generic]]]:
+        """The same of all rows of a table."""
+        return self.stream(sql, parameters)
 
     def _parse(self, cursor: duckdb.DuckDBPyConnection, sql: str) -> duckdb.Statement | str:
         """A statement that was read before, since questions that differ by what is bound have the same text; or its text."""
@@ -239,12 +245,15 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_abandon)
 
 
-def _shape(parameters: Mapping[str, object]) -> list[object]:
-    """What is bound to a statement, as far as it may matter where there are no rows: every number up to 2^53 does the same there,
-    since numbers are doubles, which no template lets fail, and which say nothing of types."""
-    return [
+def _shape(sql: str, parameters: Mapping[str, object]) -> str:
+    """A statement and what is bound to it, as far as it may matter where there are no rows: every number up to 2^53 does the same
+    there, since numbers are doubles, which no template lets fail, and which say nothing of types. Nothing where that is long."""
+    if len(sql) >= _LONG or any(len(value) >= _SOME for value in parameters.values() if isinstance(value, (str, list, tuple))):
+        return ""
+    bound = [
         (name, "number" if type(value) is float and abs(value) <= _WHOLE else value) for name, value in sorted(parameters.items())
     ]
+    return f"{sql}{bound}"
 
 
 def _name(view: str, table: str) -> str:

@@ -11,13 +11,11 @@ as; texts are compared by their bytes.
 
 from __future__ import annotations
 
-import datetime
 import math
 import struct
 import sys
 from collections.abc import Callable
 from fractions import Fraction
-from math import floor
 
 from discreet.engine.postgres.texts import (
     NAN,
@@ -31,62 +29,25 @@ from discreet.engine.postgres.texts import (
     read_whole,
     written_day,
 )
-from discreet.engine.sql.dialect import NUMBERS_OR_TEXTS, WHOLE_IDS, text_literal
-from discreet.errors import ParameterError
-from discreet.schema.columns import Boolean, Category, Column, Date, Integer, Number, Text
+from discreet.engine.sql.cleaning import (
+    EXACT,
+    FALSE,
+    HALVES,
+    LONG_ID,
+    TRUE,
+    Cells,
+    Fates,
+    clamped_day,
+    factor_of,
+    literal,
+    units_of,
+)
+from discreet.engine.sql.dialect import NUMBERS_OR_TEXTS, WHOLE_IDS
+from discreet.schema.columns import Category, Date, Number, Text
 
 WHOLE = frozenset({"smallint", "integer", "bigint"})
-_EXACT = 2**53  # whole numbers below this are doubles
-_HALVES = 2**52  # below this, adding a half to a double is exact enough: above it, doubles are whole already
 _BEYOND = 10**38
-_LONG_ID = 64  # bytes of an id that is compared as it is
 _C = "\0"  # stands for a cell; no name has it
-_TRUE = "'true', 't', 'yes', 'y', '1'"
-_FALSE = "'false', 'f', 'no', 'n', '0'"
-
-
-def clean(column: Column, raw: str, raw_type: str, *, doubles: bool = False) -> str:
-    """SQL of a declared column's value, from the SQL and the type of the raw cell: BIGINT, TEXT, BOOLEAN or DATE, and numbers as
-    multiples of their step, BIGINT or ``doubles``."""
-    if isinstance(column, Integer):
-        return _whole(raw, raw_type, column.lower, column.upper, clamp=True, missing=column.missing, decimal=column.decimal)
-    if isinstance(column, Number):
-        missing = None if column.missing is None else _units(column.missing, column)
-        return _on_grid(raw, raw_type, column, "DOUBLE PRECISION" if doubles else "BIGINT", missing)
-    value = clean_key(column, raw, raw_type)
-    if isinstance(column, Category):
-        words = [_literal(word) for word in column.values if _is_possible(word)]
-        value = f"CASE WHEN {value} IN ({', '.join(words) or 'NULL'}) THEN {value} END"
-    if column.missing is None:
-        return value
-    if not _is_possible(column.missing):
-        raise ParameterError("PostgreSQL has no texts with the character NUL; write another text for what is missing.")
-    return f"COALESCE({value}, {_literal(column.missing)})"
-
-
-def clean_key(column: Column, raw: str, raw_type: str) -> str:
-    """The same before ``missing`` is filled in, and for a category before its list is asked: a join with the list does that."""
-    if isinstance(column, Integer):
-        return _whole(raw, raw_type, column.lower, column.upper, clamp=True, decimal=column.decimal)
-    if isinstance(column, Number):
-        return _on_grid(raw, raw_type, column)
-    if isinstance(column, Category) and column.kind == "number":
-        numbers = [int(value) for value in column.values]
-        return _whole(raw, raw_type, min(numbers), max(numbers), clamp=False)
-    if isinstance(column, Boolean):
-        return _truth(raw, raw_type)
-    if isinstance(column, Date):
-        low, high = _literal(column.lower), _literal(column.upper)
-        day = _day(raw, raw_type, column.format)
-        clamped = f"CASE WHEN {_C} < {low} THEN {low} WHEN {_C} > {high} THEN {high} ELSE {_C} END"
-        return clamped.replace(_C, raw) if raw_type == "date" else let("d", day, clamped.replace(_C, "d"))
-    text = as_text(raw, raw_type)
-    if isinstance(column, Text):
-        return _named(
-            text, raw_type, f"CASE WHEN octet_length({_C}) <= {column.length} THEN {_C} ELSE left({_C}, {column.length}) END"
-        )
-    # A text longer than all words is none of them, and is not carried along: four bytes are the most a character has.
-    return f"CASE WHEN octet_length({text}) <= {4 * column.length} THEN {text} END" if raw_type == "text" else text
 
 
 def clean_id(raw: str, raw_type: str) -> str:
@@ -97,7 +58,7 @@ def clean_id(raw: str, raw_type: str) -> str:
     if raw_type not in ("text", "numeric"):
         return text
     digest = f"encode(sha256(convert_to({_C}, 'UTF8')), 'hex')"
-    return _named(text, raw_type, f"CASE WHEN octet_length({_C}) > {_LONG_ID} THEN '#' || {digest} ELSE NULLIF({_C}, '') END")
+    return _named(text, raw_type, f"CASE WHEN octet_length({_C}) > {LONG_ID} THEN '#' || {digest} ELSE NULLIF({_C}, '') END")
 
 
 def id_kind(raw_type: str) -> str:
@@ -164,30 +125,20 @@ def _is_possible(word: object) -> bool:
     return not isinstance(word, str) or "\0" not in word
 
 
-def _literal(value: object) -> str:
-    if isinstance(value, bool):
-        return "TRUE" if value else "FALSE"
-    if isinstance(value, datetime.date):
-        return f"DATE '{value.isoformat()}'"
-    return text_literal(value) if isinstance(value, str) else str(value)
-
-
 def _whole(
     raw: str, raw_type: str, low: int, high: int, *, clamp: bool, missing: int | None = None, decimal: str | None = None
 ) -> str:
     """A whole number between bounds as BIGINT; a fraction is missing, a number outside is clamped or missing."""
-    nothing, end = ("NULL", "END") if missing is None else (str(missing), f"ELSE {missing} END")
-    below, above = (str(low), str(high)) if clamp else ("NULL", "NULL")
-    one, zero = (below if number < low else above if number > high else str(number) for number in (1, 0))
-    words = _words(raw, raw_type, one, zero)
-    if raw_type in WHOLE or max(abs(low), abs(high)) >= _EXACT:
+    fate = Fates.of(low, high, missing, clamp=clamp)
+    words = _words(raw, raw_type, fate.one, fate.zero)
+    if raw_type in WHOLE or max(abs(low), abs(high)) >= EXACT:
         cell, whole, broken = _huge(raw, raw_type, decimal), "", ""
     else:
         cell = _number(raw, raw_type, decimal)
-        whole, broken = f" AND floor({_C}) = {_C}", f"WHEN {_C} = {NAN} OR floor({_C}) <> {_C} THEN {nothing} "
+        whole, broken = f" AND floor({_C}) = {_C}", f"WHEN {_C} = {NAN} OR floor({_C}) <> {_C} THEN {fate.nothing} "
     template = (
         f"CASE WHEN {_C} BETWEEN {low} AND {high}{whole} THEN CAST({_C} AS BIGINT) {broken}"
-        f"WHEN {_C} < {low} THEN {below} WHEN {_C} > {high} THEN {above}{words} {end}"
+        f"WHEN {_C} < {low} THEN {fate.below} WHEN {_C} > {high} THEN {fate.above}{words} {fate.end}"
     )
     plain = raw_type in WHOLE or cell == raw
     return template.replace(_C, cell) if plain else let("c", cell, template.replace(_C, "c"))
@@ -245,9 +196,9 @@ def _on_grid(raw: str, raw_type: str, column: Number, type: str = "BIGINT", miss
     first = _first(lambda x: scale(x) >= low)
     last = _last(lambda x: scale(x) <= high)
     near = f"floor({units} + 0.5)"
-    if max(abs(low), abs(high)) > _HALVES:  # above, adding a half could carry a whole number over its bound
-        near = f"CASE WHEN abs({units}) <= {_HALVES} THEN {near} ELSE {units} END"
-    one, zero = (_units(Fraction(number), column) for number in (1, 0))
+    if max(abs(low), abs(high)) > HALVES:  # above, adding a half could carry a whole number over its bound
+        near = f"CASE WHEN abs({units}) <= {HALVES} THEN {near} ELSE {units} END"
+    one, zero = (units_of(Fraction(number), column) for number in (1, 0))
     whole = near if type != "BIGINT" else f"CAST({near} AS BIGINT)"
     template = (
         f"CASE WHEN {_C} BETWEEN {_double(first)} AND {_double(last)} THEN {whole} WHEN {_C} = {NAN} THEN {nothing} "
@@ -263,27 +214,17 @@ def _on_grid(raw: str, raw_type: str, column: Number, type: str = "BIGINT", miss
 def _in_units(step: Fraction) -> tuple[Callable[[float], float], str]:
     """What a double is in multiples of the step, in Python and as SQL: two operations where the step's parts are doubles, else
     one. What would vanish, with an error, is zero; nothing is asked that would overflow."""
-    if max(step.numerator, step.denominator) <= _EXACT:
+    factor = factor_of(step)
+    if factor is None:
         top, bottom = float(step.denominator), float(step.numerator)
         sql = f"{_C} * {_double(top)}" if top > 1 else _C
         if bottom > 1:
             sql = _over(f"({sql})" if top > 1 else sql, bottom)
         return lambda x: x * top / bottom, sql if sql == _C else f"({sql})"
-    try:
-        factor = float(1 / step)
-    except OverflowError:
-        factor = 0.0
-    if not factor:
-        raise ParameterError("The step of a number column is too fine or too coarse for the engine; write a step such as 0.01.")
     if factor >= 1:
         return lambda x: x * factor, f"({_C} * {_double(factor)})"
     least = _first(lambda x: x * factor > 0)
     return lambda x: x * factor, f"(CASE WHEN abs({_C}) < {_double(least)} THEN 0 ELSE {_C} * {_double(factor)} END)"
-
-
-def _units(value: Fraction, column: Number) -> int:
-    near = floor(value / column.step + Fraction(1, 2))
-    return min(max(near, int(column.lower / column.step)), int(column.upper / column.step))
 
 
 def _truth(raw: str, raw_type: str) -> str:
@@ -295,7 +236,7 @@ def _truth(raw: str, raw_type: str) -> str:
     if raw_type != "text":
         return number
     word = f"lower(btrim({raw}, ' '))"
-    return f"CASE WHEN {word} IN ({_TRUE}) THEN TRUE WHEN {word} IN ({_FALSE}) THEN FALSE ELSE {number} END"
+    return f"CASE WHEN {word} IN ({TRUE}) THEN TRUE WHEN {word} IN ({FALSE}) THEN FALSE ELSE {number} END"
 
 
 def _day(raw: str, raw_type: str, format: str | None) -> str:
@@ -306,3 +247,23 @@ def _day(raw: str, raw_type: str, format: str | None) -> str:
     if raw_type != "text":
         return "CAST(NULL AS DATE)"
     return read_day(raw) if format is None else written_day(raw, format)
+
+
+def _clamped(column: Date, raw: str, raw_type: str) -> str:
+    day = _day(raw, raw_type, column.format)
+    return clamped_day(raw, column) if raw_type == "date" else let("d", day, clamped_day("d", column))
+
+
+def _cut(column: Text, raw: str, raw_type: str) -> str:
+    cut = f"CASE WHEN octet_length({_C}) <= {column.length} THEN {_C} ELSE left({_C}, {column.length}) END"
+    return _named(as_text(raw, raw_type), raw_type, cut)
+
+
+def _word(column: Category, raw: str, raw_type: str) -> str:
+    """Four bytes are the most a character has."""
+    text = as_text(raw, raw_type)
+    return f"CASE WHEN octet_length({text}) <= {4 * column.length} THEN {text} END" if raw_type == "text" else text
+
+
+CELLS = Cells("DOUBLE PRECISION", _whole, _on_grid, _truth, _clamped, _cut, _word, literal, _is_possible)
+clean, clean_key = CELLS.clean, CELLS.clean_key

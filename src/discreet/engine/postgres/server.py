@@ -15,6 +15,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
+from itertools import count
 
 from discreet.engine.base import NoFile, Unreachable
 from discreet.errors import EngineError, ParameterError
@@ -29,7 +30,7 @@ _LEAST = 140_000
 _BEGIN = (
     "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL search_path = pg_catalog; SET LOCAL timezone = 'UTC'; "
     "SET LOCAL datestyle = 'ISO, YMD'; SET LOCAL extra_float_digits = 1; SET LOCAL standard_conforming_strings = on; "
-    "SET LOCAL bytea_output = 'hex'; SET LOCAL jit = off; "
+    "SET LOCAL bytea_output = 'hex'; SET LOCAL jit = off; SET LOCAL cursor_tuple_fraction = 1; "
     "SET LOCAL log_parameter_max_length_on_error = 0; SET LOCAL work_mem = '{memory}kB'"
 )
 _IDLE = 4  # connections that are kept
@@ -39,6 +40,7 @@ _IDENTITY = (
     "SELECT current_setting('server_encoding'), d.oid::bigint, d.datname::text, "
     "(SELECT system_identifier FROM pg_control_system()) FROM pg_database AS d WHERE d.datname = current_database()"
 )
+_CURSORS = count(1)
 Connection = psycopg.Connection[tuple[object, ...]]
 
 
@@ -165,13 +167,28 @@ def run(connection: Connection, sql: str, parameters: Sequence[object]) -> tuple
     failure: EngineError | None = None
     try:
         cursor = connection.execute(sql.encode(), list(parameters))
-        return [column.name for column in cursor.description or ()], cursor.fetchall()
+        return [column.name for column in cursor.description or ()], cursor.fetchall() if cursor.description else []
     except psycopg.Error as error:
         failure = _said(error, connection)
     except BaseException:
         cancel(connection)
         raise
     raise failure
+
+
+def page(
+    connection: Connection, sql: str, parameters: Sequence[object], size: int
+) -> Iterator[tuple[list[str], list[tuple[object, ...]]]]:
+    """The same by a cursor of the server, so many rows at a time: no others are here. Within the transaction that is open."""
+    name = f"discreet_{next(_CURSORS)}"
+    run(connection, f"DECLARE {name} NO SCROLL CURSOR WITHOUT HOLD FOR {sql}", parameters)
+    try:
+        while (found := run(connection, f"FETCH FORWARD {size} FROM {name}", ()))[1]:
+            yield found
+    finally:
+        if not connection.closed:
+            with suppress(EngineError):  # what ended the block may have ended the transaction
+                run(connection, f"CLOSE {name}", ())
 
 
 def cancel(connection: Connection) -> None:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.engine.postgres.dialect import PUBLIC
-from discreet.engine.postgres.server import Connection, Server, run
+from discreet.engine.postgres.server import Server, page, run
 from discreet.engine.postgres.source import PostgresSource, address_of, open_source, place_of
 from discreet.engine.sources.public import PublicTable
 from discreet.engine.sql.dialect import quoted
@@ -25,12 +25,16 @@ from discreet.errors import EngineError, ParameterError
 
 __all__ = ["PostgresSession", "address_of", "open_session", "open_source", "place_of"]
 
+_BATCH = 2**15
+_FORKED = "This process was forked from the one that opened the table; open the table again here."
 _UNITS = {"k": 1, "m": 2**10, "g": 2**20, "t": 2**30}
 _TYPES = {"number": "DOUBLE PRECISION", "text": "TEXT", "boolean": "BOOLEAN", "date": "DATE"}
 
 
 class PostgresSession:
     """What ``Session`` promises, over tables of one database."""
+
+    coded = False
 
     def __init__(
         self,
@@ -69,19 +73,25 @@ class PostgresSession:
     def fetch(self, sql: str, parameters: Mapping[str, object]) -> dict[str, list[object]]:
         """All rows that one statement gives, as Python's own values by column; integers of any width are exact."""
         if os.getpid() != self._process:
-            raise EngineError("This process was forked from the one that opened the table; open the table again here.")
+            raise EngineError(_FORKED)
         with self.reading():
-            names, rows = self._run(self._thread.connection, sql, parameters)
+            names, rows = run(self._thread.connection, *self._written(sql, parameters))
         return {name: [_plain(row[j]) for row in rows] for j, name in enumerate(names)}
 
     def stream(self, sql: str, parameters: Mapping[str, object]) -> Iterator[dict[str, NDArray[np.generic]]]:
-        """The same as arrays; cells are counted by the server, so there are no more than cells. Rows for a learner are all here
-        at once."""
-        yield {name: np.array(column, dtype=_dtype(column)) for name, column in self.fetch(sql, parameters).items()}
+        """The same as arrays; cells are counted by the server, so there are no more than cells."""
+        yield _arrays(self.fetch(sql, parameters))
 
-    def _run(
-        self, connection: Connection, sql: str, parameters: Mapping[str, object]
-    ) -> tuple[list[str], list[tuple[object, ...]]]:
+    def read(self, sql: str, parameters: Mapping[str, object]) -> Iterator[dict[str, NDArray[np.generic]]]:
+        """The same, some rows at a time, by a cursor of the server."""
+        if os.getpid() != self._process:
+            raise EngineError(_FORKED)
+        with self.reading():
+            for names, rows in page(self._thread.connection, *self._written(sql, parameters), _BATCH):
+                yield _arrays({name: [_plain(row[j]) for row in rows] for j, name in enumerate(names)})
+
+    def _written(self, sql: str, parameters: Mapping[str, object]) -> tuple[str, list[object]]:
+        """A statement, in which names of public tables mean them, and what is bound in it."""
         given = [_bound(value) for value in parameters.values()]
         tables = []
         for name, columns in self._public.items():
@@ -95,8 +105,7 @@ class PostgresSession:
         if tables:
             assert sql.startswith("WITH ")
             sql = f"WITH {', '.join(tables)}, {sql.removeprefix('WITH ')}"
-        names, rows = run(connection, sql, given)
-        return names, rows
+        return sql, given
 
     def progress(self) -> float | None:
         """A server does not say how far a SELECT is."""
@@ -153,6 +162,10 @@ def _kilobytes(memory: str) -> int:
     if number[-1:] in _UNITS:
         number, unit = number[:-1], _UNITS[number[-1:]]
     return max(64, min(int(float(number) * unit) // 4, 2**31 - 1))
+
+
+def _arrays(columns: Mapping[str, list[object]]) -> dict[str, NDArray[np.generic]]:
+    return {name: np.array(column, dtype=_dtype(column)) for name, column in columns.items()}
 
 
 def _dtype(column: list[object]) -> type:

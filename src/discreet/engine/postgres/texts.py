@@ -6,11 +6,10 @@ PostgreSQL has no cast that tries, so a text is cast only where its form says th
 
 from __future__ import annotations
 
+from discreet.engine.sql.cleaning import MONTHS, clock_tests, day_shape, number_shape, parts_of_day
 from discreet.engine.sql.dialect import text_literal
-from discreet.schema.columns import day_parts
 
 _SPACE = r"[ \t\n\v\f\r]*"
-_GROUPING = " '\u2019\u00a0\u202f"  # spaces, one of them thin, that do not break a line, and both apostrophes
 _DIGITS = "[0-9]+(?:_[0-9]+)*"
 _PLAIN = "^-?[0-9]{1,15}([.][0-9]{1,15})?$"  # which every double is near to
 _NUMBER = rf"^{_SPACE}[+]?([+-]?)({_DIGITS}(?:[.](?:{_DIGITS})?)?|[.]{_DIGITS})(?:[eE]([+-]?)0*([0-9]*(?:_[0-9]+)*))?{_SPACE}$"
@@ -24,8 +23,6 @@ _DAY = (
     rf"(?:[ T]([0-9]{{1,2}}):([0-9]{{2}})(?::([0-9]{{2}})(?:[.][0-9]+)?)?(?: ?(Z|[+-][0-9]{{2}}(?::?[0-9]{{2}})?))?)?{_SPACE}$"
 )
 _LAST_YEAR = 5_881_580
-_MONTHS: tuple[str, ...] = ("january", "february", "march", "april", "may", "june", "july")
-_MONTHS += ("august", "september", "october", "november", "december")
 
 INFINITY, MINUS_INFINITY, NAN = (f"CAST('{word}' AS DOUBLE PRECISION)" for word in ("Infinity", "-Infinity", "NaN"))
 
@@ -80,15 +77,12 @@ def read_whole(text: str) -> str:
 
 def numerals(text: str, decimal: str) -> list[str]:
     """SQL of the texts as which a written number may be read, the first that is a number: digits, a point, no groups."""
-    signs = _GROUPING + ("," if decimal == "." else ".")
-    grouped = "|".join(f"(?:[{sign}][0-9]{{3}})+" for sign in signs)
-    whole, exponent = f"[1-9][0-9]{{0,2}}(?:{grouped})", "(?:[eE][+-]?[0-9]+)?"
+    shape, signs = number_shape(decimal)
+    is_shape = f"{text} ~ {text_literal(f'^{_SPACE}{shape}{_SPACE}$')}"
     if decimal == ".":
-        shape = text_literal(f"^{_SPACE}[+-]?{whole}(?:[.][0-9]*)?{exponent}{_SPACE}$")
-        return [text, _if_short(text, f"CASE WHEN {text} ~ {shape} THEN translate({text}, {text_literal(signs)}, '') END")]
-    shape = text_literal(f"^{_SPACE}[+-]?(?:(?:[0-9]+|{whole})(?:,[0-9]*)?|,[0-9]+){exponent}{_SPACE}$")
+        return [text, _if_short(text, f"CASE WHEN {is_shape} THEN translate({text}, {text_literal(signs)}, '') END")]
     plain = f"translate({text}, {text_literal(',' + signs)}, '.')"  # its first sign becomes a point, the others vanish
-    return [_if_short(text, f"CASE WHEN {text} ~ {shape} THEN {plain} WHEN strpos({text}, '.') = 0 THEN {text} END")]
+    return [_if_short(text, f"CASE WHEN {is_shape} THEN {plain} WHEN strpos({text}, '.') = 0 THEN {text} END")]
 
 
 def read_day(text: str) -> str:
@@ -121,43 +115,16 @@ def made_day(year: str, month: str, day: str, shift: str = "0") -> str:
 
 def written_day(text: str, format: str) -> str:
     """The day that a text in this format is."""
-    parts = day_parts(format)
-    shapes = [_shape(part, alone=not _touches(parts, i)) for i, part in enumerate(parts)]
-    codes = [part for part in parts if part[0] == "%"]
-    at = {code: f"m[{i}]" for i, code in enumerate(codes, 1)}
-    number = {code: f"CAST({place} AS INTEGER)" for code, place in at.items() if code not in ("%b", "%B")}
-    month = number.get("%m")
+    parts = parts_of_day(format, "m[{}]".format, "CAST({} AS INTEGER)".format)
+    month = parts.get("%m")
     if month is None:
-        name = at.get("%b") or at["%B"]
-        short = ", ".join(text_literal(one[:3]) for one in _MONTHS)
+        name = parts.get("%b") or parts["%B"]
+        short = ", ".join(text_literal(one[:3]) for one in MONTHS)
         month = f"array_position(ARRAY[{short}], lower(left({name}, 3)))"
-    clock = [f"{number[code]} < {most}" for code, most in (("%H", 24), ("%M", 60), ("%S", 60)) if code in number]
-    day = made_day(number["%Y"], month, number["%d"])
+    clock, day = clock_tests(parts), made_day(parts["%Y"], month, parts["%d"])
     found = f"CASE WHEN {' AND '.join(clock)} THEN {day} END" if clock else day
-    shape = text_literal(f"^{_SPACE}{''.join(shapes)}{_SPACE}$")
+    shape = text_literal(f"^{_SPACE}{day_shape(format)}{_SPACE}$")
     return _if_short(text, let("m", f"regexp_match({text}, {shape})", f"CASE WHEN m IS NOT NULL THEN {found} END"))
-
-
-def _shape(part: str, *, alone: bool) -> str:
-    match part:
-        case "%Y":
-            return "([0-9]{4})"
-        case "%b":
-            return f"({'|'.join(_in_any_case(month[:3]) for month in _MONTHS)})"
-        case "%B":
-            return f"({'|'.join(map(_in_any_case, _MONTHS))})"
-        case _ if part[0] == "%":
-            return "([0-9]{1,2})" if alone else "([0-9]{2})"
-    return f"[{part}]"
-
-
-def _in_any_case(name: str) -> str:
-    return "".join(f"[{sign}{sign.upper()}]" for sign in name)
-
-
-def _touches(parts: tuple[str, ...], i: int) -> bool:
-    """Whether a number stands beside another one, so that only its number of digits tells where it ends."""
-    return any(part[0] == "%" and part not in ("%b", "%B") for part in (*parts[max(i - 1, 0) : i], *parts[i + 1 : i + 2]))
 
 
 _LARGEST = 2**63 - 2**10  # the largest double that is a 64-bit integer

@@ -3,8 +3,8 @@
 A file is its bytes: touched, copied, moved or renamed it is the same, and several files are the same in any order. It is hashed
 once, and known again by device, inode, size and times; a file that changed in the last seconds is hashed every time, because one
 more change could leave its times as they are. A frame is its cells: the same columns with the same types are the same in pandas,
-polars and Arrow, in any order of columns and in pieces of any size. A file and a frame never are: to compare them, the file would
-have to be parsed.
+polars and Arrow, in any order of columns and in pieces of any size. That is what can be said without reading a table as it is
+declared. Whether a file and a frame, or two files, hold the same rows is known by these (``Engine.identify``): that is a scan.
 
 The key is the ledger's salt, so a hash tells nobody anything; it is never shown.
 """

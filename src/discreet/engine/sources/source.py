@@ -76,6 +76,11 @@ class LocalSource:
         return self.path is None or _states_of(_files(self.path)) == self.states
 
     @property
+    def coded(self) -> bool:
+        """Whether cells of few values arrive as places in a list of values, as writers of Parquet keep them."""
+        return self.query is not None and all(_kind(file) == "parquet" for file in self.files)
+
+    @property
     def held(self) -> object | None:
         """What is registered under a name, where SQL reads no file."""
         return self.stream if self.frame is None else self.frame

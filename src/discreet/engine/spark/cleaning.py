@@ -10,66 +10,29 @@ No cell can raise an error, in ANSI mode: casts try, or stand where their argume
 
 from __future__ import annotations
 
-import datetime
 from fractions import Fraction
-from math import floor
 
 from discreet.engine.spark.literals import text_literal
 from discreet.engine.spark.texts import as_text, day_of, let, lowered, numerals, read_day, read_number, read_whole, written_day
+from discreet.engine.sql.cleaning import (
+    EXACT,
+    FALSE,
+    HALVES,
+    LONG_ID,
+    TRUE,
+    Cells,
+    Fates,
+    clamped_day,
+    factor_of,
+    literal,
+    units_of,
+)
 from discreet.engine.sql.dialect import NUMBERS_OR_TEXTS, WHOLE_IDS
-from discreet.errors import ParameterError
-from discreet.schema.columns import Boolean, Category, Column, Date, Integer, Number, Text
+from discreet.schema.columns import Category, Date, Number, Text
 
 WHOLE = frozenset({"TINYINT", "SMALLINT", "INT", "BIGINT"})
-_EXACT = 2**53  # whole numbers below this are doubles
-_HALVES = 2**52  # below this, adding a half to a double is exact enough: above it, doubles are whole already
 _BEYOND = 10**38 - 1
-_LONG_ID = 64  # bytes of an id that is compared as it is
 _C = "\0"  # stands for a cell; no name has it
-_TRUE = "'true', 't', 'yes', 'y', '1'"
-_FALSE = "'false', 'f', 'no', 'n', '0'"
-
-
-def clean(column: Column, raw: str, raw_type: str, *, doubles: bool = False) -> str:
-    """SQL of a declared column's value, from the SQL and the type of the raw cell: BIGINT, STRING, BOOLEAN or DATE, and numbers
-    as multiples of their step, BIGINT or ``doubles``."""
-    if isinstance(column, Integer):
-        return _whole(raw, raw_type, column.lower, column.upper, clamp=True, missing=column.missing, decimal=column.decimal)
-    if isinstance(column, Number):
-        missing = None if column.missing is None else _units(column.missing, column)
-        return _on_grid(raw, raw_type, column, "DOUBLE" if doubles else "BIGINT", missing)
-    value = clean_key(column, raw, raw_type)
-    if isinstance(column, Category):
-        value = f"CASE WHEN {value} IN ({', '.join(_literal(word) for word in column.values)}) THEN {value} END"
-    if column.missing is None:
-        return value
-    return f"COALESCE({value}, {_literal(column.missing)})"
-
-
-def clean_key(column: Column, raw: str, raw_type: str) -> str:
-    """The same before ``missing`` is filled in, and for a category before its list is asked: a join with the list does that."""
-    if isinstance(column, Integer):
-        return _whole(raw, raw_type, column.lower, column.upper, clamp=True, decimal=column.decimal)
-    if isinstance(column, Number):
-        return _on_grid(raw, raw_type, column)
-    if isinstance(column, Category) and column.kind == "number":
-        numbers = [int(value) for value in column.values]
-        return _whole(raw, raw_type, min(numbers), max(numbers), clamp=False)
-    if isinstance(column, Boolean):
-        return _truth(raw, raw_type)
-    if isinstance(column, Date):
-        low, high = _literal(column.lower), _literal(column.upper)
-        day = _day(raw, raw_type, column.format)
-        clamped = f"CASE WHEN {_C} < {low} THEN {low} WHEN {_C} > {high} THEN {high} ELSE {_C} END"
-        return clamped.replace(_C, raw) if raw_type == "DATE" else let("d", day, clamped.replace(_C, "d"))
-    text = as_text(raw, raw_type)
-    if isinstance(column, Text):
-        cut = f"CASE WHEN octet_length({_C}) <= {column.length} THEN {_C} ELSE left({_C}, {column.length}) END"
-        if raw_type != "STRING":
-            return let("t", text, cut.replace(_C, "t"))
-        return f"make_valid_utf8({cut.replace(_C, text)})"  # what is no UTF-8 cannot be sent: it becomes the sign for that
-    # A text longer than all words is none of them, and is not carried along: four bytes are the most a character has.
-    return f"CASE WHEN octet_length({text}) <= {4 * column.length} THEN {text} END" if raw_type == "STRING" else text
 
 
 def clean_id(raw: str, raw_type: str) -> str:
@@ -79,7 +42,7 @@ def clean_id(raw: str, raw_type: str) -> str:
     text = as_text(raw, raw_type)
     if raw_type != "STRING":
         return text
-    return f"CASE WHEN octet_length({text}) > {_LONG_ID} THEN '#' || sha2({text}, 256) ELSE NULLIF({text}, '') END"
+    return f"CASE WHEN octet_length({text}) > {LONG_ID} THEN '#' || sha2({text}, 256) ELSE NULLIF({text}, '') END"
 
 
 def id_kind(raw_type: str) -> str:
@@ -90,34 +53,24 @@ def id_kind(raw_type: str) -> str:
     return NUMBERS_OR_TEXTS if numbers else raw_type.lower()
 
 
-def _literal(value: object) -> str:
-    if isinstance(value, bool):
-        return "TRUE" if value else "FALSE"
-    if isinstance(value, datetime.date):
-        return f"DATE '{value.isoformat()}'"
-    return text_literal(value) if isinstance(value, str) else str(value)
-
-
 def _whole(
     raw: str, raw_type: str, low: int, high: int, *, clamp: bool, missing: int | None = None, decimal: str | None = None
 ) -> str:
     """A whole number between bounds as BIGINT; a fraction is missing, a number outside is clamped or missing."""
-    nothing, end = ("NULL", "END") if missing is None else (str(missing), f"ELSE {missing} END")
-    below, above = (str(low), str(high)) if clamp else ("NULL", "NULL")
-    one, zero = (below if number < low else above if number > high else str(number) for number in (1, 0))
-    words = _words(raw, raw_type, one, zero)
-    if raw_type in WHOLE or max(abs(low), abs(high)) >= _EXACT:
+    fate = Fates.of(low, high, missing, clamp=clamp)
+    words = _words(raw, raw_type, fate.one, fate.zero)
+    if raw_type in WHOLE or max(abs(low), abs(high)) >= EXACT:
         cell = _huge(raw, raw_type, decimal)
         inside, broken = f"CAST({_C} AS BIGINT)", ""
     else:  # all doubles between the bounds are in the range of BIGINT
         cell = _number(raw, raw_type, decimal)
         is_whole = f"CAST({_C} AS BIGINT) = {_C}"
-        inside = f"CASE WHEN {is_whole} THEN CAST({_C} AS BIGINT) ELSE {nothing} END"
-        near = f"CASE WHEN {_C} BETWEEN -{_EXACT}e0 AND {_EXACT}e0 THEN {is_whole} ELSE NOT isnan({_C}) END"
-        broken = f"WHEN NOT {near} THEN {nothing} "
+        inside = f"CASE WHEN {is_whole} THEN CAST({_C} AS BIGINT) ELSE {fate.nothing} END"
+        near = f"CASE WHEN {_C} BETWEEN -{EXACT}e0 AND {EXACT}e0 THEN {is_whole} ELSE NOT isnan({_C}) END"
+        broken = f"WHEN NOT {near} THEN {fate.nothing} "
     template = (
         f"CASE WHEN {_C} BETWEEN {low} AND {high} THEN {inside} {broken}"
-        f"WHEN {_C} < {low} THEN {below} WHEN {_C} > {high} THEN {above}{words} {end}"
+        f"WHEN {_C} < {low} THEN {fate.below} WHEN {_C} > {high} THEN {fate.above}{words} {fate.end}"
     )
     return template.replace(_C, cell) if raw_type in WHOLE or cell == raw else let("c", cell, template.replace(_C, "c"))
 
@@ -167,17 +120,17 @@ def _words(raw: str, raw_type: str, one: object, zero: object) -> str:
 def _on_grid(raw: str, raw_type: str, column: Number, type: str = "BIGINT", missing: int | None = None) -> str:
     nothing, end = ("NULL", "END") if missing is None else (_typed(missing, type), f"ELSE {_typed(missing, type)} END")
     low, high = int(column.lower / column.step), int(column.upper / column.step)
-    one, zero = (_typed(_units(Fraction(number), column), type) for number in (1, 0))
+    one, zero = (_typed(units_of(Fraction(number), column), type) for number in (1, 0))
     near = f"floor({_C} + 0.5e0)"  # within the bounds, so it is no BIGINT that overflows
-    if max(abs(low), abs(high)) > _HALVES:  # above, adding a half could carry a whole number over its bound
-        near = f"CASE WHEN {_C} BETWEEN -{_HALVES}e0 AND {_HALVES}e0 THEN {near} ELSE CAST({_C} AS BIGINT) END"
+    if max(abs(low), abs(high)) > HALVES:  # above, adding a half could carry a whole number over its bound
+        near = f"CASE WHEN {_C} BETWEEN -{HALVES}e0 AND {HALVES}e0 THEN {near} ELSE CAST({_C} AS BIGINT) END"
     whole = near if type == "BIGINT" else f"CAST({near} AS DOUBLE)"
     template = (
         f"CASE WHEN {_C} BETWEEN {low}e0 AND {high}e0 THEN {whole} WHEN isnan({_C}) THEN {nothing} "
         f"WHEN {_C} < {low}e0 THEN {_typed(low, type)} WHEN {_C} > {high}e0 THEN {_typed(high, type)}"
         f"{_words(raw, raw_type, one, zero)} {end}"
     )
-    units = _in_units(_number(raw, raw_type, column.decimal), column.step)
+    units = _inunits_of(_number(raw, raw_type, column.decimal), column.step)
     plain = raw_type in WHOLE | {"FLOAT", "DOUBLE", "BOOLEAN"}
     return template.replace(_C, units) if plain else let("u", units, template.replace(_C, "u"))
 
@@ -186,24 +139,14 @@ def _typed(number: int, type: str) -> str:
     return f"{number}L" if type == "BIGINT" else f"{number}e0"
 
 
-def _in_units(cell: str, step: Fraction) -> str:
+def _inunits_of(cell: str, step: Fraction) -> str:
     """A cell in multiples of the step: two operations on doubles where the step's parts are doubles, else one."""
-    if max(step.numerator, step.denominator) <= _EXACT:
-        times = f" * {step.denominator}e0" if step.denominator > 1 else ""
-        over = f" / {step.numerator}e0" if step.numerator > 1 else ""
-        return f"({cell}{times}{over})"
-    try:
-        factor = float(1 / step)
-    except OverflowError:
-        factor = 0.0
-    if not factor:
-        raise ParameterError("The step of a number column is too fine or too coarse for the engine; write a step such as 0.01.")
-    return f"({cell} * CAST('{factor!r}' AS DOUBLE))"
-
-
-def _units(value: Fraction, column: Number) -> int:
-    near = floor(value / column.step + Fraction(1, 2))
-    return min(max(near, int(column.lower / column.step)), int(column.upper / column.step))
+    factor = factor_of(step)
+    if factor is not None:
+        return f"({cell} * CAST('{factor!r}' AS DOUBLE))"
+    times = f" * {step.denominator}e0" if step.denominator > 1 else ""
+    over = f" / {step.numerator}e0" if step.numerator > 1 else ""
+    return f"({cell}{times}{over})"
 
 
 def _truth(raw: str, raw_type: str) -> str:
@@ -215,7 +158,7 @@ def _truth(raw: str, raw_type: str) -> str:
     if raw_type != "STRING":
         return number
     word = lowered(f"trim({raw})")
-    return f"CASE WHEN {word} IN ({_TRUE}) THEN TRUE WHEN {word} IN ({_FALSE}) THEN FALSE ELSE {number} END"
+    return f"CASE WHEN {word} IN ({TRUE}) THEN TRUE WHEN {word} IN ({FALSE}) THEN FALSE ELSE {number} END"
 
 
 def _day(raw: str, raw_type: str, format: str | None) -> str:
@@ -226,3 +169,26 @@ def _day(raw: str, raw_type: str, format: str | None) -> str:
     if raw_type != "STRING":
         return "CAST(NULL AS DATE)"
     return read_day(raw) if format is None else written_day(raw, format)
+
+
+def _clamped(column: Date, raw: str, raw_type: str) -> str:
+    day = _day(raw, raw_type, column.format)
+    return clamped_day(raw, column) if raw_type == "DATE" else let("d", day, clamped_day("d", column))
+
+
+def _cut(column: Text, raw: str, raw_type: str) -> str:
+    cut = f"CASE WHEN octet_length({_C}) <= {column.length} THEN {_C} ELSE left({_C}, {column.length}) END"
+    if raw_type != "STRING":
+        return let("t", as_text(raw, raw_type), cut.replace(_C, "t"))
+    return f"make_valid_utf8({cut.replace(_C, raw)})"  # what is no UTF-8 cannot be sent: it becomes the sign for that
+
+
+def _word(column: Category, raw: str, raw_type: str) -> str:
+    """Four bytes are the most a character has."""
+    if raw_type != "STRING":
+        return as_text(raw, raw_type)
+    return f"CASE WHEN octet_length({raw}) <= {4 * column.length} THEN {raw} END"
+
+
+CELLS = Cells("DOUBLE", _whole, _on_grid, _truth, _clamped, _cut, _word, lambda value: literal(value, text_literal))
+clean, clean_key = CELLS.clean, CELLS.clean_key

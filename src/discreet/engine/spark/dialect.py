@@ -15,7 +15,7 @@ from discreet.engine.spark.cleaning import WHOLE, clean, clean_id, clean_key, id
 from discreet.engine.spark.literals import is_shape, quoted, text_literal
 from discreet.engine.spark.patterns import java_pattern
 from discreet.engine.spark.texts import let, number_text, write_day
-from discreet.engine.sql.dialect import Dialect
+from discreet.engine.sql.dialect import COMMON, Dialect
 from discreet.engine.sql.reals import exponential, logarithm
 from discreet.plan.expressions.conversions import DAY_FORM, NUMBER_FORM, WHOLE_FORM
 
@@ -63,36 +63,17 @@ def _letters(change: str) -> str:
 _TRIMMED, _WITH_YEAR = "trim({0})", "CASE WHEN left({0}, 4) <> '0000' THEN {0} END"
 
 _TEMPLATES = {
-    "+": "{0} + {1}",
-    "-": "{0} - {1}",
-    "*": "{0} * {1} + 0e0",
-    "/": "CASE WHEN abs({1}) >= 1e-150 THEN {0} / {1} + 0e0 END",
+    **COMMON,
     "//": f"CASE WHEN abs({{1}}) >= 1e-150 THEN {_FLOOR.replace('{0}', _QUOTIENT)} END",
     "%": _REMAINDER,
-    "neg": "0e0 - {0}",
-    "abs": "abs({0})",
     "floor": _FLOOR,
     "ceil": f"{_CEIL}",
     "round": "round({0}) + 0e0",
     "trunc": _TRUNC,
     "sign": "sign({0}) + 0e0",
-    "sqrt": "sqrt(CASE WHEN {0} BETWEEN 0e0 AND 1e300 THEN {0} END) + 0e0",
     "ln": logarithm(let),
     "exp": exponential(let),
-    "least": "CASE WHEN {present} THEN least({all}) END",
-    "greatest": "CASE WHEN {present} THEN greatest({all}) END",
-    "=": "{0} = {1}",
-    "<>": "{0} <> {1}",
-    "<": "{0} < {1}",
-    "<=": "{0} <= {1}",
-    ">": "{0} > {1}",
-    ">=": "{0} >= {1}",
-    "not": "NOT {0}",
-    "is_null": "{0} IS NULL",
-    "in": "{0} IN ({rest})",
     "like": "{0} LIKE replace({1}, chr(92), repeat(chr(92), 2))",  # a backslash is a character
-    "coalesce": "coalesce({all})",
-    "nullif": "nullif({0}, {1})",
     "lower": _letters("lower"),
     "upper": _letters("upper"),
     "trim": "trim({0})",  # of spaces alone
@@ -101,7 +82,6 @@ _TEMPLATES = {
     "left": "left({0}, CAST({1} AS INT))",
     "right": "right({0}, CAST({1} AS INT))",
     "concat": "concat_ws('', {all})",
-    "||": "{0} || {1}",
     "starts_with": "startswith({0}, {1})",
     "contains": "contains({0}, {1})",
     "ends_with": "endswith({0}, {1})",
@@ -109,7 +89,6 @@ _TEMPLATES = {
     "ltrim": "trim(LEADING {1} FROM {0})",
     "rtrim": "trim(TRAILING {1} FROM {0})",
     "split_part": "split_part({0}, {1}, CAST({2} AS INT))",
-    "replace": "replace({0}, {1}, {2})",
     "lpad": "lpad({0}, CAST({1} AS INT), {2})",
     "rpad": "rpad({0}, CAST({1} AS INT), {2})",
     "regexp_matches": "{0} RLIKE {1}",
@@ -175,6 +154,7 @@ DIALECT = Dialect(
     rewritten=MappingProxyType(dict.fromkeys(("regexp_matches", "regexp_extract", "regexp_replace"), java_pattern)),
     by_constant=MappingProxyType({"strftime": write_day}),
     quick_total="sum({0})",
+    gathered=" DISTRIBUTE BY person",
     windows=True,
     picks_keys=True,
     sends_cells=True,

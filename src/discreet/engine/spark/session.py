@@ -17,10 +17,11 @@ import os
 import re
 import threading
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from itertools import islice
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,10 +38,13 @@ if TYPE_CHECKING:
     import pyarrow
     from pyspark.sql import DataFrame, SparkSession
 
+T = TypeVar("T")
+
 __all__ = ["SparkEngineSession", "address_of", "open_session", "open_source", "place_of"]
 
 _FIRST_VERSION = 4
 _BATCH = 2**20
+_SOME = 2**15
 _FEW = 2**14
 _SECRET = re.compile(r"\(SELECT (p[0-9]+) FROM IDENTIFIER\(:secrets\)\)")
 _PLAIN = re.compile(r"[A-Za-z0-9 _-]*")
@@ -59,6 +63,8 @@ _FORKED = "This process was forked from the one that opened the table; open the 
 
 class SparkEngineSession:
     """Answers SQL over the raw private table, and over the public tables by their names. Threads may share it."""
+
+    coded = False
 
     def __init__(self, source: SparkSource | Mapping[str, SparkSource], public: Mapping[str, PublicTable]) -> None:
         sources = {"": source} if isinstance(source, SparkSource) else dict(source)
@@ -119,6 +125,28 @@ class SparkEngineSession:
         for batch in self._run(sql, parameters or {}).to_batches(_BATCH):
             yield {name: _array(batch.column(j)) for j, name in enumerate(batch.schema.names)}
 
+    def read(self, sql: str, parameters: Mapping[str, object] | None = None) -> Iterator[dict[str, NDArray[np.generic]]]:
+        """The same of all rows of a table; a partition or two of it are on this machine at any time."""
+        if os.getpid() != self._process:
+            raise EngineError(_FORKED)
+        batches = self._batches(sql, parameters or {})
+        while (batch := kindly(lambda: next(batches, None))) is not None:
+            yield batch
+
+    def _batches(self, sql: str, parameters: Mapping[str, object]) -> Iterator[dict[str, NDArray[np.generic]]]:
+        """Rows by row, since Spark has no other way to let go of a partition that was read."""
+        self._check()
+        with self._bound(sql, parameters) as bound, self._watched() as tag:
+
+            def ask() -> tuple[list[str], Iterator[Any]]:
+                frame = self._spark.sql(self._with_public(sql), args=bound)
+                return frame.columns, iter(frame.toLocalIterator(prefetchPartitions=True))
+
+            names, rows = interruptible(lambda: self._stop(tag), lambda: self._tagged(tag, ask))
+            while some := interruptible(lambda: self._stop(tag), lambda: self._tagged(tag, lambda: list(islice(rows, _SOME)))):
+                yield {name: _listed([row[j] for row in some]) for j, name in enumerate(names)}
+        self._check()
+
     def _run(self, sql: str, parameters: Mapping[str, object]) -> pyarrow.Table:
         if os.getpid() != self._process:
             raise EngineError(_FORKED)
@@ -144,9 +172,13 @@ class SparkEngineSession:
         raise changed
 
     def _asked(self, sql: str, bound: dict[str, Any], tag: str) -> pyarrow.Table:
+        return self._tagged(tag, lambda: self._spark.sql(sql, args=bound).toArrow())
+
+    def _tagged(self, tag: str, work: Callable[[], T]) -> T:
+        """Work, by whose tag it can be stopped."""
         self._spark.addTag(tag)  # of this thread
         try:
-            return self._spark.sql(sql, args=bound).toArrow()
+            return work()
         finally:
             with suppress(Exception):
                 self._spark.removeTag(tag)
@@ -328,6 +360,11 @@ def _constant(value: object) -> object:
 
 def _plain(value: object) -> object:
     return int(value) if isinstance(value, Decimal) else value
+
+
+def _listed(column: list[object]) -> NDArray[np.generic]:
+    """Cells of rows: whole numbers of 64 bits, or texts."""
+    return np.array(column, dtype=np.int64 if all(type(one) is int for one in column) else object)
 
 
 def _array(column: pyarrow.Array) -> NDArray[np.generic]:

@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from discreet.engine.spark.literals import is_shape, text_literal
-from discreet.schema.columns import day_parts
+from discreet.engine.sql.cleaning import MONTHS, clock_tests, day_shape, number_shape, parts_of_day
 
 _BLANK = " \t\n\v\f\r"
 _SPACE = f"[{_BLANK}]*"
-_GROUPING = " '\u2019\u00a0\u202f"  # spaces, one of them thin, that do not break a line, and both apostrophes
 _DIGITS = "[0-9](?:[0-9_]*[0-9])?"  # without __
 _NUMBER = f"[+]?[+-]?(?:{_DIGITS}(?:[.](?:{_DIGITS})?)?|[.]{_DIGITS})(?:[eE][+-]?{_DIGITS})?"
 _WORD = "[+-]?(?:[iI][nN][fF](?:[iI][nN][iI][tT][yY])?|[nN][aA][nN])"
@@ -21,8 +20,6 @@ _DAY = (
     f"{_SPACE}([0-9]{{1,7}})([-/ \\\\])([0-9]{{1,2}})\\2([0-9]{{1,2}})( [(][bB][cC][)])?"
     f"(?:[ T]([0-9]{{1,2}}):([0-9]{{2}})(?::([0-9]{{2}})(?:[.][0-9]+)?)?(?: ?(Z|[+-][0-9]{{2}}(?::?[0-9]{{2}})?))?)?{_SPACE}"
 )
-_MONTHS: tuple[str, ...] = ("january", "february", "march", "april", "may", "june", "july")
-_MONTHS += ("august", "september", "october", "november", "december")
 _WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _LARGEST = 2**63 - 2**10  # the largest double that is a 64-bit integer
 _MICROS = 86_400_000_000
@@ -57,15 +54,12 @@ def read_whole(text: str) -> str:
 
 def numerals(text: str, decimal: str) -> list[str]:
     """SQL of the texts as which a written number may be read, the first that is a number: digits, a point, no groups."""
-    signs = _GROUPING + ("," if decimal == "." else ".")
-    grouped = "|".join(f"(?:[{sign}][0-9]{{3}})+" for sign in signs)
-    whole, exponent = f"[1-9][0-9]{{0,2}}(?:{grouped})", "(?:[eE][+-]?[0-9]+)?"
+    number, signs = number_shape(decimal)
+    shape = _SPACE + number + _SPACE
     if decimal == ".":
-        shape = is_shape(text, f"{_SPACE}[+-]?{whole}(?:[.][0-9]*)?{exponent}{_SPACE}")
-        return [text, f"CASE WHEN {shape} THEN translate({text}, {text_literal(signs)}, '') END"]
-    shape = is_shape(text, f"{_SPACE}[+-]?(?:(?:[0-9]+|{whole})(?:,[0-9]*)?|,[0-9]+){exponent}{_SPACE}")
+        return [text, f"CASE WHEN {is_shape(text, shape)} THEN translate({text}, {text_literal(signs)}, '') END"]
     plain = f"translate({text}, {text_literal(',' + signs)}, '.')"  # its first sign becomes a point, the others vanish
-    return [f"CASE WHEN {shape} THEN {plain} WHEN NOT contains({text}, '.') THEN {text} END"]
+    return [f"CASE WHEN {is_shape(text, shape)} THEN {plain} WHEN NOT contains({text}, '.') THEN {text} END"]
 
 
 def read_day(text: str) -> str:
@@ -95,41 +89,15 @@ def _made(year: str, month: str, day: str) -> str:
 
 def written_day(text: str, format: str) -> str:
     """The day that a text in this format is."""
-    parts = day_parts(format)
-    shape = _SPACE + "".join(_shape(part, alone=not _touches(parts, i)) for i, part in enumerate(parts)) + _SPACE
-    codes = [part for part in parts if part[0] == "%"]
-    at = {code: f"regexp_extract(t, {text_literal(shape)}, {i})" for i, code in enumerate(codes, 1)}
-    number = {code: f"TRY_CAST({place} AS INT)" for code, place in at.items() if code not in ("%b", "%B")}
-    month = number.get("%m")
+    shape = _SPACE + day_shape(format) + _SPACE
+    parts = parts_of_day(format, lambda i: f"regexp_extract(t, {text_literal(shape)}, {i})", lambda at: f"TRY_CAST({at} AS INT)")
+    month = parts.get("%m")
     if month is None:
-        name = at.get("%b") or at["%B"]
-        months = ", ".join(text_literal(one[:3]) for one in _MONTHS)
+        name = parts.get("%b") or parts["%B"]
+        months = ", ".join(text_literal(one[:3]) for one in MONTHS)
         month = f"CAST(array_position(array({months}), {lowered(f'left({name}, 3)')}) AS INT)"
-    clock = [f"{number[code]} < {most}" for code, most in (("%H", 24), ("%M", 60), ("%S", 60)) if code in number]
-    tests = " AND ".join([is_shape("t", shape), *clock])
-    return let("t", text, f"CASE WHEN {tests} THEN {_made(number['%Y'], month, number['%d'])} END")
-
-
-def _shape(part: str, *, alone: bool) -> str:
-    match part:
-        case "%Y":
-            return "([0-9]{4})"
-        case "%b":
-            return f"({'|'.join(_in_any_case(month[:3]) for month in _MONTHS)})"
-        case "%B":
-            return f"({'|'.join(map(_in_any_case, _MONTHS))})"
-        case _ if part[0] == "%":
-            return "([0-9]{1,2})" if alone else "([0-9]{2})"
-    return f"[{part}]"
-
-
-def _in_any_case(name: str) -> str:
-    return "".join(f"[{sign}{sign.upper()}]" for sign in name)
-
-
-def _touches(parts: tuple[str, ...], i: int) -> bool:
-    """Whether a number stands beside another one, so that only its number of digits tells where it ends."""
-    return any(part[0] == "%" and part not in ("%b", "%B") for part in (*parts[max(i - 1, 0) : i], *parts[i + 1 : i + 2]))
+    tests = " AND ".join([is_shape("t", shape), *clock_tests(parts)])
+    return let("t", text, f"CASE WHEN {tests} THEN {_made(parts['%Y'], month, parts['%d'])} END")
 
 
 def as_text(raw: str, raw_type: str) -> str:
@@ -211,7 +179,7 @@ _CLOCK: Mapping[int, int] = {3_600_000_000: 24, 60_000_000: 60, 1_000_000: 60}
 
 def write_day(day: str, format: str) -> str:
     """A day in the codes of ``strftime`` that are answered."""
-    names = {"B": _MONTHS, "b": tuple(month[:3] for month in _MONTHS)}
+    names = {"B": MONTHS, "b": tuple(month[:3] for month in MONTHS)}
     listed = {code: ", ".join(f"'{name.capitalize()}'" for name in some) for code, some in names.items()}
     listed |= {"A": ", ".join(f"'{name}'" for name in _WEEKDAYS), "a": ", ".join(f"'{name[:3]}'" for name in _WEEKDAYS)}
     number = {"Y": (f"year({day})", 4), "y": (f"year({day}) % 100", 2), "m": (f"month({day})", 2), "d": (f"day({day})", 2)}

@@ -81,11 +81,23 @@ class Counting:
 
     def quick_sums(self, measures: Sequence[Measure], groups: Groups) -> Statement:
         """The same for rows, with sums in doubles, and with the number n of rows, last where that is no measure. Exact where n
-        times a measure's bound is at most 2^53, since no partial sum in any order leaves the whole numbers that doubles hold."""
+        times a measure's bound is at most 2^53, since no partial sum in any order leaves the whole numbers that doubles hold.
+        Whole numbers that are best clamped where missing cells are the lower bound are added up so, and what those add too much
+        or too little is added by their number."""
         new = self._statement()
-        added, terms = written(new, measures, doubles=True)
-        each = zip(measures, terms, strict=True)
-        totals = [f"sum({term})" if m.what in _DOUBLES else self._total(m, term) for m, term in each]
+        coded = {j: found for j, measure in enumerate(measures) if (found := new.added_coded(measure)) is not None}
+        added, terms = written(new, [m for j, m in enumerate(measures) if j not in coded], doubles=True)
+        totals = []
+        for j, measure in enumerate(measures):
+            if j not in coded:
+                term = terms.pop(0)
+                totals.append(f"sum({term})" if measure.what in _DOUBLES else self._total(measure, term))
+                continue
+            added[f"w{j}"], cell, less = coded[j]
+            totals.append(f"sum(w{j})")
+            if less:
+                added[f"v{j}"] = cell
+                totals[-1] += f" + (count(*) - count(v{j})) * {less}"
         again = ["sum({0})" if m.what in _DOUBLES else self.dialect.total for m in measures]
         if ROWS not in measures:
             totals, again = [*totals, "count(*)"], [*again, self.dialect.total]
@@ -170,7 +182,8 @@ class Counting:
         assert isinstance(self.plan.schema.unit, Person)
         rows = self.plan.schema.unit.rows
         counts = self._number(new, groups, "count(*) AS q")
-        text = f",\npieces AS (SELECT person, i, x, {counts} FROM placed GROUP BY person, i, x),\n"
+        placed = f"(SELECT * FROM placed{self._gather}) AS gathered" if self._gather else "placed"
+        text = f",\npieces AS (SELECT person, i, x, {counts} FROM {placed} GROUP BY person, i, x),\n"
         text += "cells AS (SELECT *, sum(q) OVER (PARTITION BY person, i) AS c FROM pieces)"
         kept, choice = self._kept(new, groups, rank="dense_rank")
         less = self.dialect.quotient.format(rows << CELL_BITS, "c")
@@ -320,10 +333,18 @@ class Counting:
             return f"cells AS (SELECT person, {number} AS i, {columns.replace('count(*)', '1')} FROM lines{join})"
         if not groups.listed:
             return f"cells AS (SELECT person, 0 AS i, {columns} FROM lines GROUP BY person)"
-        return (
-            f"cells AS (SELECT person, keys.i AS i, {columns} FROM lines JOIN keys ON {keyed(len(groups.listed))} "
-            "GROUP BY person, keys.i)"
-        )
+        both = f"lines JOIN keys ON {keyed(len(groups.listed))}"
+        if self._factor(groups) and self._gather:
+            placed = f"(SELECT lines.*, keys.i AS i FROM {both}{self._gather}) AS gathered"
+            return f"cells AS (SELECT person, i, {columns} FROM {placed} GROUP BY person, i)"
+        return f"cells AS (SELECT person, keys.i AS i, {columns} FROM {both} GROUP BY person, keys.i)"
+
+    @property
+    def _gather(self) -> str:
+        """What sends the rows of a person to one place before they are counted, where that is less to send than to count them
+        where they are, and to send the counts by cell and then again by person: where a person has few rows in a group."""
+        unit = self.plan.schema.unit
+        return self.dialect.gathered if isinstance(unit, Person) and unit.rows <= _ROWS else ""
 
     def _most(self, groups: Groups) -> int:
         """In how many groups a person may be: what the noise was calibrated to."""
@@ -339,6 +360,7 @@ class Counting:
 _VALUES = ("value", "rest")
 _DOUBLES = (*_VALUES, "product")
 _FEW = 256  # keys that need not be looked up
+_ROWS = 20  # of a person in a group, up to which it is quicker to send all of them once
 _BRIEF = 64  # bytes of a text that is kept as it is
 
 

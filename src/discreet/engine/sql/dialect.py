@@ -31,6 +31,32 @@ def text_literal(text: str) -> str:
     return "'" + text.replace("'", "''").replace("\x00", "' || chr(0) || '") + "'"
 
 
+COMMON: Mapping[str, str] = {  # operations that every engine so far writes alike
+    "+": "{0} + {1}",
+    "-": "{0} - {1}",
+    "*": "{0} * {1} + 0e0",
+    "/": "CASE WHEN abs({1}) >= 1e-150 THEN {0} / {1} + 0e0 END",
+    "neg": "0e0 - {0}",
+    "abs": "abs({0})",
+    "sqrt": "sqrt(CASE WHEN {0} BETWEEN 0e0 AND 1e300 THEN {0} END) + 0e0",
+    "least": "CASE WHEN {present} THEN least({all}) END",
+    "greatest": "CASE WHEN {present} THEN greatest({all}) END",
+    "=": "{0} = {1}",
+    "<>": "{0} <> {1}",
+    "<": "{0} < {1}",
+    "<=": "{0} <= {1}",
+    ">": "{0} > {1}",
+    ">=": "{0} >= {1}",
+    "not": "NOT {0}",
+    "is_null": "{0} IS NULL",
+    "in": "{0} IN ({rest})",
+    "coalesce": "coalesce({all})",
+    "nullif": "nullif({0}, {1})",
+    "||": "{0} || {1}",
+    "replace": "replace({0}, {1}, {2})",
+}
+
+
 @dataclass(frozen=True)
 class Dialect:
     """How one engine writes what engines write differently. Templates yield doubles for numbers, and raise no error whatever the
@@ -69,18 +95,26 @@ class Dialect:
     placeholder: str  # of the parameter named {0}, the {1}-th, which may appear several times in a statement
     quote: Callable[[str], str] = quoted  # a name
     brief_types: frozenset[str] = frozenset()  # types, as sources name them, by whose cells rows can be grouped as they are
+    clamped: str = ""  # the whole number {0} from {1} to {2}, the least where it is missing, by functions of one cell alone
+    coded_types: frozenset[str] = frozenset()  # types, as sources name them, of cells for which it serves
+    cut: str = ""  # the first {1} characters of the text {0}, where that is a function of one cell that is quick
     fits: str = ""  # whether the text {0} has at most {1} bytes, where that is quicker than to leave out a longer one
     widened: str = "CAST({0} AS {wide})"  # a double that is a whole number, in the type in which no sum overflows
     number_text: str = "CAST({0} AS {text})"  # a double that is a key, as DuckDB writes it
     public: str = "{0}"  # the name of a public table in statements
+    fence: str = ""  # at the end of a SELECT: its columns are calculated once, and not wherever they are named
     rescaled: Callable[[str, Fraction], str] | None = None  # ``scaled`` where a double that is too large or too small is an error
     rewritten: Mapping[str, Callable[[str], str]] = field(default_factory=dict)  # second arguments, which are constants
     by_constant: Mapping[str, Callable[[str, str], str]] = field(default_factory=dict)  # (SQL, constant) -> SQL, of an operation
     floor: str = "floor({0})"  # of a double, as a double
     hidden: str = ""  # of the secret parameter {0}, where its placeholder would show it
     quick_total: str = ""  # an aggregate: the exact sum of whole numbers below 2^22, of which no table has too many
+    gathered: str = ""  # after a query, where rows are sent: what sends all rows of a person to one place
     windows: bool = False  # whether a table that is read twice is made twice, so that what a person has is best found in passing
     picks_keys: bool = False  # whether to group again is to send again, so that of groups with different keys some are picked
+    row_hash: str = ""  # 128 bits that only the {salt} can tell, for a row of {cells}; without it rows are not told apart so
+    row_text: str = ""  # a text as a cell of such a row: it says where it ends
+    row_sums: tuple[str, ...] = ()  # aggregates: of the hashes h of rows, whatever their order; halves of 64 bits, none cut off
     sends_cells: bool = False  # whether rows are better counted by cells in the engine than sent one by one
 
     def scaled(self, number: str, step: Fraction, *, bounded: bool = False) -> str:

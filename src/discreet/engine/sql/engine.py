@@ -7,6 +7,7 @@ last bit.
 from __future__ import annotations
 
 import itertools
+from base64 import b64encode
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -17,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arrays import Reals
-from discreet.engine.base import Counted, Found, Groups, Session, Source, Unreachable
+from discreet.engine.base import Counted, Found, Groups, Session, Source, Unreachable, hashed
 from discreet.engine.sql.counting import Counting
 from discreet.engine.sql.dialect import NUMBERS_OR_TEXTS, WHOLE_IDS, Dialect
-from discreet.engine.sql.rows import read_blocks, write_rows
+from discreet.engine.sql.rows import read_blocks, write_identity, write_rows
 from discreet.engine.sql.statement import Raw, Statement, as_constants
 from discreet.errors import EngineError, ParameterError
 from discreet.mechanisms.rows.block import Block
@@ -37,6 +38,8 @@ from discreet.schema.units import Person, Unit
 _SMALL = 2**22  # what one unit adds at most, for sums to be read as 64-bit integers: 2^40 units would fill them
 _FULL = 2**62
 _EXACT = 2**53  # up to here doubles hold all whole numbers
+
+_KEY = 16  # bytes of the key of rows: with few more, most rows would take up two blocks of their hash
 
 _NONE = np.zeros(0, dtype=np.int64)
 
@@ -97,7 +100,7 @@ class SqlEngine:
         """
         try:
             if isinstance(asked, Reading):
-                deque(self._stream(write_rows(asked, self._rows(nothing=True), self._dialect, "")), 0)
+                deque(self._read(write_rows(asked, self._rows(nothing=True), self._dialect, "")), 0)
             else:
                 self._rehearse_plan(asked)
         except Unreachable:
@@ -119,8 +122,32 @@ class SqlEngine:
 
     def rows(self, reading: Reading, salt: str) -> Iterator[Secret[Block]]:
         """The rows that a learner reads, block by block."""
-        batches = self._stream(write_rows(reading, self._rows(nothing=False), self._dialect, salt))
+        batches = self._read(write_rows(reading, self._rows(nothing=False), self._dialect, salt))
         return (Secret(block) for block in read_blocks(reading, batches))
+
+    def identify(self, schema: Schema, salt: bytes) -> str | None:
+        """A keyed hash of the rows as they are declared, in any order and whatever holds them; None where the engine has none."""
+        if not self._dialect.row_hash:
+            return None
+        raw, key = self._rows(nothing=False), b64encode(bytes.fromhex(hashed(salt, [b"rows"]))[:_KEY]).decode().rstrip("=")
+        parts = []
+        for table, relation in (raw.tables or {"": raw.relation}).items():
+            sql = write_identity(relation, *self._cells(schema, f"{table}." if table else ""), self._dialect)
+            parts += [table, *(str(value) for (value,) in self._session.fetch(sql, {"p0": key}).values())]
+        return hashed(salt, (part.encode(errors="surrogatepass") for part in ("rows", *parts)))
+
+    def _cells(self, schema: Schema, table: str) -> tuple[list[tuple[str, bool]], str | None]:
+        """SQL of every declared column of a table, and whether it is a text, in the order of their names; and of the id."""
+        quote, text, unit = self._dialect.quote, self._dialect.types["text"], schema.unit
+        cells = []
+        for name, column in sorted(schema.columns.items()):
+            if name.startswith(table):
+                source, kind = self._raw[name]
+                cells.append((self._dialect.clean(column, quote(source), kind), column.kind == "text"))
+        if not isinstance(unit, Person):
+            return cells, None
+        source, kind = self._raw[f"{table}{unit.id}"]
+        return cells, f"CAST({self._dialect.clean_id(quote(source), kind)} AS {text})"
 
     def keys(self, plan: Plan, salt: str) -> Secret[Mapping[tuple[Value, ...], int]]:
         """How many units share every key that there is: for a private choice among them."""
@@ -201,7 +228,7 @@ class SqlEngine:
         if most <= _SMALL and not isinstance(counting.plan.schema.unit, Person):
             table = _numbered(self._columns(counting.quick_sums(measures, groups)), groups)
             rows = measures.index(ROWS) if ROWS in measures else len(measures)
-            if max((int(n or 0) for n in table[f"s{rows}"]), default=0) * most <= _EXACT:
+            if int(max(filter(None, table[f"s{rows}"]), default=0)) * most <= _EXACT:
                 return table
         return _numbered(self._columns(counting.sums(wanted, groups)), groups)
 
@@ -241,13 +268,16 @@ class SqlEngine:
     def _rows(self, *, nothing: bool) -> Raw:
         """Where private tables are, or where the same columns are without rows."""
         several = {name: pair[nothing] for name, pair in self._session.several.items()}
-        return Raw(self._session.nothing if nothing else self._session.relation, self._raw, several)
+        return Raw(self._session.nothing if nothing else self._session.relation, self._raw, several, self._session.coded)
 
     def _columns(self, statement: Statement) -> Columns:
         return cast(Columns, self._fetch(statement))
 
     def _fetch(self, statement: Statement) -> dict[str, list[object]]:
         return self._session.fetch(statement.text, statement.parameters)
+
+    def _read(self, statement: Statement) -> Iterator[Batch]:
+        return self._session.read(statement.text, statement.parameters)
 
     def _stream(self, statement: Statement) -> Iterator[Batch]:
         return self._session.stream(statement.text, statement.parameters)

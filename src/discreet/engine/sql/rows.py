@@ -1,4 +1,5 @@
-"""Rows as SQL: the columns that a learner reads, as whole numbers, codes or texts, and of every person no more than count.
+"""Rows as SQL: the columns that a learner reads, as whole numbers, codes or texts, and of every person no more than count; and
+all rows as a few sums, by which the same rows are known again whatever holds them.
 
     lines    as ever: the rows that a question is about
     placed   x0, x1 ...: numbers in units, places in lists, texts; what is missing is a number that nothing else is
@@ -11,14 +12,14 @@ rows and the salt only. The rows of a person follow each other, and r = 1 says w
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.engine.sql.dialect import Dialect
 from discreet.engine.sql.people import PersonStatement
-from discreet.engine.sql.statement import Raw, Statement
+from discreet.engine.sql.statement import Raw, Statement, selected
 from discreet.mechanisms.rows.block import MISSING, Block, part
 from discreet.plan.expressions.evaluate import infer
 from discreet.plan.measures import Measure
@@ -65,6 +66,27 @@ def write_rows(reading: Reading, raw: Raw, dialect: Dialect, salt: str) -> State
     return new
 
 
+def write_identity(relation: str, cells: Sequence[tuple[str, bool]], person: str | None, dialect: Dialect) -> str:
+    """SQL of what a table holds, in any order of rows: their number, and sums of keyed hashes of them. ``cells`` are SQL of
+    cleaned values, and whether they are texts; rows without a ``person`` count nowhere, nor here. The key is the parameter p0.
+
+    Two tables of different rows, neither of which was made by someone who has the key, have the same sums with a probability of
+    at most 2^(2v - 128), where 2^v divides, of every row, how much more often it is in one than in the other (a row more or less,
+    or another one: v = 0). That takes hashes of different rows, MD5 behind a secret, for independent and uniform; both halves of
+    their sum are then multiples of 2^64 with a probability of 2^(v - 64) each. (Clarke et al., Incremental multiset hash
+    functions, ASIACRYPT 2003.) What is hashed can be read in one way only: numbers, truth values and days have no slash, and
+    texts say how long they are.
+    """
+    named = {f"c{j}": sql for j, (sql, _) in enumerate(cells)} | ({} if person is None else {"person": person})
+    told = [f"c{j}" if not text else dialect.row_text.format(f"c{j}") for j, (_, text) in enumerate(cells)]
+    told += [] if person is None else [dialect.row_text.format("person")]
+    hashed = dialect.row_hash.format(salt=dialect.placeholder.format("p0", 1), cells=", '/', ".join(told) or "'/'")
+    where = "" if person is None else " WHERE person IS NOT NULL"
+    sums = ", ".join(f"{sum} AS s{j}" for j, sum in enumerate(dialect.row_sums))
+    rows = f"(SELECT {selected(named)} FROM {relation}) AS cleaned{where}"
+    return f"SELECT count(*) AS n, {sums} FROM (SELECT {hashed} AS h FROM {rows}) AS hashes"
+
+
 def read_blocks(reading: Reading, batches: Iterator[dict[str, NDArray[np.generic]]]) -> Iterator[Block]:
     """Batches of an engine as blocks; no person stands in two."""
     names = list(reading.columns)
@@ -90,4 +112,4 @@ def _block(batch: dict[str, NDArray[np.generic]], names: list[str], starts: NDAr
 
 
 def _column(cells: NDArray[np.generic]) -> NDArray[np.generic]:
-    return cells if cells.dtype == object else cells.astype(np.int64)
+    return cells if cells.dtype == object else cells.astype(np.int64, copy=False)

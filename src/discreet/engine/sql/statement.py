@@ -28,11 +28,12 @@ from discreet.plan.people import person_table
 from discreet.plan.plan import Plan, facts_of
 from discreet.plan.private import Private
 from discreet.plan.query import Query, people_of
-from discreet.schema.columns import Boolean, Category, Kind, Number, Text
+from discreet.schema.columns import Boolean, Category, Integer, Kind, Number, Text
 from discreet.schema.units import Person
 
 _CLEANED = "cleaned rows"  # no identifier, so that no public table can have this name
 _ONCE = "discreet value "
+_CODED = 2**14  # values of a column of which writers of Parquet keep a list
 _EXACT = 2**53  # whole numbers below this are doubles, and no other whole number is rounded to one of them
 
 
@@ -41,11 +42,13 @@ class Raw:
     """Where the private table is: a relation in SQL, and the name and type there of every declared column and of the id.
 
     Of several tables ``tables`` has the relations by name; ``columns`` then has ``visits.cost``, and ``visits.pid`` for the id.
+    ``coded``: cells of few values arrive as places in a list of values.
     """
 
     relation: str
     columns: Mapping[str, tuple[str, str]]
     tables: Mapping[str, str] = field(default_factory=dict)
+    coded: bool = False
 
 
 @dataclass
@@ -249,12 +252,15 @@ class Statement:
 
     def own_key(self, expression: Expression, listed: Sequence[Value], name: str) -> tuple[str, str]:
         """SQL of such a cell, and whether ``name``, which holds it, is in the list. A text that is longer than all words is not
-        carried along: four bytes are the most a character has. Whole numbers are compared as doubles, of which those of the list
-        are no other's."""
+        carried along, and four bytes are the most a character has; or it is cut where it is longer by one, and is none of them.
+        Whole numbers are compared as doubles, of which those of the list are no other's."""
         assert isinstance(expression, Column)
         column, cell = self.plan.schema.columns[expression.name], self._raw_alias(expression.name)
         if isinstance(column, Category) and column.kind == "text":
-            self._fitting.append(self.dialect.fits.format(cell, 4 * column.length))
+            if self.raw.coded and self.dialect.cut:
+                cell = self.dialect.cut.format(cell, column.length + 1)
+            else:
+                self._fitting.append(self.dialect.fits.format(cell, 4 * column.length))
         if isinstance(column, Boolean):
             return cell, f"{name} IS NOT NULL"
         return cell, self.dialect.is_listed.format(value=name, list=self.listed(column.kind, listed))
@@ -272,6 +278,19 @@ class Statement:
                 return f"({self.dialect.double.format(measure.shift)} - {units})"
             return f"({units} - {self.dialect.double.format(measure.shift)})" if measure.shift else units
         return f"CAST({self.added(measure)} AS {self._type('number')})"
+
+    def added_coded(self, measure: Measure) -> tuple[str, str, int] | None:
+        """A whole number between its bounds, written so that it is found once for each value that a column has, where there are
+        few; there a missing cell is the lower bound. Beside it the cell, and what a missing one adds too little. None where that
+        is not quicker, or the measure is something else."""
+        of = measure.of
+        if not isinstance(of, Column) or not self.raw.coded or measure.what != "value" or measure.shift or measure.step != 1:
+            return None
+        column, kind = self.plan.schema.columns.get(of.name), self._kind_of_cells(of.name)
+        if not isinstance(column, Integer) or kind not in self.dialect.coded_types or column.upper - column.lower >= _CODED:
+            return None
+        cell = self._raw_alias(of.name)
+        return self.dialect.clamped.format(cell, column.lower, column.upper), cell, (column.missing or 0) - column.lower
 
     def added(self, measure: Measure) -> str:
         """What a row adds to a measure: a whole number between its bounds; NULL where it adds nothing. A product has no text of
@@ -317,7 +336,7 @@ class Statement:
         first = {alias: sql for alias, sql in wanted.items() if alias not in later}
         inner = selected(first | {alias: sql for sql, alias in self._once.items()})
         outer = selected({alias: later.get(alias, alias) for alias in wanted})
-        return f"{text} AS (SELECT {outer} FROM (SELECT {inner} FROM {cleaned}{joins}{where}) AS inside)"
+        return f"{text} AS (SELECT {outer} FROM (SELECT {inner} FROM {cleaned}{joins}{where}{self.dialect.fence}) AS inside)"
 
     def _test(self, condition: Expression) -> str:
         """SQL of a condition that must hold for every line; on cells as they are, where that is the same."""

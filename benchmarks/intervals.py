@@ -5,19 +5,18 @@ python benchmarks/intervals.py [TABLES]
 A table is drawn by what is counted of it: how many rows it has, in which group they are, and the sums of its columns. The product
 prices the question, this file adds the noise of the mechanisms' law with numpy, and the product's own estimates make intervals of
 it; the truth is what the table says without noise. ``nothing``: how often the answer is that nothing is known, because the
-denominator may be 0; that covers. ``width`` is the mean width in relation to exact inversion, where something is known: of a
-quotient N / D, all r for which N - r D is within the 95 % quantile of the simulated noise of N - r D; of a linear form, that
-quantile of its own noise; of a difference of two quotients with denominators of their own, all r - q for which the distances of
-N - r D and of M - q E from 0, in standard deviations of their noise, least over q, add up in squares to no more than the 95 %
-quantile of what they add up to if r - q were true: with simulated noise on the likeliest N, D, M and E of which that holds.
+denominator may be 0; that covers. ``width`` is the mean width in relation to exact inversion, on the first 200 tables of which
+something is known: `benchmarks/inversion.py` says what that is for a quotient and for a difference of two with denominators of
+their own; of a linear form it is the 95 % quantile of its own noise. More settings, fixed before: `benchmarks/ratios.py`.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,12 +27,16 @@ from discreet.plan.aggregates import Combined
 from discreet.plan.aggregates.pieces import Pieces
 from discreet.plan.cost import Cost
 from discreet.plan.expressions import Call, Column, Expression
-from discreet.plan.forms import Linear, Ratio
+from discreet.plan.forms import Linear, Ratio, Source
 from discreet.plan.plan import Plan, price
 from discreet.plan.release import Release, Released
 from discreet.plan.sql import parse_query
 from discreet.plan.statistics import Persons, Sums
 from discreet.schema.table import Schema
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # also where this file is run by its path
+
+from benchmarks import inversion
 
 COLUMNS = {
     "cost": dp.number(0, 5000, step=0.01, missing=0),
@@ -51,19 +54,13 @@ Table = dict[tuple[str, str], Numbers]  # by what is counted and in which group:
 
 @dataclass(frozen=True)
 class Case:
-    """A question, its true answer, and the two linear forms that it is the quotient of, where it is one."""
+    """A question and its true answer."""
 
     name: str
     sql: str
     truth: Callable[[Table], Numbers]
-    over: Callable[[Table], Numbers] | None = None
-    under: Callable[[Table], Numbers] | None = None
     persons: bool = False
     less: int = 1  # how many times the cost: less noise
-
-
-def _get(*key: str) -> Callable[[Table], Numbers]:
-    return lambda t: t[key]  # type: ignore[index]
 
 
 def _mean(t: Table, name: str, group: str) -> Numbers:
@@ -72,39 +69,13 @@ def _mean(t: Table, name: str, group: str) -> Numbers:
 
 
 CASES = [
-    Case("ratio of sums", "sum(cost) / sum(days)", lambda t: t["cost", ""] / t["days", ""], _get("cost", ""), _get("days", "")),
-    Case(
-        "share",
-        "count(*) FILTER (WHERE treated) / count(*)",
-        lambda t: t["n", "treated"] / t["n", ""],
-        _get("n", "treated"),
-        _get("n", ""),
-    ),
-    Case(
-        "share, one unit",
-        "count(*) FILTER (WHERE treated) / count(*)",
-        lambda t: t["n", "treated"] / t["n", ""],
-        _get("n", "treated"),
-        _get("n", ""),
-        less=4,
-    ),
-    Case("share, avg", "0 + avg(smoker)", lambda t: t["smoker", ""] / t["n", ""], _get("smoker", ""), _get("n", "")),
-    Case(
-        "rows a person",
-        "count(*) / count(DISTINCT id)",
-        lambda t: t["n", ""] / t["persons", ""],
-        _get("n", ""),
-        _get("persons", ""),
-        persons=True,
-    ),
-    Case("sums", "sum(age) - sum(days)", lambda t: t["age", ""] - t["days", ""], lambda t: t["age", ""] - t["days", ""]),
-    Case(
-        "means, one count",
-        "avg(age) - avg(days)",
-        lambda t: (t["age", ""] - t["days", ""]) / t["n", ""],
-        lambda t: t["age", ""] - t["days", ""],
-        _get("n", ""),
-    ),
+    Case("ratio of sums", "sum(cost) / sum(days)", lambda t: t["cost", ""] / t["days", ""]),
+    Case("share", "count(*) FILTER (WHERE treated) / count(*)", lambda t: t["n", "treated"] / t["n", ""]),
+    Case("share, one unit", "count(*) FILTER (WHERE treated) / count(*)", lambda t: t["n", "treated"] / t["n", ""], less=4),
+    Case("share, avg", "0 + avg(smoker)", lambda t: t["smoker", ""] / t["n", ""]),
+    Case("rows a person", "count(*) / count(DISTINCT id)", lambda t: t["n", ""] / t["persons", ""], persons=True),
+    Case("sums", "sum(age) - sum(days)", lambda t: t["age", ""] - t["days", ""]),
+    Case("means, one count", "avg(age) - avg(days)", lambda t: (t["age", ""] - t["days", ""]) / t["n", ""]),
     Case(
         "means, two counts",
         "avg(age) FILTER (WHERE treated) - avg(age) FILTER (WHERE NOT treated)",
@@ -117,6 +88,12 @@ CASES = [
         lambda t: _mean(t, "cost", "treated") - _mean(t, "cost", "not treated"),
     ),
     Case(
+        "product of ratios",
+        "(sum(cost) FILTER (WHERE treated) / count(*) FILTER (WHERE treated))"
+        " * (sum(age) FILTER (WHERE NOT treated) / count(*) FILTER (WHERE NOT treated))",
+        lambda t: _mean(t, "cost", "treated") * _mean(t, "age", "not treated"),
+    ),
+    Case(
         "shares, two counts",
         "avg(smoker) FILTER (WHERE treated) - avg(smoker) FILTER (WHERE NOT treated)",
         lambda t: _mean(t, "smoker", "treated") - _mean(t, "smoker", "not treated"),
@@ -126,15 +103,12 @@ CASES = [
         "three small noises",
         "count(*) - count(*) FILTER (WHERE treated) - 2 * sum(smoker::INTEGER)",
         lambda t: t["n", ""] - t["n", "treated"] - 2 * t["smoker", ""],
-        lambda t: t["n", ""] - t["n", "treated"] - 2 * t["smoker", ""],
         less=6,
     ),
     Case(
         "over three noises",
         "(sum(smoker::INTEGER) + 2 * count(*) FILTER (WHERE treated)) / count(*)",
         lambda t: (t["smoker", ""] + 2 * t["n", "treated"]) / t["n", ""],
-        lambda t: t["smoker", ""] + 2 * t["n", "treated"],
-        _get("n", ""),
         less=6,
     ),
 ]
@@ -209,11 +183,13 @@ def plan_of(case: Case, law: str) -> Plan:
 
 @dataclass(frozen=True)
 class Found:
-    """Of one question, law and size: how often intervals cover, how often nothing is known, how wide they are."""
+    """Of one question, law and size: how often intervals cover, how often nothing is known, how wide they are
+    (and the standard error of that)."""
 
     covered: float
     nothing: float
     width: float
+    error: float
 
 
 def simulate(case: Case, law: str, size: int, tables: int, chance: np.random.Generator, *, widths: bool = True) -> Found:
@@ -229,9 +205,8 @@ def simulate(case: Case, law: str, size: int, tables: int, chance: np.random.Gen
     covered = (estimate.lower <= truth + slack) & (truth - slack <= estimate.upper)
     nothing = np.array([value is None for value in estimate.values])
     covered |= nothing
-    known = ~nothing & widths
-    relative = list(_relative(case, plan, table, released, estimate.upper - estimate.lower, known, chance))
-    return Found(float(covered.mean()), float(nothing.mean()), float(np.mean(relative)) if relative else float("nan"))
+    relative = _relative(plan, released, (estimate.lower, estimate.upper), ~nothing & widths, chance)
+    return Found(float(covered.mean()), float(nothing.mean()), *relative)
 
 
 def _noisy(release: Release, table: Table, chance: np.random.Generator) -> Numbers:
@@ -239,127 +214,67 @@ def _noisy(release: Release, table: Table, chance: np.random.Generator) -> Numbe
     return counted + noise(release, len(counted), chance)
 
 
-_LOOKED_AT, _DRAWS = 40, 20_000
+_LOOKED_AT = 200
 
 
 def _relative(
-    case: Case,
     plan: Plan,
-    table: Table,
     released: dict[Release, Released],
-    widths: Numbers,
+    ends: tuple[Numbers, Numbers],
     known: np.ndarray[Any, np.dtype[np.bool_]],
     chance: np.random.Generator,
-) -> Iterator[float]:
-    """Widths in relation to exact inversion, for some of the tables of whose answers something is known."""
-    many = len(widths)
-    both = case.over is None or len(_pieces(plan, released)) == 2
-    for i in np.flatnonzero(known)[:_LOOKED_AT]:
-        one = {key: np.repeat(values[i : i + 1], _DRAWS) for key, values in table.items()}
-        again = {release: Released(release, _noisy(release, one, chance)) for release in released}
-        if both:
-            truth = {release: Released(release, exact(release, one)) for release in released}
-            found = [_only(ratio, i) for ratio in _pieces(plan, released)]
-            noises = [_noise_of(*each) for each in zip(_pieces(plan, again), _pieces(plan, truth), strict=True)]
-            low, high = (_both_inverted(found, noises, sign) for sign in (-1, 1))
-            if np.isfinite(high - low):
-                yield widths[i] / (high - low)
-            continue
-        mine = {r: Released(r, got.units.reshape(-1, many)[:, i].repeat(1)) for r, got in released.items()}
-        noises = _forms(case, plan, again, one)
-        if case.under is None:
-            yield widths[i] / (2 * np.quantile(np.abs(noises[0]), 0.95))
-            continue
-        n, d = (float(values[0]) for values in _forms(case, plan, mine, None))
-        low, high = _fieller(n, d, *noises)
-        if np.isfinite(high - low) and high > low:
-            yield widths[i] / (high - low)
+) -> tuple[float, float]:
+    """Mean width in relation to that of exact inversion, and its standard error, on tables of whose answers something is known;
+    both intervals within public bounds."""
+    at = np.flatnonzero(known)[:_LOOKED_AT]
+    pieces = _pieces(plan, released)
+    if not len(at):
+        return float("nan"), float("nan")
+    if isinstance(pieces[0], Linear):  # the quantile of its own noise
+        drawn = sum(_law(one)[0].draw((400_000,), chance) * _law(one)[1] * weight for one, weight in pieces[0].weights.items())
+        return float((ends[1] - ends[0])[at].mean() / (2 * np.quantile(np.abs(drawn), 0.95))), 0.0
+    ratios, numbers = zip(*(_ratio_of(piece, released, len(known), at) for piece in pieces), strict=True)
+    low, high = pieces[0].low, pieces[0].high
+    if len(pieces) == 2:
+        times = plan.query.outputs[0].aggregate.formula.name == "*"  # type: ignore[attr-defined]
+        low, high = (0.0, np.inf) if times else (low - pieces[1].high, high - pieces[1].low)
+        below, above, bounded = inversion.of_two("product" if times else "difference", ratios, numbers, chance, (low, high))
+    else:
+        below, above, bounded = inversion.of_ratio(ratios[0], numbers[0], (low, high))
+    mine = (np.clip(ends[1], low, high) - np.clip(ends[0], low, high))[at][bounded]
+    right = (above - below)[bounded]
+    ratio = mine.mean() / right.mean()
+    return float(ratio), float(np.std(mine - ratio * right) / np.sqrt(len(mine)) / right.mean())
 
 
-def _only(ratio: Ratio, i: int) -> Ratio:
-    """A quotient of one table."""
-    over, under = (Linear(one.values[i : i + 1], one.weights) for one in (ratio.over, ratio.under))
-    return Ratio(over, under, ratio.low, ratio.high)
+_FINEST = 1500.0  # units a scale, beyond which lattices are made coarser
 
 
-def _noise_of(noisy: Ratio, true: Ratio) -> Ratio:
-    """Numerators and denominators that are nothing but noise."""
-    return Ratio(noisy.over.plus(true.over, -1.0), noisy.under.plus(true.under, -1.0))
+def _law(source: Source) -> tuple[inversion.Noise, float]:
+    """The law of a released number, and what its step is worth."""
+    mechanism = source.release.mechanism
+    laplace = isinstance(mechanism, Laplace)
+    scale = float(mechanism.scale if laplace else mechanism.sigma)  # type: ignore[union-attr]
+    coarser = max(1.0, scale / _FINEST)
+    return inversion.Noise("laplace" if laplace else "gaussian", scale / coarser), float(source.release.worth) * coarser
 
 
-def _likeliest(found: Ratio, r: float, noise: Ratio) -> Ratio:
-    """Noise on the likeliest numerator and denominator whose quotient is r."""
-    of_over, of_under, of_both = _variances(found)
-    away = (found.over.values - r * found.under.values) / (of_over - 2 * r * of_both + r**2 * of_under)
-    under = found.under.values - (of_both - r * of_under) * away
-    sides = ((r * under, noise.over, found.over), (under, noise.under, found.under))
-    return Ratio(*(Linear(values + one.values, of.weights) for values, one, of in sides))
-
-
-def _least(noisy: list[Ratio], away: float) -> Numbers:
-    """How far from 0, in standard deviations, two quotients are together if they differ by so much: the least over the second
-    one, which lies between the two that are best for one of them alone."""
-
-    def far(q: Numbers) -> Numbers:
-        return sum((_squared(one, r) for one, r in zip(noisy, (q + away, q), strict=True)), np.zeros_like(q))
-
-    with np.errstate(all="ignore"):
-        low, high = noisy[0].over.values / noisy[0].under.values - away, noisy[1].over.values / noisy[1].under.values
-    low, high = np.nan_to_num(low, posinf=1e9, neginf=-1e9), np.nan_to_num(high, posinf=1e9, neginf=-1e9)
-    golden = (np.sqrt(5) - 1) / 2
-    for _ in range(30):
-        first, second = high - golden * (high - low), low + golden * (high - low)
-        nearer = far(first) < far(second)
-        low, high = np.where(nearer, low, first), np.where(nearer, second, high)
-    return np.sqrt(far((low + high) / 2))
-
-
-def _squared(ratio: Ratio, r: Numbers) -> Numbers:
-    """The square of N - r D over the variance of its noise."""
-    of_over, of_under, of_both = _variances(ratio)
-    return (ratio.over.values - r * ratio.under.values) ** 2 / (of_over - 2 * r * of_both + r**2 * of_under)
-
-
-def _both_inverted(found: list[Ratio], noises: list[Ratio], sign: int) -> float:
-    """An end of a difference of two quotients of one table, over all ways to share the distance between them."""
-    z = 1.96
-    for step in range(4):
-        shared = []
-        for angle in np.linspace(0, np.pi / 2, 41):
-            first, second = _inverted(found[0], z * np.cos(angle)), _inverted(found[1], z * np.sin(angle))
-            r, q = float(first[sign > 0][0]), float(second[sign < 0][0])
-            shared.append((sign * (r - q), r, q))
-        end, r, q = max(shared)
-        if step == 3 or not np.isfinite(end):
-            break
-        likely = [_likeliest(*each) for each in zip(found, (r, q), noises, strict=True)]
-        z = float(np.quantile(_least(likely, r - q), 0.95))
-    return sign * end
-
-
-def _inverted(ratio: Ratio, z: float) -> tuple[Numbers, Numbers]:
-    """Fieller's interval in closed form, z standard deviations wide to each side; within the bounds of the quotient."""
-    of_over, of_under, of_both = _variances(ratio)
-    a = ratio.under.values**2 - z**2 * of_under
-    b = ratio.over.values * ratio.under.values - z**2 * of_both
-    c = ratio.over.values**2 - z**2 * of_over
-    with np.errstate(all="ignore"):
-        root = np.sqrt(np.maximum(b**2 - a * c, 0))
-        low, high = np.where(a > 0, (b - root) / a, -np.inf), np.where(a > 0, (b + root) / a, np.inf)
-    return np.clip(low, ratio.low, ratio.high), np.clip(high, ratio.low, ratio.high)
-
-
-def _variances(ratio: Ratio) -> tuple[float, float, float]:
-    """Of the noise of numerator and denominator, and what they share."""
-    sources = dict.fromkeys((*ratio.over.weights, *ratio.under.weights))
-    each = [
-        (ratio.over.weights.get(one, 0.0), ratio.under.weights.get(one, 0.0), one.release.spread.deviation) for one in sources
+def _ratio_of(
+    form: Ratio, released: dict[Release, Released], tables: int, at: np.ndarray[Any, np.dtype[np.intp]]
+) -> tuple[inversion.Ratio, Numbers]:
+    """A quotient as exact inversion takes it, with the released numbers of some tables."""
+    sources = list(dict.fromkeys((*form.over.weights, *form.under.weights)))
+    laws = [_law(one) for one in sources]
+    numbers = [
+        released[one.release].real.reshape(-1, tables)[one.place, at] / law[1] for one, law in zip(sources, laws, strict=True)
     ]
-    return (
-        sum(n * n * d**2 for n, _, d in each),
-        sum(m * m * d**2 for _, m, d in each),
-        sum(n * m * d**2 for n, m, d in each),
-    )
+    x = np.stack(numbers, axis=1)
+    sides = []
+    for side in (form.over, form.under):
+        weights = tuple(side.weights.get(one, 0.0) * law[1] for one, law in zip(sources, laws, strict=True))
+        assert np.allclose(x @ np.array(weights), side.values[at])
+        sides.append(weights)
+    return inversion.Ratio(sides[0], sides[1], tuple(law[0] for law in laws)), x
 
 
 def _pieces(plan: Plan, released: dict[Release, Released]) -> list[Any]:
@@ -379,47 +294,17 @@ def _pieces(plan: Plan, released: dict[Release, Released]) -> list[Any]:
     return [pieces.form(side) for side in aggregate.formula.arguments] if whole is None else [whole]
 
 
-def _forms(case: Case, plan: Plan, released: dict[Release, Released], truth: Table | None) -> list[Numbers]:
-    """Numerator and denominator as the releases say them, less the truth where that is given."""
-    (form,) = _pieces(plan, released)
-    sides = [form] if case.under is None else [form.over, form.under]
-    assert case.over is not None
-    right = [0.0] * 2 if truth is None else [case.over(truth), 0.0 if case.under is None else case.under(truth)]
-    return [side.values - r for side, r in zip(sides, right, strict=False)]
-
-
-def _fieller(n: float, d: float, over: Numbers, under: Numbers) -> tuple[float, float]:
-    """All r for which N - r D is within the 95 % quantile of its noise, by halving."""
-    best = n / d
-    ends = []
-    for sign in (-1, 1):
-        step = float(np.std(over - best * under)) / abs(d)
-        near, far = best, best + sign * step
-        for _ in range(40):
-            if abs(n - far * d) > np.quantile(np.abs(over - far * under), 0.95):
-                break
-            near, far, step = far, far + sign * 2 * step, 2 * step
-        else:
-            ends.append(sign * np.inf)
-            continue
-        for _ in range(25):
-            middle = (near + far) / 2
-            inside = abs(n - middle * d) <= np.quantile(np.abs(over - middle * under), 0.95)
-            near, far = (middle, far) if inside else (near, middle)
-        ends.append(far)
-    return ends[0], ends[1]
-
-
 def main() -> None:
     tables = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
     chance = np.random.default_rng(12)
     print(f"{tables:,} tables in every line; noise of epsilon = 1 (Laplace) or rho = 1/8 (Gaussian) for the whole question\n")
-    print(f"{'':20} {'law':9} {'rows':>5} {'covered':>9} {'nothing':>9} {'width':>7}")
+    print(f"{'':20} {'law':9} {'rows':>5} {'covered':>9} {'nothing':>9} {'width':>7} (error)")
     for case in CASES:
         for law in LAWS:
             for size in SIZES:
                 found = simulate(case, law, size, tables, chance)
-                print(f"{case.name:20} {law:9} {size:5} {found.covered:9.2%} {found.nothing:9.2%} {found.width:7.3f}")
+                line = f"{case.name:20} {law:9} {size:5} {found.covered:9.2%} {found.nothing:9.2%}"
+                print(f"{line} {found.width:7.3f} ({found.error:.3f})", flush=True)
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ import pytest
 from discreet.curator.digest import facts_of
 from discreet.errors import ParameterError
 from discreet.plan.cost import Cost
+from discreet.plan.expressions.evaluate import evaluate
 from discreet.plan.margins.levels import level_rows
 from discreet.plan.plan import price
 from discreet.plan.query import Levels
@@ -54,6 +55,44 @@ def test_a_question_is_written_as_it_is_read(group: str) -> None:
     query = parse_query(f"SELECT a, b, count(*) AS k FROM data GROUP BY {group}", SCHEMA)
     assert f"GROUP BY {group}" in str(query)
     assert parse_query(str(query), SCHEMA) == query
+
+
+@pytest.mark.parametrize(
+    ("asked", "numbers"),
+    [
+        ("GROUPING(a)", [0, 0, 0, 0, 0, 0, 1, 1, 1]),
+        ("GROUPING(b)", [0, 0, 0, 0, 1, 1, 0, 0, 1]),
+        ("GROUPING(a, b)", [0, 0, 0, 0, 1, 1, 2, 2, 3]),
+        ("grouping_id(b, a)", [0, 0, 0, 0, 2, 2, 1, 1, 3]),
+    ],
+)
+def test_what_a_row_adds_up_over_is_known_after_noise(asked: str, numbers: list[int]) -> None:
+    """As SQL has it: a bit for every key, the last one lowest. It is no part of what is released."""
+    text = "SELECT a, b, count(*) AS k FROM data GROUP BY CUBE (a, b)"
+    query = parse_query(f"{text} HAVING {asked} < 3 ORDER BY {asked} DESC, k", SCHEMA)
+    assert parse_query(str(query), SCHEMA) == query
+    assert query.released == parse_query(text, SCHEMA).released
+    plan = price(query, SCHEMA, PURE)
+    assert plan.query.levels is not None
+    rows = [dict(zip("ab", row, strict=True)) for row in level_rows(plan.query.levels, plan.keys)]
+    assert [evaluate(query.order[0].by, row) for row in rows] == numbers
+    assert query.having is not None
+    assert [evaluate(query.having, row) for row in rows] == [number < 3 for number in numbers]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT a, count(*) AS k FROM data GROUP BY a ORDER BY GROUPING(a)",  # no margins
+        "SELECT a, count(*) AS k FROM data GROUP BY CUBE (a) ORDER BY GROUPING(n)",  # no key
+        "SELECT a, count(*) AS k FROM data GROUP BY CUBE (a) ORDER BY GROUPING(k)",
+        "SELECT a, count(*) AS k FROM data GROUP BY CUBE (a) HAVING GROUPING(a, a, a, a, a, a, a) = 1",
+        "SELECT a, count(*) AS k FROM data GROUP BY CUBE (a) HAVING GROUPING(a || 'x') = 1",
+    ],
+)
+def test_grouping_takes_keys_of_a_table_with_margins(text: str) -> None:
+    with pytest.raises(ParameterError, match="which keys of a table with margins a row adds up over"):
+        parse_query(text, SCHEMA)
 
 
 def test_rows_come_level_by_level_with_none_for_what_is_added_up() -> None:

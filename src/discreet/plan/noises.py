@@ -21,8 +21,10 @@ Podgorski 2001, 2.3):
 Equal scales have no such coefficients: scales are moved apart, always upwards, so that a probability is stated too large and
 never too small; by at most a thousandth for three noises, one in a hundred for more. Of more than seven noises the smallest
 together count as one of the same variance, whose tail at 5 % is heavier than that of their sum. Here noise is real: where it is
-hardly more than a unit, its scale is raised to the half-width that the mechanism itself states, and of three kinds or more half
-of the largest jump that the others do not blur is added, as for a binomial law: less than a fortieth of a standard deviation.
+hardly more than a unit, its scale is raised to the half-width that the mechanism itself states (of two kinds only where the other
+does not blur its units: a quotient's denominator that is barely known not to be 0 would make its interval far too wide), and of
+three kinds or more half of the largest jump that the others do not blur is added, as for a binomial law: less than a fortieth of
+a standard deviation.
 
 All this is arithmetic on public facts after the release, in plain doubles.
 
@@ -182,7 +184,13 @@ def _explain(distance: Reals, some: Sequence[Noise], miss: float) -> NDArray[np.
         return np.asarray(distance <= some[0].weight * some[0].spread.half(1 - miss))
     if len(some) <= 2 and not _is_plain(some):
         return np.asarray(_exceeds(distance, some[0], some[1] if len(some) == 2 else None) >= miss)
-    effective = [(one.spread.law, one.weight * np.sqrt(one.many) * scale_of(one.spread, miss)) for one in some]
+    effective = [
+        (
+            one.spread.law,
+            one.weight * np.sqrt(one.many) * (_own_scale(one, some, miss) if len(some) == 2 else scale_of(one.spread, miss)),
+        )
+        for one in some
+    ]
     if len(some) > 2:
         distance = distance - _jumps(some) / 2
     if all(law == "gaussian" for law, _ in effective):
@@ -221,6 +229,13 @@ def _at_least(spread: Spread, units: Reals) -> Reals:
         return np.array([math.erfc(x) / 2 for x in (rate / math.sqrt(2) * (units - 0.5)).tolist()])
     tails: Reals = np.exp(-rate * np.where(units > 0, units, 1 - units)) / (1 + math.exp(-rate))
     return np.where(units > 0, tails, 1 - tails)
+
+
+def _own_scale(one: Noise, both: Sequence[Noise], miss: float) -> Reals:
+    """The scale of one of two noises: its own where the other blurs its units, so that no half-width has to end on one."""
+    other = next(noise for noise in both if noise is not one)
+    blurred = other.deviation >= _BLURRED * one.weight * one.spread.unit
+    return np.where(blurred, one.spread.scale, scale_of(one.spread, miss))
 
 
 @lru_cache(maxsize=1024)

@@ -88,7 +88,7 @@ class Release:
     bits: int = 0  # the statistic is counted in 2**-bits units
     label: str = ""  # what it is of, in words
 
-    @property
+    @cached_property
     def privacy(self) -> Privacy | None:
         return None if self.mechanism is None else self.times * self.mechanism.privacy
 

@@ -1,18 +1,22 @@
-"""Sums and differences of quotients whose noises are independent, such as the difference of two means over two counts.
+"""Sums and products of quotients whose noises are independent, such as the difference of two means over two counts.
 
 Let r_i = N_i / D_i be the terms. What noise may have done is shared out among them: N_i - r_i D_i may be z u_i standard
-deviations from 0, where the u_i are the coordinates of a point on the unit sphere, and the ends of the interval are the least and
-the largest sum of the r_i over that sphere. This is the profile of the joint likelihood: where the terms are linear it is the
-hypotenuse of their half-widths, and where a denominator is nearly 0 it is narrower than adding squares of the terms' own
+deviations from 0, where the u_i are the coordinates of a point on the unit sphere, and the ends of the interval are the least
+and the largest sum of the r_i over that sphere. This is the profile of the joint likelihood: where the terms are linear it is
+the hypotenuse of their half-widths, and where a denominator is nearly 0 it is narrower than adding squares of the terms' own
 intervals, each of which would have the whole z (Zou and Donner 2008): no term is z deviations off if the others are too.
 
 **Which z**: at an end, what was tested is the linear form sum u_i (N_i - r_i D_i) / s_i, s_i being the deviation of the noise
-within the brackets; its noise has deviation 1, and z is the half-width of its law, exactly (``noises.reach``). The end moves z,
-and z the end: two rounds are enough. It covers to second order in the noise, which ``benchmarks/intervals.py`` holds against
-simulation.
+within the brackets; its noise has deviation 1, and z is the half-width of its law, exactly (``noises.reach``). The end moves
+z, and z the end: two rounds are enough. Where a denominator of two quotients is not far from 0, z is less (``curved``). It
+covers to second order in the noise, which ``benchmarks/intervals.py`` holds against simulation.
 
-The sphere is looked at in shares of z^2, 24ths of it, so that many terms are as little work as two: the best shares for all but
-one term are known for every rest (the max-plus convolution of what terms gain).
+**Products** of two are the same with r_1 r_2 instead of the sum: over the inside of the sphere, too, a product is largest on
+the sphere, as it has no largest value elsewhere, and each quotient may be off to either side. A quotient of quotients is the
+product with the second one upside down.
+
+The sphere is looked at in shares of z^2, 24ths of it, so that many terms are as little work as two: the best shares for all
+but one term are known for every rest (the max-plus convolution of what terms gain).
 """
 
 from __future__ import annotations
@@ -24,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arrays import Reals
+from discreet.plan.aggregates.curved import shrinks
 from discreet.plan.forms import Form, Linear, Ratio
 from discreet.plan.noises import Noise, reach
 
@@ -40,6 +45,32 @@ def interval(terms: Sequence[Form], miss: float) -> tuple[Reals, Reals]:
     return lower, upper
 
 
+def interval_of_product(first: Form, second: Form, miss: float) -> tuple[Reals, Reals]:
+    """The ends of the interval of a product of two forms without a common release; NaN where a denominator may be 0."""
+    known = np.logical_and.reduce([one.known(miss) for one in (first, second) if isinstance(one, Ratio)])
+    lower, upper = (np.where(known, _end_of_product((first, second), miss, sign), np.nan) for sign in (-1, 1))
+    return lower, upper
+
+
+def _end_of_product(terms: tuple[Form, Form], miss: float, sign: int) -> Reals:
+    """The least (-1) or the largest (1) product."""
+    z = np.full_like(_values(terms[0]), 1.96)
+    for step in range(_ROUNDS + 1):
+        sides = [[_ends(one, z, side) for side in (-1, 1)] for one in terms]
+        tried = [(a, b[::-1]) for a in sides[0] for b in sides[1]]  # what one has of z^2 the other has not
+        firsts, seconds = (np.concatenate(each) for each in zip(*tried, strict=True))
+        with np.errstate(invalid="ignore"):
+            products = np.nan_to_num(sign * firsts * seconds, nan=math.inf, posinf=math.inf, neginf=-math.inf)
+        best = products.argmax(axis=0)[None]
+        if step < _ROUNDS:
+            chosen = [np.take_along_axis(each, best, axis=0)[0] for each in (firsts, seconds)]
+            share = best[0] % (_SHARES + 1)
+            shares = _ANGLES[share], _ANGLES[_SHARES - share]
+            z = _half(terms, chosen, shares, miss) * shrinks(terms, (chosen[0], chosen[1]), shares, miss, product=True)
+    found: Reals = sign * np.take_along_axis(products, best, axis=0)[0]
+    return found
+
+
 def _end(terms: Sequence[Form], miss: float, sign: int) -> Reals:
     """The least (-1) or the largest (1) sum."""
     z = np.full_like(_values(terms[0]), 1.96)
@@ -47,7 +78,10 @@ def _end(terms: Sequence[Form], miss: float, sign: int) -> Reals:
         ends = [_ends(one, z, sign) for one in terms]
         shares = _best(ends, sign)
         chosen = [np.take_along_axis(each, at[None], axis=0)[0] for each, at in zip(ends, shares, strict=True)]
-        z = _half(terms, chosen, [_ANGLES[at] for at in shares], miss)
+        angles = [_ANGLES[at] for at in shares]
+        z = _half(terms, chosen, angles, miss)
+        if len(terms) == 2:
+            z = z * shrinks((terms[0], terms[1]), (chosen[0], chosen[1]), (angles[0], angles[1]), miss, product=False)
     ends = [_ends(one, z, sign) for one in terms]
     found: Reals = sum(np.take_along_axis(each, at[None], axis=0)[0] for each, at in zip(ends, _best(ends, sign), strict=True))
     return found

@@ -5,8 +5,9 @@ largest pieces of ``+ - * /``, each of which is, in this order:
 
 1. a linear form of releases: the half-width of its noise, exactly;
 2. a quotient of two linear forms, also one that becomes so (the difference of two means over one count): Fieller's interval;
-3. a sum or difference of such forms without a common release: all inverted together (``apart``); of other pieces without a
-   common release: distances from value to end, added in squares (Zou, Donner 2008);
+3. a sum or difference of such forms without a common release, or the product or quotient of two: all inverted together
+   (``apart``); a sum or difference of other pieces without a common release: distances from value to end, added in squares
+   (Zou, Donner 2008);
 4. another formula of releases, where every denominator is at least four half-widths from 0: each release is moved to the ends of
    its own interval, one at a time, and what that changes is added in squares;
 5. anything else: interval arithmetic on its linear forms and quotients, the 5 % shared out among them evenly (Bonferroni).

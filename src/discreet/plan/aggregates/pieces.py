@@ -67,6 +67,9 @@ class Pieces:
         assert isinstance(node, Call)
         if node.name in ("+", "-") and not {*self._sources(node.arguments[0])} & {*self._sources(node.arguments[1])}:
             return self._apart(node, miss)
+        factors = self._factors(node)
+        if factors is not None:
+            return self._product(*factors, miss)
         leaves = list(dict.fromkeys(self._leaves(node)))
         known = {leaf: self.figure(leaf, miss / max(len(leaves), 1)) for leaf in leaves}
         safe = _arithmetic(node, known, self.like)
@@ -98,6 +101,23 @@ class Pieces:
         return Figure(
             values, np.where(known, values - down, whole.lower), np.where(known, values + up, whole.upper), whole.absent
         )
+
+    def _factors(self, node: Call) -> tuple[Form, Form] | None:
+        """The two forms that a piece is the product of, or the quotient, if these have no release in common."""
+        if node.name not in ("*", "/"):
+            return None
+        first, second = map(self.form, node.arguments)
+        if first is None or second is None or {*first.weights} & {*second.weights}:
+            return None
+        return first, second if node.name == "*" else _upside_down(second)
+
+    def _product(self, first: Form, second: Form, miss: float) -> Figure:
+        values = np.multiply(*(one.values if isinstance(one, Linear) else one.best(miss) for one in (first, second)))
+        lower, upper = apart.interval_of_product(first, second, miss)
+        known = ~np.isnan(values)
+        corners = [0.0 if 0.0 in (a, b) else a * b for a in _bounds(first) for b in _bounds(second)]
+        lower, upper = np.where(known, lower, min(corners)), np.where(known, upper, max(corners))
+        return Figure(values, lower, upper, ~known)
 
     def _terms(self, node: Expression, sign: float) -> list[Form] | None:
         """The forms that a sum is made of, with their signs; those over one denominator are one form."""
@@ -205,6 +225,15 @@ def _merge(terms: list[Form], one: Form) -> None:
             terms[i] = both
             return
     terms.append(one)
+
+
+def _upside_down(one: Form) -> Ratio:
+    """One over a form, with the bounds that it has then."""
+    if isinstance(one, Linear):
+        return Ratio(forms.public(1.0, one.values), one)
+    if one.low < 0:
+        return Ratio(one.under, one.over)
+    return Ratio(one.under, one.over, 1 / one.high if one.high else 0.0, 1 / one.low if one.low else math.inf)
 
 
 def _bounds(one: Form) -> tuple[float, float]:

@@ -58,8 +58,10 @@ class Facts:
         steps = range(int(self.lower / self.step), int(self.lower / self.step) + self.size)
         if self.kind == "date":
             return tuple(datetime.date.fromordinal(i) for i in steps)
-        step = int(self.step) if self.step.denominator == 1 else self.step
-        return tuple(i * step for i in steps)
+        if self.step.denominator == 1:
+            step = int(self.step)
+            return tuple(range(steps.start * step, steps.stop * step, step))
+        return tuple(i * self.step for i in steps)
 
 
 def compared(value: Value) -> Value:
@@ -71,12 +73,17 @@ def compared(value: Value) -> Value:
 def tell_apart(listed: tuple[Value, ...]) -> tuple[Value, ...]:
     """Every value once: a row that an engine finds equal to two of them would be counted twice."""
     kinds = {*map(type, listed)}
-    if kinds == {str} or (kinds == {int} and all(-_EXACT < value < _EXACT for value in cast("tuple[int, ...]", listed))):
+    if kinds == {str} or (kinds == {int} and _are_exact(cast("tuple[int, ...]", listed))):
         return tuple(dict.fromkeys(listed))
     apart: dict[Value, Value] = {}
     for value in listed:
         apart.setdefault(compared(value), value)
     return tuple(apart.values())
+
+
+def _are_exact(listed: tuple[int, ...]) -> bool:
+    """Whether no two whole numbers are one double."""
+    return min(listed) > -_EXACT and max(listed) < _EXACT
 
 
 def facts_of_column(column: Column) -> Facts:

@@ -7,7 +7,7 @@ over, and missing in its rows.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -23,6 +23,7 @@ from discreet.plan.sql.syntax import name_of, only
 
 Grouped = list[tuple[Expression, tuple[Value, ...] | None]]  # keys, with the values that are listed for them
 
+LEVELLED = (exp.Grouping, exp.GroupingId)
 _LEVELS = (exp.Cube, exp.Rollup, exp.GroupingSets)
 _MOST = 2**MOST_AXES  # sets of keys
 
@@ -65,6 +66,22 @@ def read_group(node: object, items: Sequence[Item], scope: Scope) -> tuple[Group
     plain = asked == {tuple(range(len(found)))}
     levels = None if plain else Levels(tuple(sorted(asked, key=lambda level: (-len(level), level))))
     return list(found.items()), levels
+
+
+def read_grouping(node: exp.Grouping | exp.GroupingId, key: Callable[[exp.Expression], Expression | None]) -> Expression:
+    """GROUPING (a, b), or GROUPING_ID, of a row of the result: a bit for every key, the last one lowest, which is 1 where the row
+    adds up over it. A key of a table with margins is missing there and nowhere else."""
+    found = [key(one) if isinstance(one, exp.Column) else None for one in node.expressions]
+    keys = [one for one in found if one is not None]
+    if not keys or len(keys) < len(found) or len(keys) > MOST_AXES:
+        raise ParameterError(
+            "GROUPING says which keys of a table with margins a row adds up over; write GROUP BY CUBE (a) ORDER BY GROUPING(a)."
+        )
+    bits = [Call("case", (Call("is_null", (one,)), Literal(2**place), Literal(0))) for place, one in enumerate(reversed(keys))]
+    total: Expression = bits[0]
+    for bit in bits[1:]:
+        total = Call("+", (bit, total))
+    return total
 
 
 def _sets(node: exp.Group) -> list[tuple[exp.Expression, ...]]:

@@ -191,7 +191,7 @@ _INSTEAD = {
     "product": "is not answered; ask for avg, or for the sum of something bounded",
     "geomean": "is not answered; ask for avg, or for the sum of something bounded",
     "entropy": "is not answered; write GROUP BY with count(*), and compute it from the noisy counts, which is free",
-    "grouping*": "is not answered, since it is public: in rows that add up a key, the key is None, and shown as 'all'",
+    "grouping*": "is for HAVING and ORDER BY, and not selected: in rows that add up a key, the key is None, and shown as 'all'",
     "approx_top_*": "is not answered; write GROUP BY with count(*) AS n, and ORDER BY n DESC LIMIT 3",
     "logical_*": _EVERYBODY,
     "every": _EVERYBODY,

@@ -21,7 +21,7 @@ from discreet.plan.query import Key, Order, Output, Query
 from discreet.plan.sql.around import as_one
 from discreet.plan.sql.derived import read_source
 from discreet.plan.sql.formulas import is_formula, read_formula
-from discreet.plan.sql.grouping import Grouped, Item, in_order, read_group
+from discreet.plan.sql.grouping import LEVELLED, Grouped, Item, in_order, read_group, read_grouping
 from discreet.plan.sql.scalars import aggregates_in, is_total, scalar
 from discreet.plan.sql.scope import Scope
 from discreet.plan.sql.synonyms import several
@@ -58,7 +58,7 @@ def read_select(tree: exp.Select, schema: Schema) -> Query:
     by_key = {key.of: key.name for key in keys}
     selected = [next(made).name if item.key is None else by_key[item.key] for item in items]
     hidden: list[Output] = []
-    after = results(scope, keys, outputs, hidden)
+    after = results(scope, keys, outputs, hidden, margins=levels is not None)
     having = _read_condition(tree.args.get("having"), after, "HAVING takes a condition on the result; write HAVING n > 100.")
     order = _read_order(tree.args.get("order"), after, selected)
     limit, offset = _read_limit(tree.args.get("limit")), _read_offset(tree.args.get("offset"))
@@ -180,9 +180,11 @@ def _check_names(names: Sequence[str]) -> None:
         seen.add(name.lower())
 
 
-def results(scope: Scope, keys: Sequence[Key], outputs: Sequence[Output], hidden: list[Output]) -> Scope:
+def results(
+    scope: Scope, keys: Sequence[Key], outputs: Sequence[Output], hidden: list[Output], *, margins: bool = False
+) -> Scope:
     """The scope after noise: names of keys and outputs; what is selected may also be repeated in full, and aggregates that are
-    not selected are added to what is hidden."""
+    not selected are added to what is hidden. Of ``margins``, GROUPING says which keys are added up over."""
     facts = Query((*outputs, *hidden), keys=tuple(keys)).result(scope.facts)
     names = tuple(name for name in facts if all(name != output.name for output in hidden))
     own = {key.name: scope.words[key.of.name] for key in keys if isinstance(key.of, Column) and key.of.name in scope.words}
@@ -213,7 +215,13 @@ def results(scope: Scope, keys: Sequence[Key], outputs: Sequence[Output], hidden
         facts[name] = meant.aggregate.result(scope.facts)
         return Column(name)
 
+    def key_of(node: exp.Expression) -> Expression | None:
+        found = named(node) or repeated(node)
+        return found if margins and found in [Column(key.name) for key in keys] else None
+
     def special(node: object) -> Expression | None:
+        if isinstance(node, LEVELLED):
+            return read_grouping(node, key_of)
         if isinstance(node, exp.Expression) and not isinstance(node, _CONDITIONS) and is_formula(node):
             return computed(node)
         if isinstance(node, exp.Column):

@@ -7,6 +7,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import matplotlib.pyplot
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -268,6 +269,26 @@ def test_questions_that_add_up_do(tmp_path: Path) -> None:
     ranges.plot()
 
 
+def test_several_marginals_are_drawn_in_one_picture(tmp_path: Path) -> None:
+    """A panel for each, with its own columns; the numbers are those of the answer, in its order."""
+    hospital: Any = curator(tmp_path)
+    asked = [dp.marginal("ward"), dp.marginal("drug_use", "ward"), dp.marginal("drug_use")]
+    found = hospital.workload(asked, epsilon=0.5)
+    assert [tuple(one.keys) for one in found.tables] == [("ward",), ("drug_use", "ward"), ("drug_use",)]
+    assert [x for one in found.tables for x in one["n"]] == list(found["n"])
+    for one in found.tables:
+        for row in one.rows():
+            text = " AND ".join(f"{name} = '{row[name]}'" for name in one.keys)
+            assert row["n"] == found["n"][found["question"].index(text)]
+    first = found.plot()
+    panels = first.figure.axes
+    assert [panel.get_xlabel() for panel in panels] == ["ward", "drug_use", "drug_use"]
+    assert len(hospital.workload(asked[:1], epsilon=0.5).plot().figure.axes) == 1
+    assert len(found.plot(ax=matplotlib.pyplot.figure().subplots()).figure.axes) == 1  # all as bars, where there is one place
+    assert not found.picked([0]).tables
+    matplotlib.pyplot.close("all")
+
+
 def test_a_preview_explains_the_choice_and_reads_nothing(tmp_path: Path) -> None:
     hospital: Any = curator(tmp_path, source=tmp_path / "no.parquet", budget=dp.Budget(rho=2))
     preview = hospital.workload([dp.ranges("age")]).preview(rho=0.5)
@@ -407,6 +428,33 @@ def test_half_widths_are_not_below_the_theorem(scale: float) -> None:
     assert (found >= math.log(20) * scale * np.sqrt(factors)).all()
     assert found[1] >= noise.error(0.95) - 0.5
     assert (found <= 1.5 * math.log(20) * max(scale, 1) * np.sqrt(factors)).all()
+
+
+@pytest.mark.parametrize("scale", [0.3, 0.7, 1.3, 2.2, 5])
+def test_sums_of_noises_on_whole_numbers_are_within_their_half_width(scale: float) -> None:
+    """The exact law of sums with whole weights, which lie on lattices of several kinds, by convolution: what is left out of it is
+    below 1e-9. A weight of 5 alone is one for which half a unit would not do."""
+    noise, most = dp.Laplace(sensitivity=1, scale=Fraction(scale)), int(25 * scale) + 25
+    law = math.tanh(1 / (2 * scale)) * np.exp(-np.abs(np.arange(-most, most + 1)) / scale)
+    for weights in ([1], [5], [1, 1], [1] * 7, [2, 1], [3, 1, 1], [5, 4], [4, 2, 2, 1], [7, 1, 1, 1], [3, 3, 3]):
+        found = np.ones(1)
+        for weight in weights:
+            stretched = np.zeros(2 * most * weight + 1)
+            stretched[::weight] = law
+            found = np.convolve(found, stretched)
+        away = np.abs(np.arange(len(found)) - len(found) // 2)
+        (half,) = half_widths(noise, np.array([float(np.square(weights).sum())]), plain={*weights} == {1})
+        assert found.sum() > 1 - 1e-9
+        assert found[away > half].sum() <= 0.05, weights
+
+
+def test_the_constants_of_the_theorem() -> None:
+    """What three noises of a case may add up to, and what weighs 5 by itself: half a unit would leave more than 5 % outside."""
+    outside = 0.75**3 * 2 * math.sqrt(2 / math.pi) * (1 / 12) ** 1.5 / 0.53**3 / 2
+    assert 0.0472 / (1 - outside) < 0.05
+    q, scale = math.exp(-1 / 2.2), 2.2
+    old = math.log(20) / (2 * math.tanh(1 / (2 * scale)))  # in fives: without a correction that grows with the weight
+    assert 2 * q ** (math.floor(old) + 1) / (1 + q) > 0.05
 
 
 @pytest.mark.parametrize("share", SHARES, ids=["pure", "concentrated"])

@@ -304,7 +304,7 @@ def test_no_table_makes_it_fail(rows: list[int], tmp_path: Path) -> None:
     [
         (dp.rows(), "y ~ x", 6),
         (dp.person("id", rows=2, groups=1, neighbours="replace"), "y ~ g", 5),
-        (dp.person("id", rows=2, groups=1), "y ~ x + I(1 - x) + I(x * 2)", 6),
+        (dp.person("id", rows=2, groups=1), "y ~ x + I(1 - x) + I(x * 2)", 1),
     ],
     ids=["rows", "persons", "weighed"],
 )

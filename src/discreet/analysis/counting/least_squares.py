@@ -18,11 +18,28 @@ more than 0.05, which is what a single one needs. Let p_1 >= p_2 >= ... be the s
   convex and nowhere below h, so E h(W) <= E H(W), which is larger the less even the p_i are (Marshall, Olkin 1979, 3.C): at
   most that of 0.7 E_1 + 0.3 E_2, which is below 0.0472.
 
-Noises are whole units: q^|x| at x, q = e^(-1/s). Spread evenly over its unit, such a noise is more peaked around 0 than Laplace
-noise of scale 1 / (2 tanh(1 / 2s)), beyond every distance, and since all are symmetric and unimodal so are sums of them (Birnbaum
-1948): intervals are at least t deviations of *that* noise. The lattice itself is allowed for by half a unit, or half of what the
-noises weigh together if that is less, beside t of their own deviations; for one noise that covers, for sums it is the usual
-correction for continuity, and no theorem.
+**Theorem.** Noises are whole units: X has probability q^|x| at x, up to a factor, q = e^(-1/s). Let c = tanh(1 / 2s), and L be
+Laplace noise of scale 1 / (2 c), which is above s. Then D = sum a_i X_i is further from 0 than t sqrt(v) + l with a probability
+of at most 0.05, where v is the variance of sum a_i L_i, w^2 = sum a_i^2, and l = 0.53 w; or l = 1/2 where every a_i is -1, 0 or
+1.
+
+*Spread evenly*, X + U with U even on [-1/2, 1/2] is more peaked around 0 than L, beyond every distance; all are symmetric and
+unimodal, and so sums of them are more peaked too (Birnbaum 1948). So the theorem above holds for D + V, V = sum a_i U_i, with
+v.
+
+* *Weights of 1.* q^|x| is log-concave on the whole numbers, and so is the law of D; D + U_1 has a unimodal density, and is more
+  peaked than D + V (Anderson 1955). With m the first whole number above t sqrt(v) + 1/2, P(|D| >= m) = P(|D + U_1| >= m - 1/2)
+  <= P(|D + V| >= t sqrt(v)) <= 0.05.
+* *p_1 >= 0.7.* For k = 2 c / a_1 and every x, P(|a_1 X_1 + x| >= h) <= e^-k(h - a_1/2) cosh(kx). For since q = (1 - c) / (1 +
+  c) <= e^-2c and 1 / (1 + q) = (1 + c) / 2 <= e^c / 2, P(X >= y) = q^m / (1 + q) <= e^-2c(y - 1/2) / 2, where m >= 0 is the
+  first whole number that is not below y: so much for |x| <= h. From h on, with j the whole part of (x - h) / a_1, the one side
+  has 1 - q^(j+1) / (1 + q), which is at most e^c(2j+1) / 2, because e^c(2j+1) >= 1 + c(2j+1), and (1-c)^(j+1) (1+c)^-j, convex
+  in c, >= 1 - c(2j+1). The other noises have E cosh(k a X) <= E cosh(k a (X + U)) <= E cosh(k a L). So D is as far off as the
+  first case above allows at a distance that is a_1 / 2 <= w / 2 less.
+* *p_1 <= 0.7.* With d = 0.53 w, P(|D| >= h) P(V >= -d) <= P(|D + V| >= h - d), V being symmetric and independent: at most
+  0.0472 for h - d = t sqrt(v). V is unimodal, so P(|V| >= d) <= (3/4)^3 E|V|^3 / d^3 (Winkler 1866), and E|V|^3 is at most that
+  of normal V, which is 1.596 (w^2 / 12)^(3/2): |x + z|^3 + |x - z|^3 is convex in z^2, and an even U has a z^2 that a normal
+  one of the same mean spreads out, one U after the other. Hence P(V < -d) <= 0.0544, and 0.0472 / (1 - 0.0544) < 0.05. QED
 """
 
 from __future__ import annotations
@@ -43,16 +60,18 @@ from discreet.mechanisms.matrix.strategy import Margins, Matrix, Strategy, sum_t
 
 _NORMAL = NormalDist().inv_cdf(0.975)
 _LAPLACE = math.log(20) / math.sqrt(2)
+_LATTICE = 0.53  # of the weight of noises that are whole numbers
 
 
-def half_widths(noise: Laplace | Gaussian, factors: Reals) -> Reals:
-    """Half-widths of 95 % intervals, in units, of sums of noises with these sums of squared weights."""
+def half_widths(noise: Laplace | Gaussian, factors: Reals, *, plain: bool = False) -> Reals:
+    """Half-widths of 95 % intervals, in units, of sums of noises with these sums of squared weights; ``plain``: weights of 1.
+    Gaussian noise on whole numbers is as good as normal, but for half a unit."""
     weights = np.sqrt(factors)
-    deviations, lattice = weights * math.sqrt(noise.variance), np.minimum(weights, 1.0) / 2
+    half = np.minimum(weights, 1.0) / 2
     if isinstance(noise, Gaussian):
-        return np.asarray(_NORMAL * deviations + lattice)
-    raised = 1 / (math.sqrt(2) * math.tanh(1 / (2 * float(noise.scale))))  # of the noise that is less peaked
-    return np.asarray(np.maximum(_LAPLACE * deviations + lattice, _LAPLACE * raised * weights))
+        return np.asarray(_NORMAL * math.sqrt(noise.variance) * weights + half)
+    raised = 1 / (math.sqrt(2) * math.tanh(1 / (2 * float(noise.scale))))  # the deviation of L
+    return np.asarray(_LAPLACE * raised * weights + (half if plain else _LATTICE * weights))
 
 
 class LeastSquares(ABC):

@@ -56,7 +56,8 @@ _WHOLE = (
 @dataclass(frozen=True, eq=False)
 class Asked:
     """Questions as they are read: the columns of the answer that tell them apart, the cells that the engine counts, and the
-    workload over them; ``shown`` are the places of the questions among those of the workload, if not all."""
+    workload over them; ``shown`` are the places of the questions among those of the workload, if not all; ``tables`` the keys of
+    every marginal, where there are several."""
 
     keys: Mapping[str, tuple[Value, ...]]
     kinds: Mapping[str, Type]
@@ -64,6 +65,7 @@ class Asked:
     places: Integers | None  # of the counted cells among those of the workload
     workload: Workload
     shown: Integers | None = None
+    tables: tuple[Mapping[str, tuple[Value, ...]], ...] = ()
 
     def __len__(self) -> int:
         return len(next(iter(self.keys.values())))
@@ -151,7 +153,8 @@ class CountingStudy(Study[Answer]):
         noise = self.design.mechanism.noise
         if not noise.error(1 - Fraction(5, 100 * self.design.strategy.size)):  # all that is measured is exact, 95 % of the time
             return np.zeros(len(self.of.reads))
-        return half_widths(noise, self._pick(self.design.factors)) * self._unit
+        plain = self.design.name == "identity"  # cells that are added up
+        return half_widths(noise, self._pick(self.design.factors), plain=plain) * self._unit
 
     def _pick(self, every: Reals) -> Reals:
         return every if self.of.reads.shown is None else every[self.of.reads.shown]
@@ -200,7 +203,7 @@ class CountingStudy(Study[Answer]):
         column = Column(tuple(values), tuple(self.deviations.tolist()), tuple(lower.tolist()), tuple(upper.tolist()), how)
         reads = self.of.reads
         remarks = (*self.advice, _WHOLE) if self.of.whole else self.advice
-        return paid.answer(reads.keys, {"n": column}, {**reads.kinds, "n": "number"}, *remarks)
+        return paid.answer(reads.keys, {"n": column}, {**reads.kinds, "n": "number"}, *remarks).as_tables(reads.tables)
 
 
 _CHOSEN = {
@@ -353,9 +356,12 @@ def _marginals(items: Sequence[Marginal], facts: Mapping[str, Facts]) -> Asked:
     shape = tuple(axis.count for axis in axes)
     kept = [tuple(sorted(names.index(name) for name in item.columns)) for item in items]
     found = Marginals(shape, dict.fromkeys(kept, 1.0))
+    tables = tuple(
+        {name: tuple(map(_shown, column)) for name, column in zip(item.columns, zip(*values, strict=True), strict=True)}
+        for item, values in zip(items, listed, strict=True)
+    )
     if len(items) == 1:
-        keys = {name: tuple(map(_shown, values)) for name, values in zip(names, zip(*listed[0], strict=True), strict=True)}
-        return Asked(keys, {name: facts[name].kind for name in names}, axes, None, found)
+        return Asked(tables[0], {name: facts[name].kind for name in names}, axes, None, found)
     shown, texts, start = [], list[str](), 0
     for item, margin, values in zip(items, kept, listed, strict=True):
         sides = [shape[axis] for axis in margin]
@@ -365,7 +371,7 @@ def _marginals(items: Sequence[Marginal], facts: Mapping[str, Facts]) -> Asked:
         declared = turned[tuple(slice(facts[name].size) for name in item.columns)]
         shown.append(declared.ravel())
         texts += [_worded(item.tests(one))[0] for one in values]
-    return Asked({"question": tuple(texts)}, {"question": "text"}, axes, None, found, np.concatenate(shown))
+    return Asked({"question": tuple(texts)}, {"question": "text"}, axes, None, found, np.concatenate(shown), tables)
 
 
 def _apart(design: Design, count: int) -> float:

@@ -8,12 +8,13 @@ M; beside it stands the classical covariance s^2 A^-1 of sampling, with s^2 as l
 **When it holds.** The expansion is one in A^-1/2 E A^-1/2. Where the size of that, known up to A's own noise, is above a
 third, the matrix does not support the model: some direction of the design may have no information at all, and along it
 coefficients are unbounded. Then nothing is known of single coefficients, which their intervals say, and predictions are
-shrunk: negative eigenvalues of A become 0 (which is free), and slopes are what is expected of them if they are normal around 0
-with variance t, each for columns in [-1, 1]. Then the noisy c = X^T y is normal too, around 0 with covariance t A^2 + s^2 A + D:
-what slopes, sampling and noise make of it, D being diagonal with the noise of c and t times that of a row of A; and slopes are
-expected at t A (t A^2 + s^2 A + D)^-1 c. The variance t is the one under which c is likeliest, s^2 what the response's own
-variance leaves. So coefficients go to 0, and predictions to the private mean, as noise grows (empirical Bayes). All of it is
-decided by noisy numbers and public noise levels.
+shrunk: negative eigenvalues of A become 0 (which is free), all go some way towards their mean, as far as noise explains why they
+differ and three tenths at most; and slopes are what is expected of them if they are normal around 0 with variance t. Then the
+noisy c = X^T y is normal too, around 0 with covariance t A^2 + s^2 A + D: what slopes, sampling and noise make of it, D being
+diagonal with the noise of c and t times that of a row of A; and slopes are expected at t A (t A^2 + s^2 A + D)^-1 c. The variance
+t is the one under which c is likeliest, of those with which the slopes explain from a thousandth to twice the response's own
+variance, and s^2 is what they leave of that. So coefficients go to 0, and predictions to the private mean, as noise grows
+(empirical Bayes). All of it is decided by noisy numbers and public noise levels.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ _SMALL = 1 / 3  # of A^-1/2 E A^-1/2, up to which its square is neglected
 _STRAINED = 1 / 4  # of the same, from which on intervals are given to tables whose noise happens to look small
 _FEWEST = 5  # degrees of freedom that are left, for an interval
 _NORMAL = 1.959964
-_PRIORS = np.geomspace(1e-4, 10, 26)  # variances that slopes may have together: bounds leave no room for more
+_PRIORS = np.geomspace(1e-3, 2, 16)  # shares of the response's variance that slopes may explain together, before it is known
+_ALIKE = 0.3  # how far eigenvalues go towards their mean at most
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,12 +127,17 @@ def fit(matrix: Matrix, columns: Sequence[Column], response: str, at: tuple[tupl
 def _expected(inner: Reals, cross: Reals, varied: Reals, total: float, size: float) -> Reals:
     """Slopes that are expected of noisy sums if they are normal around 0; ``varied``: the variance of every sum's noise."""
     spectrum, vectors = np.linalg.eigh(inner)
-    inner = (vectors * np.maximum(spectrum, 0.0)) @ vectors.T
-    prior = _PRIORS / len(inner)
+    spectrum = np.maximum(spectrum, 0.0)
+    mean = float(spectrum.mean())
+    unlike = float(np.sum((spectrum - mean) ** 2))
+    alike = min(_ALIKE, float(varied[:-1, :-1].sum()) / unlike) if unlike else _ALIKE
+    inner = (vectors * (spectrum + alike * (mean - spectrum))) @ vectors.T
     spread = total / size
-    sampled = np.maximum(spread - prior * np.trace(inner) / size, spread / 20)
+    prior = _PRIORS * total / max(float(np.trace(inner)), 1e-6 * size)
+    sampled = spread * np.maximum(1 - _PRIORS, 1 / 20)
     noise = varied[:-1, -1] + prior[:, None] * varied[:-1, :-1].sum(axis=1) + 1e-12
     made = prior[:, None, None] * (inner @ inner) + sampled[:, None, None] * inner
+    noise += 1e-9 * np.trace(made, axis1=1, axis2=2)[:, None]  # columns may be one another's sums, and doubles are rounded
     made[:, range(len(inner)), range(len(inner))] += noise
     solved = np.linalg.solve(made, np.broadcast_to(cross[:, None], (len(prior), len(inner), 1)))[..., 0]
     likely = -np.linalg.slogdet(made)[1] - solved @ cross

@@ -110,7 +110,7 @@ class ProductsAsked(Analysis[Result]):
     @cached_property
     def measures(self) -> dict[str, Measure]:
         """Every number in units of its grid, from the middle of its bounds."""
-        return self._plain if self.weighing is None else self.weighing.measures(self.numbers)
+        return self.weighing.measures if self.weighing else self._plain
 
     @cached_property
     def _plain(self) -> dict[str, Measure]:
@@ -118,8 +118,12 @@ class ProductsAsked(Analysis[Result]):
 
     @cached_property
     def weighing(self) -> Weighing | None:
-        """How rows are weighed, if they are."""
-        return Weighing(self.weighed, self._plain) if self.weighed else None
+        """How rows are weighed, if they are, for Gaussian noise."""
+        return Weighing(self.weighed, self._plain, str(self.numbers[0]), dict(self.weights), 2) if self.weighed else None
+
+    def weighing_at(self, share: Cost) -> Weighing | None:
+        """The same for the noise that a cost buys."""
+        return replace(self.weighing, order=1) if self.weighing and share.epsilon is not None else self.weighing
 
     @cached_property
     def levels(self) -> dict[str, tuple[Value, ...]]:
@@ -145,8 +149,9 @@ class ProductsAsked(Analysis[Result]):
         """From whole units to [-1, 1]."""
         found = {}
         for name, one in self._plain.items():
-            middle, half = float(one.shift * one.step), float(one.bound * one.step)
-            found[name] = Scale(middle, half, float((one.low + one.shift) * one.step), float((one.high + one.shift) * one.step))
+            middle, half = self.weighing.scale(name) if self.weighing else (one.shift * one.step, one.bound * one.step)
+            ends = (one.low + one.shift) * one.step, (one.high + one.shift) * one.step
+            found[name] = Scale(*map(float, (middle, half, *ends)))
         return found
 
     def _plans(self, share: Cost) -> tuple[tuple[Plan, ...], tuple[tuple[Product, ...], ...]]:
@@ -168,17 +173,18 @@ class ProductsAsked(Analysis[Result]):
         of = (*self.numbers, *self.categories)
         if self.weighted:
             of = (*of, *(one.of for each in self.indicators.values() for one in each if one.of is not None))
-        blocks: Mapping[Product, Sums] = {}
-        if self.weighing is not None:
-            of = (*of, *(one.of for one in (self.weighing.weight, *self.measures.values()) if one.of is not None))
-            blocks = self.weighing.blocks(list(weights), self.measures, str(self.numbers[0]))
-        sums = {product: blocks.get(product) or self._sums(product) for product in weights}
+        together: Mapping[Product, Sums] = {}
+        weighing = self.weighing_at(share)
+        if weighing is not None:
+            of = (*of, *(one.of for one in (weighing.weight, *self.measures.values()) if one.of is not None))
+            together = weighing.together
+        sums = {product: together.get(product) or self._sums(product, weighing) for product in weights}
         plans, products = [], []
-        held: dict[Product | Sums, list[Product]] = defaultdict(list)  # what is released by itself, or together with others
-        for product in weights:
-            held[blocks.get(product, product)].append(product)
-        shares = {one: _share([weights[one] for one in those], sums[one], share) for those in held.values() for one in those}
-        first = {those[0] for those in held.values()}
+        shares = {
+            product: _rounded(weighing.share) if weighing and product in together else _share(weight, share)
+            for product, weight in weights.items()
+        }
+        first = {*weights} - {*list(together)[1:]}  # of what is released together, one
         total = sum((shares[product] for product in first), Fraction(0))
         for by in [()] if self.weighted else dict.fromkeys(product.by for product in weights):
             mine = [product for product in weights if self.weighted or product.by == by]
@@ -201,9 +207,9 @@ class ProductsAsked(Analysis[Result]):
         plain = not self.weighed and all(spell(name) == bare(name) for name in product.of)
         return "" if sums.reach or plain else describe(product)
 
-    def _sums(self, product: Product) -> Sums:
+    def _sums(self, product: Product, weighing: Weighing | None) -> Sums:
         """One sum, in every group where there are keys; or one for every cell, the last category turning fastest."""
-        weight = [] if self.weighing is None else [self.weighing.weight]
+        weight = [] if weighing is None else [weighing.weight]
         factors = [*weight, *(self.measures[one] for one in product.of)]
         plain = measure_product(*factors)
         if not (self.weighted and product.by):
@@ -237,8 +243,9 @@ class Sheet(Study[Result]):
 
     @property
     def facts(self) -> dict[str, object]:
-        """Of persons' rows all blocks have the same weights since version 2."""
-        return {**super().facts, **({"version": 2} if self.of.weighted else {})}
+        """Of persons' rows all blocks have the same weights since version 2; numbers weigh rows as they do since version 3."""
+        version = 3 if self.of.weighed else 2 if self.of.weighted else 1
+        return {**super().facts, "version": version}
 
     @property
     def described(self) -> tuple[tuple[str, str], ...]:
@@ -253,7 +260,8 @@ class Sheet(Study[Result]):
         for plan, products in zip(self.plans, self.products, strict=True):
             for product in products:
                 (release,) = plan.behind[str(product)]
-                kind = release.label if _together(release) else (len(product.of), product.by, weights[product])
+                where = self._weighing.kind(product) if self._weighing else None
+                kind = where or (len(product.of), product.by, weights[product])
                 alike[kind].append((product, release.how, release.spread.half() / self._size(product)))
         found = []
         for those in alike.values():
@@ -265,9 +273,13 @@ class Sheet(Study[Result]):
         return tuple(found)
 
     def _size(self, product: Product) -> float:
-        """The largest size of a product, where numbers are counted as they are; rows that are weighed have them in [-1, 1]."""
-        of = self.laid or self.of
-        return 1.0 if of.weighed else math.prod(of.scales[name].half for name in product.of)
+        """The largest size of a product, or, where rows are weighed, what it is multiplied by."""
+        of, weighing = self.laid or self.of, self._weighing
+        return float(weighing.factor(product)) if weighing else math.prod(of.scales[name].half for name in product.of)
+
+    @cached_property
+    def _weighing(self) -> Weighing | None:
+        return (self.laid or self.of).weighing_at(self.share)
 
     def conclude(self, measured: Sequence[Measured], paid: Paid) -> Result:
         return self.of.conclude(self.matrix(measured), paid)
@@ -283,12 +295,12 @@ class Sheet(Study[Result]):
                 size, spread = self._size(product), released.release.spread
                 shape = tuple(len(levels[name]) for name in product.by)
                 found = released.real
-                if _together(released.release):  # its products stand there in their order
+                if isinstance(released.release.statistic, Sums) and released.release.statistic.reach:  # all, in their order
                     found = found[places[released.release]]
                     places[released.release] += 1
                 sums[product] = found.reshape(shape) / size, spread.deviation / size
                 laplace = laplace or spread.law == "laplace"
-        least = None if of.weighing is None else of.weighing.least
+        least = None if self._weighing is None else self._weighing.least
         return Matrix(of.scales, levels, sums, _LAPLACE if laplace else 1.0, tuple(map(str, of.weighed)), least)
 
     def write(self, kept: Noisy, remarks: tuple[str, ...]) -> str:
@@ -378,20 +390,11 @@ def list_levels(of: Expression, query: Query, facts: Mapping[str, Facts]) -> tup
     return values
 
 
-def _together(release: Release) -> bool:
-    """Whether it is of several products."""
-    return isinstance(release.statistic, Sums) and release.statistic.reach is not None
+def _share(weight: Fraction, share: Cost) -> Fraction:
+    """What a weight for Gaussian noise is for the noise at hand: errors, each times its weight squared, are least where
+    Laplace noise has its 2/3rd power."""
+    return weight if share.epsilon is None else _rounded(float(weight) ** (2 / 3))
 
 
-def _share(weights: Sequence[Fraction], sums: Sums, share: Cost) -> Fraction:
-    """What weights for Gaussian noise are for sums that have a sensitivity together, and for the noise at hand: errors, each
-    times its weight squared, are least where a block of k sums that one row moves by s times as much as one of them has
-    w sqrt(k) s, and for Laplace noise the 2/3rd power of it."""
-    mean = sum(weights, Fraction(0)) / len(weights)
-    if sums.reach is None:
-        return mean if share.epsilon is None else Fraction(round(float(mean) ** (2 / 3) * 64), 64)
-    one = max(measure.bound for measure in sums.of)
-    l1, square = sums.reach
-    far = l1 / one if share.epsilon is not None else math.sqrt(square) / one
-    block = float(mean) * math.sqrt(len(sums.of)) * far
-    return Fraction(round((block if share.epsilon is None else block ** (2 / 3)) * 64), 64)
+def _rounded(share: float) -> Fraction:
+    return Fraction(round(share * 64), 64)

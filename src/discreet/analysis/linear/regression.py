@@ -28,7 +28,7 @@ from discreet.analysis.linear.formula import Formula, read_formula
 from discreet.analysis.linear.given import evaluate_given, read_given
 from discreet.analysis.linear.gram import Cell, Matrix, Product, bare, describe, spell
 from discreet.analysis.linear.products import ProductsAsked
-from discreet.analysis.linear.weighing import reach, remark
+from discreet.analysis.linear.weighing import FEWEST, remark
 from discreet.arrays import Number, Reals
 from discreet.calls import called_as
 from discreet.canvas import BLUE, GREY, finish, new_axes
@@ -315,7 +315,7 @@ def regress(
     everything = (*categories, *([] if group is None else [group]))
     blank = RegressionAsked(rows, tuple(chosen), everything, (), model, group).checked()
     simple = all(len([one for one in term if one not in model.categories]) < 3 for term in model.terms)
-    if group is None and simple and reach(len(chosen) - 1) < len(chosen) - 1:  # of longer products engines' numbers overflow
+    if group is None and simple and len(chosen) - 1 >= FEWEST:  # of longer products engines' numbers overflow
         blank = replace(blank, weighed=tuple(chosen[1:]))
     at = () if group is None else ((str(group), 0),)
     weights = _weights(model.columns(blank.levels), str(model.response), at)
@@ -350,7 +350,8 @@ def _draw(models: Mapping[Value, Regression], ax: Axes | None, title: str) -> Ax
     ax = new_axes(ax)
     first = next(iter(models.values()))
     shown = [i for i, one in enumerate(first.columns) if one.numbers or one.at]
-    sizes = np.array([math.prod(first.matrix.numbers[name].half for name in first.columns[i].numbers) for i in shown])
+    scales = first.matrix.numbers
+    sizes = np.array([math.prod((scales[name].high - scales[name].low) / 2 for name in first.columns[i].numbers) for i in shown])
     step = 0.8 / len(models)
     for k, (level, model) in enumerate(models.items()):
         places = np.arange(len(shown)) + (k - (len(models) - 1) / 2) * step

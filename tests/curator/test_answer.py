@@ -10,13 +10,14 @@ from dataclasses import FrozenInstanceError, replace
 from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import discreet as dp
-from discreet.curator.answer import Answer, Column
+from discreet.curator.answer import Answer, Column, write_facts
 from discreet.errors import ParameterError
 
 TEXTS = st.text(st.characters(), max_size=8)  # lone surrogates and control characters too
@@ -171,3 +172,36 @@ def test_the_numbers_of_an_answer_are_written_once(tmp_path: Path, monkeypatch: 
     assert len(found) == 500
     assert 1500 <= numbers["written"] < 1600  # a standard error and two ends of every group
     assert numbers["read"] < 100
+
+
+def test_long_columns_are_written_as_the_same_numbers() -> None:
+    """Arrow writes doubles in other words than Python; what is read back is the same to the last bit, and still a double."""
+    bits = np.arange(1, 2**20, 97, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    some = [x for x in bits.view(np.float64).tolist() if np.isfinite(x)]
+    ends = [
+        0.0,
+        -0.0,
+        1.0,
+        -7.0,
+        0.1,
+        1e14,
+        1e15,
+        1e15 - 1,
+        1e16,
+        2.0**53,
+        2.0**70,
+        1e22,
+        1e-5,
+        1e-7,
+        5e-324,
+        1.7976931348623157e308,
+    ]
+    for numbers in ((*ends, *some), (*ends, *map(float, range(5000))), tuple(ends)):
+        facts = {
+            "outputs": {"n": {"values": numbers, "mechanism": "Laplace"}},
+            "keys": {"k": tuple(range(len(numbers)))},
+            "x": None,
+        }
+        text = write_facts(facts)
+        assert json.dumps(json.loads(text)) == json.dumps(facts)
+        assert (text == json.dumps(facts)) == (len(numbers) < 2**12)

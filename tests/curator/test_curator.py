@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from contextlib import nullcontext
 from pathlib import Path
 
 import pyarrow as pa
@@ -12,7 +13,9 @@ import pytest
 from curator.hospital import COLUMNS, curator, table
 
 import discreet as dp
+from discreet.curator import desk
 from discreet.errors import BudgetExceeded, DiscreetError, EngineError, LedgerRefused, ParameterError
+from discreet.plan.sql import parse_query
 
 COUNT = "SELECT drug_use, count(*) AS n FROM data GROUP BY drug_use"
 
@@ -414,3 +417,18 @@ def test_a_column_called_candidate_is_not_lost_in_a_score(tmp_path: Path) -> Non
         votes.choose(["Bob", "Ann"], score=score)
     with pytest.raises(ParameterError, match="rename it"):
         votes.sql(f"SELECT choose(['Bob', 'Ann'], {score}) AS best FROM data", epsilon=0.1)
+
+
+def test_what_is_previewed_is_not_read_again_when_it_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+    monkeypatch.setattr(desk, "parse_query", lambda text, schema: read.append(text) or parse_query(text, schema))
+    hospital = curator(tmp_path)
+    assert hospital.preview(COUNT, epsilon=0.5)
+    assert hospital.sql(COUNT, epsilon=0.5).rows() == hospital.sql(COUNT, epsilon=0.5).rows()
+    assert read == [COUNT]
+    for text in ("SELECT nonsense", 5, COUNT + " " * 2**12):
+        read.clear()
+        for _ in range(2):  # what is refused is refused again, and what is long is read again
+            with pytest.raises(ParameterError) if text != COUNT + " " * 2**12 else nullcontext():
+                hospital.preview(text, epsilon=0.5)  # type: ignore[arg-type]
+        assert read == [text, text]

@@ -155,46 +155,45 @@ KILLED = """
     from discreet.curator import plans
     from discreet.engine.sql.engine import SqlEngine
     from discreet.ledger.ledger import Ledger
-    owner, verb, when = {{
+    steps = {{
         "before reserve": (Ledger, "reserve", 0), "after reserve": (Ledger, "reserve", 1),
         "before count": (SqlEngine, "count", 0), "after count": (SqlEngine, "count", 1),
         "after noise": (plans, "let_out", 1), "before commit": (Ledger, "commit", 0), "after commit": (Ledger, "commit", 1),
-    }}[{step!r}]
-    real = getattr(owner, verb)
-    def deadly(*args, **named):
-        if when == 0:
+    }}
+    for step, (owner, verb, when) in steps.items():
+        child = os.fork()
+        if child:
+            print(step, os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), sep=": ", flush=True)
+            continue
+        real = getattr(owner, verb)
+        def deadly(*args, **named):
+            if when == 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+            found = real(*args, **named)
             os.kill(os.getpid(), signal.SIGKILL)
-        found = real(*args, **named)
-        os.kill(os.getpid(), signal.SIGKILL)
-    setattr(owner, verb, deadly)
-    hospital = dp.Curator({file!r}, unit=dp.rows(), columns=COLUMNS, budget=dp.Budget(epsilon=1), ledger={ledger!r})
-    print(hospital.sql("SELECT count(*) AS n FROM data", epsilon=0.5).value)
+        setattr(owner, verb, deadly)
+        given = dict(unit=dp.rows(), columns=COLUMNS, budget=dp.Budget(epsilon=1), ledger=step + ".ledger")
+        print(dp.Curator(step + ".parquet", **given).sql("SELECT count(*) AS n FROM data", epsilon=0.5).value, flush=True)
+        os._exit(0)
 """
+SPENT = {"before reserve": 0, "after reserve": 0.5, "before count": 0.5, "after count": 0.5, "after noise": 0.5}
+SPENT |= {"before commit": 0.5, "after commit": 0.5}
 
 
-@pytest.mark.parametrize(
-    ("step", "spent", "free"),
-    [
-        ("before reserve", 0, False),
-        ("after reserve", 0.5, False),
-        ("before count", 0.5, False),
-        ("after count", 0.5, False),
-        ("after noise", 0.5, False),
-        ("before commit", 0.5, False),
-        ("after commit", 0.5, True),
-    ],
-)
-def test_a_kill_at_any_step_loses_no_accounting_and_leaks_no_answer(step: str, spent: float, free: bool, tmp_path: Path) -> None:
-    file, ledger = str(tmp_path / "hospital.parquet"), str(tmp_path / "l.ledger")
-    pq.write_table(table(200), file)
-    killed = script(KILLED, tmp_path, file=file, ledger=ledger, step=step)
-    out, _ = killed.communicate(timeout=600)
-    assert killed.returncode == -signal.SIGKILL
-    assert out == ""
-    hospital = dp.Curator(file, unit=dp.rows(), columns=COLUMNS, budget=dp.Budget(epsilon=1), ledger=ledger)
-    assert hospital.budget.spent.epsilon == spent
-    assert hospital.sql(COUNT, epsilon=0.5).repeated is free
-    assert hospital.budget.spent.epsilon == (spent if free else spent + 0.5)
+def test_a_kill_at_any_step_loses_no_accounting_and_leaks_no_answer(tmp_path: Path) -> None:
+    """One process, which has opened nothing, begets those that are killed."""
+    for step in SPENT:
+        pq.write_table(table(200), tmp_path / f"{step}.parquet")
+    killing = script(KILLED, tmp_path)
+    out, problems = killing.communicate(timeout=600)
+    assert out.splitlines() == [f"{step}: {-signal.SIGKILL}" for step in SPENT], problems
+    for step, spent in SPENT.items():
+        free, place = step == "after commit", tmp_path / step
+        given = {"unit": dp.rows(), "columns": COLUMNS, "budget": dp.Budget(epsilon=1), "ledger": place.with_suffix(".ledger")}
+        hospital = dp.Curator(place.with_suffix(".parquet"), **given)  # type: ignore[arg-type]
+        assert hospital.budget.spent.epsilon == spent, step
+        assert hospital.sql(COUNT, epsilon=0.5).repeated is free, step
+        assert hospital.budget.spent.epsilon == (spent if free else spent + 0.5), step
 
 
 def test_a_forked_child_is_refused_before_it_pays(tmp_path: Path) -> None:

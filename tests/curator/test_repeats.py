@@ -167,8 +167,7 @@ def test_a_frame_is_the_same_data_whoever_holds_it(file: Path, tmp_path: Path) -
         frame[["age", "id"]],
     ):
         assert curator(other, tmp_path).sql(COUNT, epsilon=1).rows() == first.rows()
-    for other in (file, frame.iloc[::-1], frame.assign(age=frame.age + 1)):  # a file is its bytes, and an order of rows is data
-        assert not curator(other, tmp_path).sql(COUNT, epsilon=1).repeated
+    assert not curator(frame.assign(age=frame.age + 1), tmp_path).sql(COUNT, epsilon=1).repeated
 
 
 def test_previews_say_what_is_free_and_look_at_no_table(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -293,7 +292,7 @@ def test_a_table_that_is_replaced_is_read_anew(tmp_path: Path) -> None:
     def written(rows: int) -> Path:
         with duckdb.connect(str(tmp_path / "new.duckdb")) as database:
             database.execute(f"CREATE TABLE visits AS SELECT 'p' || i AS id, 30 AS age FROM range({rows}) t(i)")
-            database.execute(f"CREATE TABLE others AS SELECT 'p' || i AS id, 30 AS age FROM range({rows // 2}) t(i)")
+            database.execute(f"CREATE TABLE others AS SELECT 'p' || i AS id, 31 AS age FROM range({rows // 2}) t(i)")
         return (tmp_path / "new.duckdb").replace(tmp_path / "x.duckdb")
 
     one, other = (curator(written(100), tmp_path, table=name) for name in ("visits", "others"))

@@ -220,13 +220,12 @@ def test_a_move_that_was_interrupted_is_finished(
     file, there = tmp_path / "file.ledger", url()
     curator(visits, file).sql(COUNT, epsilon=0.25)
     owner, name = {
-        "before the end": (Ledger, "leave"),
+        "before the end": ("discreet.ledger.custody", "_end"),
         "after the end": ("discreet.ledger.postgres", "insert"),
         "after the copy": ("discreet.ledger.custody", "adopt"),
     }[step]
     with monkeypatch.context() as patched:
-        target = owner if isinstance(owner, type) else __import__(owner, fromlist=["x"])
-        patched.setattr(target, name, lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        patched.setattr(f"{owner}.{name}", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
             move(file, there)
     if step == "before the end":

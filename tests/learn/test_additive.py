@@ -129,6 +129,25 @@ def test_under_a_pure_epsilon_one_release_pays_for_all() -> None:
     assert model.score(rows, number > 0.75) > 0.6
 
 
+@pytest.mark.parametrize(("made", "delta"), [(AdditiveClassifier, 1e-6), (AdditiveClassifier, None), (AdditiveRegressor, 1e-6)])
+def test_deviations_are_those_of_shapes_that_are_fitted_again_and_again(made: Any, delta: Any) -> None:
+    """Sixty fits to the same rows, of bins that all hold some: the root mean square of what is claimed is within a third of that
+    of what was seen, which has an error of 4 %: by first order it is off by 0.8 to 1.1, and six errors are below 1e-8."""
+    draw = np.random.default_rng(5)
+    rows = draw.random((2000, 2))
+    score = 2 * np.sin(5 * rows[:, 0]) + rows[:, 1] - 1
+    column = dp.number(0, 1, missing=0)  # so that there is no bin for what is missing, which nothing is in
+    given: dict[str, Any] = {"epsilon": 3, "delta": delta, "bounds": [column, column], "bins": 4}
+    if made is AdditiveClassifier:
+        target, given["classes"] = (draw.random(2000) < 1 / (1 + np.exp(-score))).astype(int), [0, 1]
+    else:
+        target, given["target"] = score + 0.3 * draw.normal(size=2000), (-4, 4)
+    fits = [made(**given).fit(rows, target) for _ in range(60)]
+    seen = np.std([np.concatenate(one.shapes_, axis=1) for one in fits], axis=0)
+    claimed = np.mean([np.concatenate(one.deviations_, axis=1) ** 2 for one in fits], axis=0)
+    assert 0.67 < np.sqrt(claimed.sum() / (seen**2).sum()) < 1.5
+
+
 def test_one_class_is_always_predicted() -> None:
     model = AdditiveClassifier(epsilon=1, delta=1e-6, bounds=(0, 1), classes=["only"]).fit([[0.5]] * 9, ["only"] * 9)
     assert model.predict([[0.1]]).tolist() == ["only"]

@@ -13,6 +13,7 @@ from contract.models import MODELS, bare, make, outputs
 
 import discreet as dp
 from discreet.errors import DiscreetError, ParameterError
+from discreet.learn.linear import doubt
 
 RANDOM = np.random.default_rng(8)
 X = RANDOM.normal(size=(60, 3))
@@ -147,3 +148,13 @@ def test_what_is_given_again_says_what_it_cost_and_not_what_was_offered(tmp_path
     model, again = (clinic.synthesize(columns=["drug"], epsilon=epsilon) for epsilon in (2, 0.5))
     assert again.repeated
     assert again.privacy == model.privacy
+
+
+def test_a_noisy_mean_of_the_target_goes_to_the_middle_of_its_bounds() -> None:
+    """All of it stays without noise, and nothing where noise is all; between, ever more is taken off."""
+    sums = np.array([[100.0, 40.0], [40.0, 30.0]])
+    taken = [doubt(sums, np.full((2, 2), noise)) for noise in (0.0, 1.0, 10.0, 100.0, 1e6)]
+    assert taken[0] == 0
+    assert taken == sorted(taken)
+    assert taken[1] < 0.001
+    assert taken[-1] == pytest.approx(0.4)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
-from contract.models import bare
+from contract.models import MODELS, bare
 
 import discreet as dp
 from discreet.auditor.curators import replay_curator
@@ -18,6 +19,11 @@ COLUMNS = {"age": dp.integer(0, 120), "ill": dp.boolean()}
 FITS: list[tuple[str, dict[str, Any], Any, Any]] = [
     ("LogisticRegression", {"steps": 2}, dp.person("pid", rows=2, groups=1), dp.Budget(epsilon=1, delta=1e-6)),
     ("GaussianNB", {}, dp.rows(), dp.Budget(epsilon=1)),
+    ("AdditiveClassifier", {"rounds": 2}, dp.person("pid", rows=2, groups=1), dp.Budget(epsilon=1, delta=1e-6)),
+    ("AdditiveRegressor", {"rounds": 1}, dp.person("pid", rows=1, groups=1), dp.Budget(epsilon=1)),
+    ("KMeans", {"clusters": 2}, dp.person("pid", rows=1, groups=1), dp.Budget(epsilon=1, delta=1e-6)),
+    ("CountNB", {}, dp.person("pid", rows=2, groups=1), dp.Budget(epsilon=1)),
+    ("LogisticRegression", {}, dp.rows(neighbours="replace", size=3), dp.Budget(epsilon=1)),
     ("PCA", {"n_components": 1}, dp.rows(neighbours="replace", size=3), dp.Budget(epsilon=1, delta=1e-6)),
 ]
 
@@ -30,9 +36,11 @@ def audited(name: str, given: dict[str, Any], unit: Any, budget: Any) -> Any:
 
     def ask(curator: Any) -> object:
         model = bare(name, **given)
-        asked = {"target": "ill"} if model.supervised else {}
-        fitted = curator.fit(model, features=["age"], **asked, epsilon=1)
-        return [fitted.privacy_.to_json(), fitted.remarks_, [float(x) for x in fitted.__dict__.get("coef_", [[0]])[0]]]
+        number = "target" in MODELS[name]
+        asked = {"target": "age" if number else "ill"} if model.supervised else {}
+        fitted = curator.fit(model, features=["ill" if number else "age"], **asked, epsilon=1)
+        learnt = {key: value.tolist() for key, value in vars(fitted).items() if isinstance(value, np.ndarray)}
+        return [fitted.privacy_.to_json(), fitted.remarks_, learnt]
 
     return replay_curator(clinic, ask, facts)
 

@@ -6,7 +6,6 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from contract.test_model_contract import COSTS, TABLES, UNITS, Data, neighbour, table
 from sklearn.base import clone, is_classifier, is_regressor
@@ -30,6 +29,7 @@ from discreet.learn import (
     private_score,
 )
 from discreet.learn.around import search as module
+from discreet.learn.around import trials
 from discreet.mechanisms.base import recorded
 from discreet.privacy import Privacy
 
@@ -76,8 +76,8 @@ def fixed(monkeypatch: pytest.MonkeyPatch, runs: int) -> None:
         return module._part(given, ~tried, 1 - held), module._part(given, tried, held)
 
     monkeypatch.setattr(module, "_split", split)
-    monkeypatch.setattr(module, "uniform", lambda below, size: np.zeros(size, dtype=np.int64) + below - 1)
-    monkeypatch.setitem(module._DRAWS, "logarithmic", lambda _: runs)
+    monkeypatch.setattr(trials, "uniform", lambda below, size: np.zeros(size, dtype=np.int64) + below - 1)
+    monkeypatch.setitem(trials._DRAWS, "logarithmic", lambda _: runs)
 
 
 @pytest.mark.parametrize("cost", COSTS)
@@ -339,17 +339,3 @@ def test_what_has_no_score_is_said() -> None:
         assert len(list(releases)) == 0
     with pytest.raises(NotFittedError):
         private_score(GaussianNB(**FACTS), X, Y, epsilon=1)
-
-
-def test_a_curator_has_no_search(tmp_path: Any) -> None:
-    clinic = dp.Curator(
-        pa.table({"a": X[:, 0], "y": Y}),
-        unit=dp.rows(),
-        columns={"a": dp.number(-3, 3), "y": dp.integer(0, 1)},
-        budget=dp.Budget(epsilon=3, delta=1e-6),
-        ledger=tmp_path / "a.ledger",
-        people="of a test",
-    )
-    with pytest.raises(ParameterError, match="search on arrays"):
-        clinic.fit(two(), features=["a"], target="y", epsilon=1)
-    assert clinic.budget.spent.rho == 0

@@ -18,6 +18,7 @@ from support.refusals import refused
 
 from discreet.errors import BudgetExceeded, LedgerRefused, ParameterError
 from discreet.ledger import Ledger
+from discreet.ledger.chain import UNKNOWN, Rows
 from discreet.privacy import Privacy, approximate, pure, zcdp
 from discreet.privacy.budget import Budget
 from discreet.privacy.losses.base import tanh_rho
@@ -30,8 +31,10 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "hospital.ledger"
 
 
-def ask(ledger: Ledger, privacy: Privacy, plan: str = "plan", data: str = "data", answer: str | None = "42") -> int:
-    number = ledger.reserve(question="How many?", plan=plan, data=data, privacy=privacy, asked="epsilon=0.1")
+def ask(
+    ledger: Ledger, privacy: Privacy, plan: str = "plan", data: str = "data", answer: str | None = "42", rows: Rows = UNKNOWN
+) -> int:
+    number = ledger.reserve(question="How many?", plan=plan, data=data, privacy=privacy, asked="epsilon=0.1", rows=rows)
     if answer is not None:
         ledger.commit(number, answer)
     return number
@@ -117,6 +120,44 @@ def test_find_gives_answered_repeats_newest_last(path: Path) -> None:
         assert one.find("plan", "nowhere") == ()
     ask(ledger, pure(0.1), answer="6")
     assert [entry.answer for entry in other.find("plan", "data")] == ["1", "5", "6"]  # what others paid for, too
+
+
+def test_the_same_rows_under_the_same_declarations_are_the_same_data(path: Path) -> None:
+    """However a ledger learns of them, and whoever reads it; entries from before rows were known take part by their data."""
+    ledger, first, narrow = Ledger.open(path, Budget(epsilon=1)), Rows("wide", "r"), Rows("narrow", "s")
+    ask(ledger, pure(0.1), data="old file", answer="1")
+    ask(ledger, pure(0.1), data="file", answer="2", rows=first)
+    ledger.see(None, "file", narrow)
+    ledger.see(None, "frame", narrow)
+    ledger.see("table", "old file", first)
+    number, before = ask(ledger, pure(0.1), data="file", answer=None, rows=first), len(ledger._chain.hashes)
+    ledger.keep(number, 0, "step")
+    ledger.see(None, "frame", narrow)  # known already, and nothing to know
+    ledger.see(None, "frame")
+    ledger.see("table", "old file", first)
+    for one in (ledger, Ledger.open(path)):
+        assert one._chain.head == before
+        found = [
+            [entry.answer for entry in one.find("plan", "frame", rows=rows)] for rows in (first, narrow, Rows("wide"), Rows())
+        ]
+        assert found == [["1", "2"], ["2"], [], []]
+        assert [entry.answer for entry in one.find("plan", "file", rows=Rows("wide"))] == ["1", "2"]
+        assert [entry.answer for entry in one.find("plan", "file", rows=Rows("narrow"))] == ["2"]
+        assert [entry.answer for entry in one.find(None, "frame", rows=first)] == ["1", "2"]
+        assert [len(one.begun("plan", "frame", rows)) for rows in (first, narrow, Rows())] == [1, 1, 0]
+        assert one.rows_of("frame", "narrow") == narrow
+        assert one.rows_of("frame", "wide") == Rows("wide")
+        other = Rows("wide", "others")
+        assert one.find_apart("plan", "frame", tuple, other) == ()  # all are known, and others
+        assert [entry.answer for entry in one.find_apart("plan", "frame", tuple, Rows())] == ["1", "2"]
+        assert [entry.answer for entry in one.find_apart("plan", "frame", tuple, Rows("narrow", "t"))] == ["1"]
+        for held, declared, same in (
+            ("frame", "wide", None),
+            ("frame", "narrow", True),
+            ("else", "", False),
+            (None, "wide", None),
+        ):
+            assert one.repeats("plan", None, held, declared=declared)[1:] == (same, declared != "")
 
 
 def test_two_ledgers_of_one_file_see_each_other(path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from discreet.errors import ParameterError
 from discreet.mechanisms.rows import sums
-from discreet.mechanisms.rows.block import MOST_ROWS, Block, change, hold, part
+from discreet.mechanisms.rows.block import MOST_ROWS, Block, part
 from discreet.mechanisms.rows.sums import Added, Ball, Cells, Dense, Outer, Sparse, add_up, direct, join_totals, outer_ball
 from discreet.mechanisms.secret import Secret, open_secret
 
@@ -170,20 +170,6 @@ def test_totals_that_are_joined_move_together() -> None:
     joined = join_totals(two)
     assert len(open_secret(joined.value)) == 4
     assert 2 * two[0].ball.radius ** 2 <= joined.ball.radius**2 < 2 * (two[0].ball.radius + 1) ** 2
-
-
-def test_blocks_that_are_held_are_read_once_and_those_that_do_not_fit_again() -> None:
-    reads = []
-
-    def read():
-        reads.append(1)
-        return (Secret(Block({"x": np.ones((3, 2))}, 3)) for _ in range(3))
-
-    for most, times in ((10**6, 1), (60, 3)):
-        reads.clear()
-        reader = hold(lambda: change(read(), lambda block: {"x": block["x"]}), most)
-        assert [len(list(reader())) for _ in range(3)] == [3, 3, 3]
-        assert len(reads) == times
 
 
 def test_parts_keep_persons_whole() -> None:

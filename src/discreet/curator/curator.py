@@ -294,5 +294,5 @@ class Curator:
                     )
                 asked.append(one.asked())
             else:
-                asked.append(Select(parse_query(one, schema), schema))
+                asked.append(Select(self._desk.read(one), schema))
         return asked

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from discreet.curator.gate import Outcome, Request, ask, describe_repeat
+from discreet.curator.gate import Outcome, Request, amount_paid, ask, find_served, serving_of
 from discreet.curator.inspection import looked_at, remark_bounds, remark_changes
 from discreet.curator.plans import Part, Plans
 from discreet.curator.tables import Tables
@@ -25,11 +25,14 @@ from discreet.ledger.place import Place
 from discreet.plan.cost import Terms
 from discreet.plan.plan import Plan
 from discreet.plan.preview import Preview, Priceable, offer, price_within
+from discreet.plan.query import Query
+from discreet.plan.sql import parse_query
 from discreet.privacy.budget import Budget
 from discreet.schema.table import Schema
 from discreet.schema.units import Person, Unit
 
 _STRIPES = 64
+_LONG, _MANY = 2**12, 2**8  # a text, and how many of them, that are remembered
 
 Result = TypeVar("Result")
 
@@ -45,11 +48,21 @@ class Desk:
         self._opened: Ledger | None = None
         self._seen: Ledger | None = None
         self._files = frozenset[str]()  # those that pay from it
+        self._texts: dict[str, Query] = {}  # what was asked in SQL before
 
     @property
     def schema(self) -> Schema:
         """What is publicly known of the tables."""
         return self.tables.schema
+
+    def read(self, text: str) -> Query:
+        """The question that a text asks. It is read once: what is previewed is asked next, and what is asked is asked again."""
+        if not isinstance(text, str) or text not in self._texts:
+            query = parse_query(text, self.schema)
+            if len(text) >= _LONG or len(self._texts) >= _MANY:
+                return query
+            self._texts[text] = query
+        return self._texts[text]
 
     def release(self, asked: Sequence[Priceable[Part[Any, Any]]], terms: Terms) -> list[Any]:
         """What was asked, paid for together."""
@@ -66,7 +79,7 @@ class Desk:
         before = ""
         if ledger is not None:
             with self._reading(request) as tables:  # of which nothing is opened
-                before = describe_repeat(request, ledger, tables)
+                before = _describe_repeat(request, ledger, tables)
         account = self.budget.open() if ledger is None else ledger.account
         found = offer(asked, request.parts, request.cost, account, before, terms.fewest)
         return replace(found, remarks=(*found.remarks, *self.remarks(request.plans)))
@@ -84,7 +97,9 @@ class Desk:
     def ask(self, request: Request[Result], tables: Tables | None = None) -> Outcome[Result]:
         """The result of a request to the gate."""
         self.check_process()
-        (tables or self.tables).sources()  # what is missing is missed before a ledger is made
+        (tables or self.tables).check_there()  # what is missing is missed before a ledger is made
+        if request.price is not None and self.view() is None:  # and so is what no budget pays for
+            self.budget.open().spend(request.price.privacy, request.price.cost.epsilon)
         with self._asking[int(request.digest, 16) % _STRIPES]:  # of two threads with the same one, the second gets the first's
             return ask(request, self.ledger(), tables or self.tables)
 
@@ -102,6 +117,15 @@ class Desk:
         looked = looked_at(self.tables, ledger.salt)
         changes = (remark for table, now in looked for remark in remark_changes(now, table, ledger.looks))
         return (*bounds, *dict.fromkeys(changes))
+
+    def foresee(self, request: Request[Any], tables: frozenset[str]) -> tuple[str, str]:
+        """Whether a request fits what is left of the budget, and whether it was asked before, in a sentence each; the second may
+        be empty."""
+        ledger = self.view()
+        account = self.budget.open() if ledger is None else ledger.account
+        fits = request.price is None or account.fits(request.price.privacy)
+        said = "It fits what is left of the budget." if fits else "It is more than is left of the budget."
+        return said, "" if ledger is None else _describe_repeat(request, ledger, self.tables.reading(tables))
 
     def view(self) -> Ledger | None:
         """The ledger to read from, which need not be one that can be written; None as long as there is none."""
@@ -137,6 +161,26 @@ class Desk:
             return
         with self.tables.declared_as(*reading) as tables:
             yield tables.reading(request.tables)
+
+
+def _describe_repeat(request: Request[Result], ledger: Ledger, tables: Tables) -> str:
+    """What a preview says of a request that was answered before: from the ledger alone, no table is looked at."""
+    if request.price is None:
+        return ""
+    declared, table = tables.declared_fingerprint(ledger.salt), tables.name(ledger.salt)
+    entries, same, alike = ledger.repeats(request.digest, table, declared, request.former, tables.declared)
+    if not any(amount_paid(entry) >= request.price.cost.amount for entry in entries):
+        if (serve := serving_of(request)) is not None:
+            others, unchanged, _ = ledger.repeats(None, table, declared, (), tables.declared)
+            if unchanged and find_served(serve, others) is not None:
+                return "What was paid for before says this too: free, unless the table changed since it was last opened."
+        return "Asked before, for less: it would be paid for again." if entries and same else ""
+    if same is False:
+        return "Asked before, but the table changed since: it would be paid for again."
+    if same is None:
+        other = "" if alike else "; the same rows in another form would be paid for again"
+        return f"Asked before: free if this table holds the same as that one did{other}."
+    return "Asked before: free." if declared else "Asked before: free, unless the table changed since it was last opened."
 
 
 def _remark_totals(plans: Sequence[Plan], unit: Unit) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import date
 from fractions import Fraction
@@ -24,6 +24,7 @@ from functools import lru_cache
 from discreet.plan.plan import Plan
 from discreet.plan.query import Levels, grouped
 from discreet.schema.columns import Boolean, Category, Column, Date, Integer, Number, Text
+from discreet.schema.table import Schema
 from discreet.schema.units import Person, Rows, Unit
 
 _VERSION = 2  # 1: hashes of the texts of Python objects (``former_digest``)
@@ -101,6 +102,15 @@ def columns_meant(plan: Plan) -> tuple[list[str], list[str]]:
     """What every key and every output of a question means, in its order, whatever they are called."""
     query = plan.query
     return [grouped(key) for key in query.keys], [str(output.aggregate) for output in query.outputs]
+
+
+def hash_declarations(schema: Schema, tables: Iterable[str]) -> str:
+    """The hash of what cells of these tables become, and of whose they are: what is declared of rows, and not how much of them
+    counts."""
+    read, unit = tuple(f"{table}." if table else "" for table in tables), schema.unit
+    columns = {name: _declared(column) for name, column in schema.columns.items() if name.startswith(read)}
+    facts = {"columns": columns, "id": unit.id if isinstance(unit, Person) else None}
+    return hash_facts([{"rows": 1, **facts}])
 
 
 def _levels(levels: Levels) -> list[object]:

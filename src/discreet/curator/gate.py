@@ -3,7 +3,8 @@
 1. A request is priced from public facts; one that is refused has cost nothing and touched nothing.
 2. If the ledger holds a result of the same request on the same data, paid at least as much, that result is given again: free.
    So is one that says what is asked among other things, where a request knows such results (``serve``). Data are the same
-   when their bytes or cells are (or, where the owner declares a version, when that is): a public fact.
+   when their bytes or cells are, or the rows that they become under what is declared of them, in whatever form and order (or,
+   where the owner declares a version, when that is): a public fact.
 3. The price is reserved in the ledger, durably. From here on it is spent, whatever happens.
 4. The engine counts, exactly; what it hands back is a ``Secret``.
 5. Mechanisms open the secrets and add noise, within the reserved price, as often as the request wants: what it measures next may
@@ -21,24 +22,30 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
+import numpy as np
+
 from discreet.curator.tables import Tables
 from discreet.engine.base import Engine
 from discreet.errors import DiscreetError, EngineError, ParameterError
-from discreet.ledger.chain import Entry
+from discreet.ledger.chain import Entry, Rows
 from discreet.ledger.ledger import Ledger
+from discreet.mechanisms.secret import Secret
 from discreet.plan.cost import Cost
 from discreet.privacy import Privacy
 from discreet.privacy.account import Account
 from discreet.privacy.filters import as_approximate, as_concentrated
 from discreet.privacy.losses import Loss
 
+_AMOUNT = re.compile(r'\{"version": 1, "amount": "([0-9]+(?:/[0-9]+)?)", "answers": ')
 _TORN = "The table changed while this was counted, so it is of neither state; asked again, it is paid for again."
+_APART = "The same was paid for before, of data that cannot be compared with these; if they hold the same rows, ask those: free."
 _DIGEST = 3  # 1 and 2 were not said: plans of entries without it may have ``former`` digests
 _SPENT = "What was paid for it stays spent."
 _MOVED = (
@@ -112,6 +119,28 @@ class Releasable(Protocol[Noisy]):
     def privacy(self) -> Privacy | None: ...
     @property
     def let_out(self) -> Callable[..., Noisy]: ...
+
+
+class _Mechanism(Protocol):
+    @property
+    def privacy(self) -> Privacy: ...
+    @property
+    def release(self) -> Callable[..., object]: ...
+
+
+@dataclass(frozen=True)
+class Letting:
+    """A mechanism as a reservation lets it out: whole numbers of any size, for so much noise as a very small cost has is no
+    number of 64 bits."""
+
+    mechanism: _Mechanism
+
+    @property
+    def privacy(self) -> Privacy:
+        return self.mechanism.privacy
+
+    def let_out(self, secret: Secret[Any]) -> list[int]:
+        return [int(one) for one in np.ravel(np.asarray(self.mechanism.release(secret)))]
 
 
 class Reservation:
@@ -240,15 +269,19 @@ def ask(request: Request[Result], ledger: Ledger, tables: Tables) -> Outcome[Res
     price = request.price
     if price is None:
         return Outcome(request.run(None, Reservation(Privacy(), ledger.salt)), ledger.account)
-    table, fingerprint = tables.name(ledger.salt), tables.fingerprint(ledger.salt)
-    stored = _stored(ledger, request, fingerprint, price.cost.amount)
+    table, fingerprint, rows = tables.name(ledger.salt), tables.fingerprint(ledger.salt), Rows(tables.declared)
+    stored = _stored(ledger, request, fingerprint, rows, price.cost.amount)
+    if stored is None:
+        engine = tables.engine(fingerprint)  # what cannot be opened costs nothing
+        request.rehearse(engine)  # nor what cannot be counted
+        rows = ledger.rows_of(fingerprint, rows.declared)
+        if rows.declared and not rows.content:  # once for all questions: it is kept with what is paid for first
+            rows = _identify(tables, ledger.salt, fingerprint)
+            stored = _stored(ledger, request, fingerprint, rows, price.cost.amount)
     if stored is not None:
-        if table is not None:
-            ledger.see(table, fingerprint)
+        ledger.see(table, fingerprint, rows)
         return Outcome(stored, ledger.account, repeated=True)
-    engine = tables.engine(fingerprint)  # what cannot be opened costs nothing
-    request.rehearse(engine)  # nor what cannot be counted
-    number, kept = _begun(ledger, request, fingerprint, price)
+    number, kept = _begun(ledger, request, fingerprint, rows, price)
     if number is None:
         number = ledger.reserve(
             question=request.question,
@@ -259,6 +292,7 @@ def ask(request: Request[Result], ledger: Ledger, tables: Tables) -> Outcome[Res
             amount=price.cost.epsilon,
             table=table,
             digest=_DIGEST,
+            rows=rows,
         )
     result = _run(request, engine, Reservation(price.privacy, ledger.salt, partial(ledger.keep, number), kept))
     if _layout(tables) != engine.layout:
@@ -267,27 +301,10 @@ def ask(request: Request[Result], ledger: Ledger, tables: Tables) -> Outcome[Res
     if _changed(tables, ledger.salt, fingerprint):
         ledger.tear(number)
         remarks = (_TORN,)
+    apart = ledger.find_apart(request.digest, fingerprint, lambda: request.former, rows)
+    unlike = (_APART,) if any(amount_paid(entry) >= price.cost.amount for entry in apart) else ()  # of this payment alone
     answer = {"version": 1, "amount": str(price.cost.amount), "answers": request.write(result, remarks)}
-    return Outcome(result, ledger.commit(number, json.dumps(answer)), remarks)
-
-
-def describe_repeat(request: Request[Result], ledger: Ledger, tables: Tables) -> str:
-    """What a preview says of a request that was answered before: from the ledger alone, no table is looked at."""
-    if request.price is None:
-        return ""
-    declared, table = tables.declared_fingerprint(ledger.salt), tables.name(ledger.salt)
-    entries, same = ledger.repeats(request.digest, table, declared, request.former)
-    if not any(_paid(entry) >= request.price.cost.amount for entry in entries):
-        if (serve := _serving(request)) is not None:
-            others, unchanged = ledger.repeats(None, table, declared)
-            if unchanged and _served(serve, others) is not None:
-                return "What was paid for before says this too: free, unless the table changed since it was last opened."
-        return "Asked before, for less: it would be paid for again." if entries and same else ""
-    if same is False:
-        return "Asked before, but the table changed since: it would be paid for again."
-    if same is None:
-        return "Asked before: free if this table holds the same as that one did."
-    return "Asked before: free." if declared else "Asked before: free, unless the table changed since it was last opened."
+    return Outcome(result, ledger.commit(number, json.dumps(answer)), (*remarks, *unlike))
 
 
 def _run(request: Request[Result], engine: Engine, reserved: Reservation) -> Result:
@@ -331,31 +348,38 @@ def _changed(tables: Tables, salt: bytes, fingerprint: str) -> bool:
         return True  # it vanished, or is being written
 
 
-def _stored(ledger: Ledger, request: Request[Result], data: str, amount: Fraction) -> Result | None:
+def _identify(tables: Tables, salt: bytes, fingerprint: str) -> Rows:
+    """Which rows the tables hold; unknown where they are not compared, or changed while they were read."""
+    rows = tables.rows(salt, fingerprint)
+    return Rows() if _changed(tables, salt, fingerprint) else rows
+
+
+def _stored(ledger: Ledger, request: Request[Result], data: str, rows: Rows, amount: Fraction) -> Result | None:
     """The newest stored result that was paid at least this much; of another request, where that serves as well."""
-    for entry in reversed(ledger.find(request.digest, data, lambda: request.former)):
-        if _paid(entry) >= amount:
+    for entry in reversed(ledger.find(request.digest, data, lambda: request.former, rows)):
+        if amount_paid(entry) >= amount:
             return request.read(_texts(entry))
-    serve = _serving(request)
-    return None if serve is None else _served(serve, ledger.find(None, data))
+    serve = serving_of(request)
+    return None if serve is None else find_served(serve, ledger.find(None, data, rows=rows))
 
 
-def _begun(ledger: Ledger, request: Request[Result], data: str, price: Price) -> tuple[int | None, tuple[str, ...]]:
+def _begun(ledger: Ledger, request: Request[Result], data: str, rows: Rows, price: Price) -> tuple[int | None, tuple[str, ...]]:
     """The newest reservation for the same, at the same price, whose run died on the way; and what it kept."""
-    for entry, steps in reversed(ledger.begun(request.digest, data)):
+    for entry, steps in reversed(ledger.begun(request.digest, data, rows)):
         ended = any("ended" in json.loads(step) for step in steps)
         if not ended and (entry.asked, entry.privacy) == (str(price.cost), price.privacy):
             return entry.number, steps
     return None, ()
 
 
-def _serving(request: Request[Result]) -> Callable[[list[str]], Result | None] | None:
+def serving_of(request: Request[Result]) -> Callable[[list[str]], Result | None] | None:
+    """What finds its result in those of other requests; None where no other's serves."""
     return request.serve if isinstance(request, Servable) else None
 
 
-def _served(serve: Callable[[list[str]], Result | None], entries: Sequence[Entry]) -> Result | None:
+def find_served(serve: Callable[[list[str]], Result | None], entries: Sequence[Entry]) -> Result | None:
     """The newest result of other requests that serves."""
-    found = (serve(_texts(entry)) for entry in reversed(entries) if _paid(entry) >= 0)
+    found = (serve(_texts(entry)) for entry in reversed(entries) if amount_paid(entry) >= 0)
     return next((one for one in found if one is not None), None)
 
 
@@ -363,7 +387,10 @@ def _texts(entry: Entry) -> list[str]:
     return [str(text) for text in json.loads(entry.answer or "{}")["answers"]]
 
 
-def _paid(entry: Entry) -> Fraction:
+def amount_paid(entry: Entry) -> Fraction:
     """What was paid for a result that can be read; less than nothing for others."""
+    begun = _AMOUNT.match(entry.answer or "")  # most need not be read to their end
+    if begun is not None:
+        return Fraction(begun[1])
     facts = json.loads(entry.answer or "{}")
     return Fraction(facts["amount"]) if facts.get("version") == 1 else Fraction(-1)

@@ -70,8 +70,10 @@ class Held:
         person = unit.id.lower() if isinstance(unit, Person) else None
         if self.path is None:
             return Table(person, columns, self.place)
-        source = self.path if is_pattern(Path(self.path)) else os.path.realpath(self.path)
-        return Table(person, columns, os.path.normcase(source), os.path.normcase(self._folder()))
+        if is_pattern(Path(self.path)):
+            return Table(person, columns, os.path.normcase(self.path), os.path.normcase(self._folder()))
+        real = os.path.realpath(self.path)
+        return Table(person, columns, os.path.normcase(real), os.path.normcase(os.path.dirname(real)))
 
     def _folder(self) -> Path:
         """The folder of a file; for a pattern the one that all its files are in, however many there are today."""

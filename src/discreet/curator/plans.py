@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
-from discreet.curator.answer import Answer, Column, agreed, made_whole, refine
+from discreet.curator.answer import Answer, Column, agreed, made_whole, refine, write_facts
 from discreet.curator.digest import columns_meant, digest_of, facts_of, former_digest, hash_facts, meaning_of
 from discreet.curator.gate import Outcome, Price, Reservation
 from discreet.engine.base import Engine, Found, Groups, groups_of
@@ -245,7 +245,7 @@ class Selected(Part[Answer, Answer]):
     def write(self, kept: Answer, remarks: tuple[str, ...]) -> str:
         """With what its columns mean, by which they are found under other names."""
         facts = replace(kept, remarks=(*kept.remarks, *remarks)).facts()
-        return json.dumps({**facts, "means": columns_meant(self.plan)}, allow_nan=False)
+        return write_facts({**facts, "means": columns_meant(self.plan)})
 
     def read(self, text: str) -> Answer:
         facts = json.loads(text)
@@ -339,11 +339,12 @@ def answer_of(plan: Plan, groups: Groups, released: Mapping[Release, Released]) 
 def _keys(plan: Plan, groups: Groups) -> dict[str, tuple[Value, ...]]:
     if not plan.keys.keys:
         return {}
-    if plan.query.levels is not None:
-        rows = level_rows(plan.query.levels, plan.keys)
+    columns: Iterable[tuple[Value, ...]]
+    if plan.query.levels is None and (len(groups.listed) == 1 or not groups.product):
+        columns = map(tuple, groups.listed)
     else:
-        rows = plan.keys.rows() if groups.product else list(zip(*groups.listed, strict=True))
-    columns = zip(*rows, strict=True) if rows else [() for _ in plan.keys.keys]
+        rows = plan.keys.rows() if plan.query.levels is None else level_rows(plan.query.levels, plan.keys)
+        columns = zip(*rows, strict=True) if rows else [() for _ in plan.keys.keys]
     return {
         name: tuple(float(v) if isinstance(v, Fraction) else v for v in column) if Fraction in {*map(type, column)} else column
         for name, column in zip(plan.keys.names, columns, strict=True)

@@ -48,6 +48,7 @@ VERBS: dict[str, str] = {
     "synthesize": "discreet.synthetic.synthesize",
     "quality": "discreet.synthetic.quality",
     "fit": "discreet.learn.request",
+    "score": "discreet.learn.around.scoring",
     "vocabulary": "discreet.texts.curated.found",
     "word_counts": "discreet.texts.curated.counts",
     "cooccurrences": "discreet.texts.curated.counts",

@@ -164,8 +164,7 @@ _MOST_BARS = 40
 _MOST_PANELS = 12
 _UPRIGHT = (12, 20, 60)  # more bars, longer labels, or more letters together lie down
 _LONGEST = 40
-_UNEVEN = 1.2  # widths of bins that differ by more are drawn as areas; months differ by less
-_EPOCH = date(1970, 1, 1)
+_UNEVEN, _EPOCH = 1.2, date(1970, 1, 1)  # widths of bins that differ by more are drawn as areas; months differ by less
 _BIN = re.compile(r"\[([^,\[\]]+), ([^,\[\]]+)[\])]")
 
 Place = Value | tuple[Value, ...]  # several keys together
@@ -187,26 +186,27 @@ def plot(answer: Answer, output: str | None, ax: Axes | None, title: str | None)
     names = _chosen(answer, output)[: 1 if ax is not None else None]
     if len(names) > _MOST_PANELS:
         raise ParameterError(f"{len(names):,} outputs are too many for one picture: draw some with plot(output=...).")
-    answer = _without_margins(answer)
-    maps = _mapped(answer, names[0])
-    drawn = [_series(answer, name, mapped=maps) for name in names]
-    for name, (_, _, series) in zip(names, drawn, strict=True):  # what cannot be drawn is refused before there is a picture
-        _check_readable(name, series, mapped=maps)
-    axes = [new_axes(ax)] if len(names) == 1 else stacked_axes(len(names))
-    for name, (key, other, series), panel in zip(names, drawn, axes, strict=True):
-        own = name if maps or answer.outputs[name].lower is None else f"{name}, with 95 % intervals"
-        if maps:
-            _map(panel, answer, name, series[0])
+    several = ax is None and len(answer.tables) * len(names) <= _MOST_PANELS
+    shown = [(_without_margins(one), name) for one in (several and answer.tables) or [answer] for name in names]
+    maps = [_mapped(one, name) for one, name in shown]
+    drawn = [_series(one, name, mapped=mapped) for (one, name), mapped in zip(shown, maps, strict=True)]
+    for (_, name), mapped, (_, _, series) in zip(shown, maps, drawn, strict=True):  # refused before there is a picture
+        _check_readable(name, series, mapped=mapped)
+    axes = [new_axes(ax)] if len(shown) == 1 else stacked_axes(len(shown))
+    for (one, name), mapped, (key, other, series), panel in zip(shown, maps, drawn, axes, strict=True):
+        own = name if mapped or one.outputs[name].lower is None else f"{name}, with 95 % intervals"
+        if mapped:
+            _map(panel, one, name, series[0])
         else:
             _panel(panel, name, key, series)
-        finish(panel, _plain(title if title is not None and len(names) == 1 else own))
-        if maps:
+        finish(panel, _plain(title if title is not None and len(shown) == 1 else own))
+        if mapped:
             panel.grid(visible=False)
         if other:  # beside the picture, where it hides nothing
             panel.legend(
                 title=_plain(other), loc="upper left", bbox_to_anchor=(1, 1), fontsize=9, title_fontsize=9, frameon=False
             )
-    if title is not None and len(names) > 1:
+    if title is not None and len(shown) > 1:
         axes[0].figure.figure.suptitle(_plain(title), fontsize=12)
     return axes[0]
 

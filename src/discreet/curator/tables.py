@@ -14,11 +14,13 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from discreet.curator.digest import hash_declarations
 from discreet.curator.held import Held
 from discreet.engine import check_ids, open_engine, open_public
 from discreet.engine.base import Engine, NoFile, Source, hashed
 from discreet.errors import ParameterError
 from discreet.ledger import witness
+from discreet.ledger.chain import Rows
 from discreet.ledger.people import Table
 from discreet.plan.query import Join
 from discreet.schema.columns import Column
@@ -140,6 +142,19 @@ class Tables:
             found = self._hashed[salt] = self._with_public(salt, all_held)
         return found
 
+    @property
+    def declared(self) -> str:
+        """A hash of what is declared of the rows, under which files and frames are compared; nothing where tables are not: those
+        on a server, and those of which the owner declares a version."""
+        if self._version is not None or any(held.place is not None for held in self._held.values()):
+            return ""
+        return hash_declarations(self.schema, self._held)
+
+    def rows(self, salt: bytes, fingerprint: str) -> Rows:
+        """Which rows the tables hold, in whatever form and order: one more scan. It is of what they hold at that moment."""
+        found = self.engine(fingerprint).identify(self.schema, salt) if self.declared else None
+        return Rows() if found is None else Rows(self.declared, self._with_public(salt, found))
+
     def _with_public(self, salt: bytes, private: str) -> str:
         public = [f"{held.fingerprint(salt)} {name}" for name, held in sorted(self._public.items())]
         return sha256("\n".join([private, *public]).encode(errors="surrogatepass")).hexdigest()
@@ -152,6 +167,13 @@ class Tables:
             assert isinstance(self.schema.unit, Person)
             check_ids(found, self.schema.unit)
         return found
+
+    def check_there(self) -> None:
+        """Refuse tables that are missing, or whose ids tell nobody apart: nothing of them can be asked."""
+        if isinstance(self.schema.unit, Person):
+            check_ids(self.sources(), self.schema.unit)
+        else:
+            self.sources()
 
     def layout(self) -> object:
         """How the private tables are read, as they lie there now."""

@@ -22,8 +22,9 @@ from numpy.typing import NDArray
 from discreet.arrays import Reals
 from discreet.errors import ParameterError
 from discreet.learn.features import Feature, read_classes, read_feature, read_features
-from discreet.learn.payment import Payment
+from discreet.learn.payment import Payment, reserve
 from discreet.learn.rows import Rows, check_groups, inputs_of, read_arrays, read_cells, read_columns, read_unit
+from discreet.plan.cost import Cost
 from discreet.privacy import Privacy
 from discreet.schema.units import Unit
 
@@ -73,6 +74,10 @@ class Model(BaseEstimator):  # type: ignore[misc]
     def _foresee(self, rows: Rows, payment: Payment) -> list[str]:  # noqa: ARG002
         """What a preview says, by public facts."""
         return []
+
+    def _reserve(self, share: Cost) -> Privacy:
+        """What a curator's ledger is charged for a fit that spends this much."""
+        return reserve(share)
 
     def _declared(self) -> tuple[Feature, ...]:
         """The columns of X by this model's own facts."""
@@ -196,7 +201,7 @@ class Regressor(RegressorMixin, Model):  # type: ignore[misc]
         if given is None:
             raise ParameterError("Between which bounds the target lies is not read off the data; write target=(0, 100).")
         found = read_feature("target", given)
-        if found.values is not None:
+        if found.values is not None or found.origin is not None:
             raise ParameterError("A target that is predicted as a number has bounds; write target=(0, 100).")
         return found
 

@@ -1,14 +1,10 @@
-"""Naive Bayes for counts, of words for example: which class a document speaks like.
+"""Naive Bayes for counts, of words for example: which class a document speaks like (``analysis.naive_bayes``).
 
-A document is a line of counts, one for every word of a public vocabulary, or for every bucket that words are hashed into. It is
-scaled to norm 1, so that a long one weighs no more than a short one, and added to its class, with 1 for the document itself:
-the vector (a, b u) with a^2 + b^2 = 1, or a + b = 1 in L1. One release of k (1 + d) numbers pays for all.
+A document is a line of counts, one for every word of a public vocabulary, or for every bucket that words are hashed into. One
+release of k (1 + d) numbers pays for all.
 
 **Guarantee.** That of one Gaussian (or, for a pure epsilon, Laplace) mechanism on a sum in which one unit moves by at most 1:
 rows added or removed, or replaced, or persons (``mechanisms.rows.sums``).
-
-A word's rate in a class is compared with its rate in all, both raised by the standard deviation of noise: what noise explains
-weighs nothing. Negative rates are 0.
 """
 
 from __future__ import annotations
@@ -22,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from discreet.analysis.naive_bayes import Speech, divide_norm, scale
 from discreet.arrays import Reals
 from discreet.calls import called_as
 from discreet.errors import ParameterError
@@ -33,7 +30,6 @@ from discreet.mechanisms.rows.block import MISSING, Block, Columns
 from discreet.mechanisms.rows.sums import Outer, add_up, direct
 
 _COUNTS = (0, 2**16)  # what a count is clamped to, unless told; in steps of 1/256
-_DOCUMENT = 0.2  # the share of the norm, squared, that counts documents; the rest is for words
 _MOST = 2**28  # numbers of a sparse table that is made dense
 
 
@@ -73,42 +69,37 @@ class CountNB(Classifier):
 
     def _learn(self, rows: Rows, payment: Payment) -> State:
         d, k = rows.width, rows.classes
-        document, words = (_DOCUMENT, 1 - _DOCUMENT) if payment.pure else (math.sqrt(_DOCUMENT), math.sqrt(1 - _DOCUMENT))
+        document, words = divide_norm(payment.order)
 
         def of(block: Block) -> Outer:
-            lines = words * _scale(_counts(rows.features, block.columns), payment.order)
+            lines = words * scale(_counts(rows.features, block.columns), payment.order)
             label = (rows.labels(block)[:, None] == np.arange(k)).astype(np.float64)
             return Outer(label, *direct(np.hstack([np.full((len(lines), 1), document), lines]), payment.order))
 
         total = add_up(rows.read(), of, payment.outer_ball(1), k * (1 + d))
         spread = payment.deviation(total.ball, Fraction(1))
-        noisy = payment.release(total, Fraction(1)).reshape(k, 1 + d)
-        counts = np.maximum(noisy[:, 0] / document, max(1.0, 2 * spread / document))
-        sums = noisy[:, 1:] / words
-        noise = max(spread / words / float(counts.min()), 1e-9)  # of a rate in the rarest class
-        rates = np.maximum(sums / counts[:, None], 0) + noise
-        every = np.maximum(sums.sum(axis=0) / counts.sum(), 0) + noise
-        return {"count": counts.tolist(), "weights": np.log(rates / every).tolist(), "norm": payment.order}
+        found = Speech.of(payment.release(total, Fraction(1)).reshape(k, 1 + d), payment.order, spread)
+        return {"count": found.counts.tolist(), "weights": found.weights.tolist(), "norm": payment.order}
 
     def _accept(self, state: State) -> None:
-        self.class_count_ = np.array(state["count"])
-        self.class_prior_ = self.class_count_ / self.class_count_.sum()
-        self.feature_weights_ = np.array(state["weights"])
+        self._speech = Speech(np.array(state["count"]), np.array(state["weights"]))
+        self.class_count_, self.class_prior_ = self._speech.counts, self._speech.priors
+        self.feature_weights_ = self._speech.weights
         self._norm = int(state["norm"])
 
     def _inputs(self, X: Any, low: float = 0.0) -> Reals:  # noqa: ARG002, N803
         check_is_fitted(self)
         columns = self._columns(X, reset=False)
         coded = {str(j): one.code(cells) for j, (one, cells) in enumerate(zip(self.features_, columns, strict=True))}
-        return _scale(_counts(self.features_, coded), self._norm)
+        return scale(_counts(self.features_, coded), self._norm)
 
     def _scores(self, inputs: Any) -> Reals:
-        found: Reals = inputs @ self.feature_weights_.T + np.log(self.class_prior_)
-        return found
+        return self._speech.scores(inputs)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.classifier_tags.poor_score = True  # of numbers that are no counts, as scikit-learn's own for counts has it
         return tags
 
 
@@ -119,10 +110,3 @@ def _counts(features: Sequence[Feature], columns: Columns) -> Reals:
         codes = np.asarray(columns[str(j)], dtype=np.int64)
         made.append(np.where((codes == MISSING)[:, None], 0.0, feature.inputs(codes, 0.0)))
     return np.hstack(made)
-
-
-def _scale(lines: Reals, order: int) -> Reals:
-    """Lines of norm 1, but for empty ones."""
-    sizes = np.linalg.norm(lines, ord=order, axis=1)
-    found: Reals = lines / np.where(sizes > 0, sizes, 1.0)[:, None]
-    return found

@@ -1,9 +1,9 @@
 """Features and targets as public facts: bounds, lists and declared columns, and what they make of cells.
 
 A number lies between public bounds and is counted in whole steps; a cell beyond a bound is clamped. A value of a list is its
-place there. What is no number, or not listed, is missing, unless a declared column says what it becomes. As an input of a model
-a number is scaled to its bounds, a list is one input a value, 1 where it holds; what is missing is the middle of the bounds, or
-nothing.
+place there. A day is the number of days since the first that is declared. What is no number, or not listed, is missing, unless a
+declared column says what it becomes. As an input of a model a number is scaled to its bounds, a list is one input a value, 1
+where it holds; what is missing is the middle of the bounds, or nothing.
 
 >>> age, drug = read_features({"age": (0, 120), "drug": ["a", "b"]}, ["age", "drug"])
 >>> age.inputs(np.array([0, age.steps])).tolist(), drug.inputs(drug.code(["b", "x"])).tolist()
@@ -12,6 +12,7 @@ nothing.
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -20,12 +21,13 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.arrays import Integers, Reals
 from discreet.errors import ParameterError
 from discreet.exact import nearest, rational, shown
 from discreet.mechanisms.rows.block import MISSING
-from discreet.plan.expressions import Expression, Value
+from discreet.plan.expressions import Call, Expression, Literal, Value
 from discreet.plan.expressions.facts import Facts, compared
 from discreet.plan.measures import Measure
 from discreet.plan.plan import What
@@ -51,6 +53,7 @@ class Feature:
     values: tuple[Value, ...] | None = None
     missing: int | None = None  # the units or the place that a missing cell becomes
     single: bool = False  # whether a list of two is one input, which says whether it is the second
+    origin: datetime.date | None = None  # the day from which days are counted
 
     @property
     def width(self) -> int:
@@ -68,12 +71,19 @@ class Feature:
     def facts(self) -> dict[str, object]:
         """What makes it the same as another one, as plain JSON."""
         listed = None if self.values is None else [str(one) for one in self.values]
-        return {"bounds": [str(self.lower), str(self.upper), self.steps], "values": listed, "missing": self.missing}
+        found: dict[str, object] = {
+            "bounds": [str(self.lower), str(self.upper), self.steps],
+            "values": listed,
+            "missing": self.missing,
+        }
+        return found if self.origin is None else {**found, "origin": self.origin.isoformat()}
 
     def what(self, of: Expression, facts: Facts) -> What:
         """As an engine reads it: units from the lower bound on, or places."""
         if self.values is not None:
             return Axis(of, len(self.values), values=self.values)
+        if self.origin is not None:
+            of = Call("days", (of, Literal(self.origin)))
         step = (self.upper - self.lower) / self.steps
         return Measure("value", 0, self.steps, of, facts.nullable, step, int(self.lower / step))
 
@@ -94,7 +104,19 @@ class Feature:
         """Numbers as they are, NaN where one is missing."""
         return np.where(codes == MISSING, np.nan, nearest(self.lower) + nearest(self.upper - self.lower) / self.steps * codes)
 
+    def cells(self, codes: Integers) -> NDArray[np.generic]:
+        """What codes stand for: numbers, NaN where one is missing, days, or values of the list, else None."""
+        if self.origin is not None:
+            days = np.datetime64(self.origin, "D") + np.where(codes == MISSING, 0, codes).astype("timedelta64[D]")
+            return np.where(codes == MISSING, np.datetime64("NaT", "D"), days)
+        if self.values is None:
+            return self.reals(codes)
+        known = np.array([*self.values, None], dtype=object)
+        return known[np.where(codes == MISSING, len(self.values), codes)]
+
     def _units(self, cells: object) -> Integers:
+        if self.origin is not None:
+            cells = _count_days(cells, self.origin)
         try:
             numbers = np.asarray(cells, dtype=np.float64).reshape(-1)
         except (TypeError, ValueError, OverflowError):  # word by word, since none may decide for the others
@@ -181,8 +203,11 @@ def feature_of(name: str, column: Column) -> Feature:
         values = (False, True) if isinstance(column, Boolean) else column.values
         place = None if column.missing is None else values.index(column.missing)
         return Feature(name, values=values, missing=place, single=isinstance(column, Boolean))
-    kind = "a day" if isinstance(column, Date) else "a text"
-    raise ParameterError(f"{name} is {kind}, which no model takes as it is; make a number or a category of it.")
+    if isinstance(column, Date):
+        days = (column.upper - column.lower).days
+        gone = None if column.missing is None else (column.missing - column.lower).days
+        return Feature(name, Fraction(0), Fraction(days), days, missing=gone, origin=column.lower)
+    raise ParameterError(f"{name} is a text, which no model takes as it is; make a number or a category of it.")
 
 
 def read_classes(classes: object, name: str = "classes") -> Feature:
@@ -245,6 +270,23 @@ def _plain(cell: object) -> Any:
     if isinstance(cell, str | bool):
         return cell
     return _number(cell) if isinstance(cell, int | float) else None
+
+
+def _count_days(cells: object, origin: datetime.date) -> Reals:
+    """Days since a day: of dates, of moments by their day, and of texts such as 2026-01-31; NaN for anything else."""
+    array = np.asarray(cells).reshape(-1)
+    if array.dtype.kind == "M":
+        days = array.astype("datetime64[D]") - np.datetime64(origin, "D")
+        return np.where(np.isnat(days), np.nan, days.astype(np.float64))
+    return np.array([_day_number(cell) - origin.toordinal() for cell in array.tolist()], dtype=np.float64)
+
+
+def _day_number(cell: object) -> float:
+    try:
+        day = datetime.date.fromisoformat(cell) if isinstance(cell, str) else cell
+        return float(day.toordinal()) if isinstance(day, datetime.date) else float("nan")
+    except (ValueError, TypeError):  # no day, or a moment that is none (NaT)
+        return float("nan")
 
 
 def _number(cell: object) -> float:

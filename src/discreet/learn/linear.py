@@ -23,6 +23,8 @@ from discreet.learn.moments import RESPONSE, as_matrix, learn_moments
 from discreet.learn.payment import Payment
 from discreet.learn.rows import Rows
 
+_USUAL = 1 / 16  # the square of a mean, where the bounds of the target are from -1 to 1
+
 
 class Linear(Regressor):
     """A number as a linear function of inputs."""
@@ -159,11 +161,12 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):  # type: ig
 
 
 def doubt(sums: Reals, spread: Reals) -> float:
-    """What is taken off the noisy mean of the target, so that it goes to the middle of its bounds as noise grows (James and
-    Stein): as much of it as noise explains."""
+    """What is taken off the noisy mean of the target, so that it goes to the middle of its bounds as noise grows: what noise
+    explains, if a third of what is believed of its square is what was found, and two thirds a public guess (empirical Bayes)."""
     mean = float(np.clip(sums[0, -1] / sums[0, 0], -1, 1))
-    noise, total = float(spread[0, -1]) ** 2, float(sums[0, -1]) ** 2
-    return mean * min(1.0, noise / total if total else 1.0)
+    noise = (float(spread[0, -1]) / float(sums[0, 0])) ** 2
+    square = max((mean**2 - noise + 2 * _USUAL) / 3, 0.0)
+    return mean * noise / (square + noise) if noise else 0.0
 
 
 def centre(sums: Reals) -> tuple[Reals, Reals]:

@@ -14,19 +14,18 @@ add up to 1). Rhos and pure epsilons add up. At a curator the budget says what a
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.arrays import Reals
-from discreet.curator.gate import Reservation
+from discreet.curator.gate import Letting, Reservation
 from discreet.errors import ParameterError
 from discreet.exact import nearest, positive, probability
-from discreet.mechanisms import Exponential, Gaussian, Laplace, PermuteAndFlip
+from discreet.mechanisms import Gaussian, Laplace
 from discreet.mechanisms.gaussian import analytic_sigma
 from discreet.mechanisms.rows.block import Reader
+from discreet.mechanisms.rows.minimum import Losses, Minimum
 from discreet.mechanisms.rows.sums import Ball, Dense, Order, Total, add_up, outer_ball
 from discreet.mechanisms.secret import Secret
 from discreet.noise.bits import words
@@ -38,20 +37,6 @@ from discreet.schema.units import Unit
 
 _HOW = "write epsilon=1 for pure privacy, or epsilon=1, delta=1e-5"
 _MOST = 10**6
-
-
-@dataclass(frozen=True)
-class Letting:
-    """A mechanism as a reservation lets it out."""
-
-    mechanism: Gaussian | Laplace | Exponential | PermuteAndFlip
-
-    @property
-    def privacy(self) -> Privacy:
-        return self.mechanism.privacy
-
-    def let_out(self, secret: Secret[NDArray[np.generic]]) -> object:
-        return self.mechanism.release(secret)  # type: ignore[arg-type]
 
 
 class Payment:
@@ -98,12 +83,28 @@ class Payment:
 
     def release(self, total: Total, share: Fraction) -> Reals:
         """A sum with the noise of a share of the cost."""
-        if not 0 < share <= self.left:
-            raise ParameterError("This fit was about to spend more than its cost; its shares must add up to 1.")
         assert total.ball.order == self.order, "the norm of the noise"
-        self.left -= share
+        self._spend(share)
         noisy = self.reserved.release(Letting(self.noise(total.ball, share)), total.value)
         return np.asarray(noisy, dtype=np.float64) * nearest(total.ball.step)
+
+    def minimise(self, losses: Losses, share: Fraction, *, persons: bool) -> Reals:
+        """The weights of perturbed losses, for a share of a pure epsilon."""
+        assert self.pure, "objective perturbation is pure here"
+        self._spend(share)
+        mechanism = Minimum(
+            epsilon=self.cost.amount * share,
+            lines=losses.lines,
+            width=losses.width,
+            persons=persons,
+            neighbours=self.neighbours,
+        )
+        return np.array([nearest(one * mechanism.step) for one in self.reserved.release(Letting(mechanism), Secret(losses))])
+
+    def _spend(self, share: Fraction) -> None:
+        if not 0 < share <= self.left:
+            raise ParameterError("This fit was about to spend more than its cost; its shares must add up to 1.")
+        self.left -= share
 
 
 def learn_size(declared: int | None, read: Reader, payment: Payment, share: Fraction) -> float:

@@ -7,21 +7,22 @@ rows it is given again.
 
 from __future__ import annotations
 
+import datetime
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 
 from discreet.arrays import Number
 from discreet.calls import called_as
 from discreet.curator.desk import Desk
 from discreet.curator.digest import facts_of, hash_facts
-from discreet.curator.gate import Price, Reservation, describe_repeat
+from discreet.curator.gate import Price, Reservation
 from discreet.curator.question import Question
 from discreet.engine.base import Engine
 from discreet.errors import ParameterError
@@ -29,26 +30,27 @@ from discreet.exact import shown
 from discreet.learn.around.search import PrivateSearch
 from discreet.learn.base import Model, State
 from discreet.learn.features import Feature, feature_of
-from discreet.learn.payment import Payment, reserve
+from discreet.learn.payment import Payment
 from discreet.learn.rows import TARGET, Rows
+from discreet.mechanisms.rows.held import hold
 from discreet.plan.cost import Cost, Terms
 from discreet.plan.expressions import Column, Expression
 from discreet.plan.expressions.evaluate import infer
 from discreet.plan.expressions.facts import Facts, facts_of_column
 from discreet.plan.plan import Reading, plan_rows
 from discreet.privacy import Privacy
-from discreet.schema.columns import Boolean, Category, Text
+from discreet.schema.columns import Boolean, Category, Date, Text
 from discreet.schema.columns import Column as Declared
 from discreet.schema.columns import Number as NumberColumn
 
-_DECLARED = ("columns", "unit", "public", "tables", "query")
+DECLARED = ("columns", "unit", "public", "tables", "query")
 _PUBLIC = ("epsilon", "delta", "bounds", "classes", "target", "unit")  # what the curator says instead
 
 
 @called_as('LogisticRegression(), features=["age"], target="ill", epsilon=1')
 def fit(
     rows: Question,
-    model: Model,
+    model: Model | PrivateSearch,
     *,
     features: Sequence[str],
     target: str | None = None,
@@ -60,50 +62,46 @@ def fit(
     The cost is ``epsilon`` (or ``rho``), or else the model's own; without any it is a question to go on with, which can be
     previewed. Bounds and classes are those that the columns are declared with.
     """
-    if isinstance(model, PrivateSearch):
-        raise ParameterError(
-            "A search lets out one of many fits, and a ledger adds up every one; search on arrays, PrivateSearch(...).fit(X, y), "
-            "or fit a model here whose settings are public."
-        )
-    if not isinstance(model, Model):
+    if not isinstance(model, Model | PrivateSearch):
         raise ParameterError(
             f"{type(model).__name__} is no model of discreet.learn; write fit(dp.learn.LogisticRegression(), features=[...], "
             'target="..."). Any other model can be trained on synthetic rows: synthesize(epsilon=1).rows(...).'
         )
-    given = [name for name in ("bounds", "classes", "target", "unit") if getattr(model, name, None) is not None]
+    every = [model, *model._models()] if isinstance(model, PrivateSearch) else [model]
+    given = [
+        name for name in ("bounds", "classes", "target", "unit") if any(getattr(one, name, None) is not None for one in every)
+    ]
     if given:
         raise ParameterError(
             f"Columns, classes and who is protected are declared at the curator already; leave {', '.join(given)} out of the "
             "model."
         )
-    offer = Offer(rows.desk, Asked.of(rows, model, features, target), _tables(rows))
+    offer = Offer(rows.desk, Asked.of(rows, model, features, target), tables_of(rows))
     if epsilon is None and rho is None:
         epsilon = getattr(model, "epsilon", None)
     return offer if epsilon is None and rho is None else offer.release(epsilon=epsilon, rho=rho)
 
 
-def _tables(rows: Question) -> frozenset[str]:
+def tables_of(rows: Question) -> frozenset[str]:
+    """The private tables that a question is about."""
     query = rows.rows.people.rows if rows.rows.people else rows.rows
     return frozenset(one.table for one in query.tables)
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
-    """A model and what it is to learn from, by public facts."""
+class Seen:
+    """The columns that are read, by public facts, and in words."""
 
-    model: Model
     features: tuple[Feature, ...]
     target: Feature | None
     reading: Reading
     words: dict[str, object]
 
     @classmethod
-    def of(cls, rows: Question, model: Model, features: Sequence[str], target: str | None) -> Asked:
-        if isinstance(features, str) or not features:
+    def of(cls, rows: Question, features: Sequence[str], target: str | None, aim: Callable[[Declared], Feature | None]) -> Seen:
+        """Features and target of a question; ``aim``: how what is declared of the target is taken."""
+        if isinstance(features, str) or not len(features):
             raise ParameterError('A model has one feature or more; write features=["age", "sex"].')
-        if (target is not None) != model.supervised:
-            wants = 'write target="ill"' if model.supervised else "leave target= out"
-            raise ParameterError(f"{type(model).__name__} learns {'' if model.supervised else 'without '}a target; {wants}.")
         known = rows.facts.columns
         facts = {name: facts_of_column(column) for name, column in known.items()}
         names = [str(one) for one in features]
@@ -111,29 +109,49 @@ class Asked:
             raise ParameterError("A feature is named twice, or is the target too; name each column once.")
         read = [rows.read(name) for name in names]
         found = tuple(feature_of(name, _declared(one, known, facts)) for name, one in zip(names, read, strict=True))
-        aim, of = None, None
+        columns = {str(j): one.what(of, infer(of, facts)) for j, (one, of) in enumerate(zip(found, read, strict=True))}
+        words: dict[str, object] = {
+            "features": [[str(of), one.facts] for of, one in zip(read, found, strict=True)],
+            "target": None,
+        }
+        sought = None
         if target is not None:
             of = rows.read(target)
-            aim = model._target(_declared(of, known, facts))
-        columns = {str(j): one.what(of_, infer(of_, facts)) for j, (one, of_) in enumerate(zip(found, read, strict=True))}
-        if aim is not None and of is not None:
-            columns[TARGET] = aim.what(of, infer(of, facts))
-        reading = plan_rows(rows.rows, rows.desk.schema, columns)
+            sought = aim(_declared(of, known, facts))
+            assert sought is not None
+            columns[TARGET] = sought.what(of, infer(of, facts))
+            words["target"] = [str(of), sought.facts]
+        return cls(found, sought, plan_rows(rows.rows, rows.desk.schema, columns), words)
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """A model and what it is to learn from, by public facts."""
+
+    model: Model | PrivateSearch
+    features: tuple[Feature, ...]
+    target: Feature | None
+    reading: Reading
+    words: dict[str, object]
+
+    @classmethod
+    def of(cls, rows: Question, model: Model | PrivateSearch, features: Sequence[str], target: str | None) -> Asked:
+        if (target is not None) != model.supervised:
+            wants = 'write target="ill"' if model.supervised else "leave target= out"
+            raise ParameterError(f"{type(model).__name__} learns {'' if model.supervised else 'without '}a target; {wants}.")
+        seen = Seen.of(rows, features, target, model._target)
         settings = {name: _plain(value) for name, value in model.get_params(deep=False).items() if name not in _PUBLIC}
-        words: dict[str, object] = {
-            "model": type(model).__name__,
-            "settings": settings,
-            "features": [[str(of_), one.facts] for of_, one in zip(read, found, strict=True)],
-            "target": None if aim is None else [str(of), aim.facts],
-        }
-        asked = cls(model, found, aim, reading, words)
+        words = {"model": type(model).__name__, "settings": settings, **seen.words}
+        asked = cls(model, seen.features, seen.target, seen.reading, words)
         model._check(asked.rows(None, ""))
         return asked
 
     def rows(self, engine: Engine | None, salt: str) -> Rows:
         """What the model learns from; without an engine, the public facts of it."""
         unit = self.reading.plan.schema.unit
-        return Rows(self.features, self.target, unit, lambda: [] if engine is None else engine.rows(self.reading, salt))
+        if engine is None:
+            return Rows(self.features, self.target, unit, list)
+        return Rows(self.features, self.target, unit, hold(lambda: engine.rows(self.reading, salt)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,12 +171,12 @@ class Fitting:
 
     @cached_property
     def digest(self) -> str:
-        facts = {name: fact for name, fact in facts_of(self.asked.reading.plan).items() if name in _DECLARED}
+        facts = {name: fact for name, fact in facts_of(self.asked.reading.plan).items() if name in DECLARED}
         return hash_facts([{"learning": 1, **self.asked.words, **facts}])
 
     @property
     def price(self) -> Price:
-        return Price(reserve(self.share).under(self.asked.reading.plan.schema.unit.neighbours), self.cost)
+        return Price(self.asked.model._reserve(self.share).under(self.asked.reading.plan.schema.unit.neighbours), self.cost)
 
     def rehearse(self, engine: Engine) -> None:
         engine.rehearse(self.asked.reading)
@@ -219,12 +237,8 @@ class Offer:
     def preview(self, *, epsilon: Number | None = None, rho: Number | None = None) -> Outlook:
         """What ``release`` would cost: free, and without looking at the data."""
         request = self._request(Terms(epsilon, rho))
-        ledger = self.desk.view()
-        before = "" if ledger is None else describe_repeat(request, ledger, self.desk.tables.reading(self.tables))
-        account = self.desk.budget.open() if ledger is None else ledger.account
-        fits = account.fits(request.price.privacy)
-        said = "It fits what is left of the budget." if fits else "It is more than is left of the budget."
-        return Outlook(str(request.cost), said, tuple(self._notes(request)), before)
+        fits, before = self.desk.foresee(request, self.tables)
+        return Outlook(str(request.cost), fits, tuple(self._notes(request)), before)
 
     def _notes(self, request: Fitting) -> list[str]:
         rows = self.asked.rows(None, "")
@@ -232,11 +246,11 @@ class Offer:
         return self.asked.model._foresee(rows, payment)
 
     @called_as("epsilon=1")
-    def release(self, *, epsilon: Number | None = None, rho: Number | None = None) -> Model:
+    def release(self, *, epsilon: Number | None = None, rho: Number | None = None) -> Any:
         """The fitted model; paid for first, free when asked again."""
         request = self._request(Terms(epsilon, rho))
         outcome = self.desk.ask(request, self.desk.tables.reading(self.tables))
-        fitted: Model = clone(self.asked.model)
+        fitted: Any = clone(self.asked.model)
         names = [one.name for one in self.asked.features]
         fitted._names, fitted.feature_names_in_ = names, np.array(names, dtype=object)
         fitted._finish(self.asked.rows(None, ""), outcome.result.state, outcome.result.privacy)
@@ -275,6 +289,8 @@ def _column_of(of: Expression, facts: Facts) -> Declared:
         step = facts.step or Fraction(facts.upper - facts.lower) / 2**20
         low, high = facts.lower // step, -(-facts.upper // step)
         return NumberColumn(low * step, high * step, step)
+    if facts.kind == "date" and facts.lower is not None and facts.upper is not None:
+        return Date(datetime.date.fromordinal(int(facts.lower)), datetime.date.fromordinal(int(facts.upper)))
     if facts.kind == "text":
         return Text()
     raise ParameterError(f"{shown(of)} has no known bounds, so it can be no feature; declare them, or clamp it.")
@@ -290,4 +306,6 @@ def _plain(value: object) -> object:
         return [_plain(one) for one in value]
     if isinstance(value, dict):
         return {str(name): _plain(one) for name, one in value.items()}
+    if isinstance(value, BaseEstimator) and "..." in repr(value):  # which is too long for scikit-learn's own words
+        return {name: _plain(one) for name, one in value.get_params(deep=False).items()}
     return value if value is None or isinstance(value, str | bool | int | float) else repr(value)

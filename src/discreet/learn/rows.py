@@ -18,7 +18,8 @@ from discreet.arrays import Integers, Reals
 from discreet.errors import ParameterError
 from discreet.exact import shown
 from discreet.learn.features import Feature
-from discreet.mechanisms.rows.block import Block, Blocks, Columns, Reader, change, hold
+from discreet.mechanisms.rows.block import Block, Blocks, Columns, Reader, change
+from discreet.mechanisms.rows.held import hold
 from discreet.mechanisms.secret import Secret
 from discreet.noise.bits import words
 from discreet.schema.sensitivity import Neighbours
@@ -81,9 +82,9 @@ class Rows:
         """The class or the units of each row's target; ``MISSING`` where it has none."""
         return np.asarray(block[TARGET], dtype=np.int64)
 
-    def prepare(self, into: Any, most: int = 2**28) -> Reader:
-        """A reader of other columns, made of each block once as long as they fit into memory."""
-        return hold(lambda: change(self.read(), into), most)
+    def prepare(self, into: Any) -> Reader:
+        """A reader of other columns, made of each block once."""
+        return hold(lambda: change(self.read(), into))
 
 
 def inputs_of(features: Sequence[Feature], columns: Columns, height: int, low: float = -1.0) -> Reals:

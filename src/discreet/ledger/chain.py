@@ -4,11 +4,12 @@ A ledger is a list of records, each a canonical JSON text, numbered from 0. The 
 and its own text, so whoever knows one hash knows every record up to it. There are ten kinds:
 
 * ``opened``, record 0, and again while nothing was paid for: the ledger's id, salt and budget, who is protected, whose it is;
-* ``reserved``: a question that was paid for, of which table, and the account after it. It is spent for ever, answered or not;
+* ``reserved``: a question that was paid for, of which table and rows, and the account after it. It is spent for ever, answered
+  or not;
 * ``answered``: the answer of an earlier reservation, noise included;
 * ``step``: what a reservation let out on the way to its answer, noise included, or is about to let out, for whoever goes on;
 * ``torn``: the table changed while a reservation was counted, so that its answer is given once and never again;
-* ``seen``: what a table holds now, where no payment says so;
+* ``seen``: what a table holds now, or which rows those are, where no payment says so;
 * ``named``: whose budget it is, where the first record did not say, or said it in other words;
 * ``looked``: that somebody looked at the data without noise, and what was declared then. It costs nothing that could be counted;
 * ``joined``: the table pays from another ledger, which has the looks; nothing was ever paid from this one, and nothing will be;
@@ -70,6 +71,18 @@ class Entry:
     answer: str | None
 
 
+@dataclass(frozen=True)
+class Rows:
+    """The rows of a table, whatever holds them and in whatever order: a hash of what is declared of them, and a keyed hash of
+    what they are under it; nothing where that is not known."""
+
+    declared: str = ""
+    content: str = ""
+
+
+UNKNOWN = Rows()
+
+
 def canonical(facts: Facts) -> str:
     """The one text of these facts: sorted, no spaces, ASCII only.
 
@@ -85,7 +98,9 @@ def seal(before: bytes, text: str) -> bytes:
     >>> seal(START, "{}").hex()[:8]
     'fb1634c4'
     """
-    return hashlib.sha256(before + text.encode()).digest()
+    sealed = hashlib.sha256(before)
+    sealed.update(text.encode())  # not put together: answers may be long
+    return sealed.digest()
 
 
 def now() -> str:
@@ -111,7 +126,10 @@ class Chain:
     unanswered: set[int] = field(default_factory=set)
     steps: dict[int, list[int]] = field(default_factory=dict)  # reservation -> what was kept on the way to its answer
     asked: dict[tuple[str, str], list[int]] = field(default_factory=dict)  # plan and data -> reservations
+    held: dict[str, dict[str, None]] = field(default_factory=dict)  # plan -> the data that it was asked of, in order
     tables: dict[str, str] = field(default_factory=dict)  # table -> its data when it was last opened
+    contents: dict[tuple[str, str], str] = field(default_factory=dict)  # data, and what is declared of them -> their rows
+    alike: dict[Rows, dict[str, None]] = field(default_factory=dict)  # rows -> the data that are these
     torn: set[int] = field(default_factory=set)  # reservations whose table changed while it was counted
     looks: dict[int, tuple[str | None, dict[str, str]]] = field(default_factory=dict)  # without noise -> table, what was declared
     joined: str = ""  # the ledger that its table pays from instead
@@ -159,6 +177,7 @@ class Chain:
         elif kind == "reserved" and number > 0:
             self._account = str(facts["account"])
             self.asked.setdefault((str(facts["plan"]), str(facts["data"])), []).append(number)
+            self.held.setdefault(str(facts["plan"]), {})[str(facts["data"])] = None
             self.unanswered.add(number)
             self.elder |= "digest" not in facts
             self._see(facts)
@@ -186,17 +205,37 @@ class Chain:
     def _see(self, facts: Facts) -> None:
         if "table" in facts:
             self.tables[str(facts["table"])] = str(facts["data"])
+        if "rows" in facts:
+            data, rows = str(facts["data"]), Rows(str(facts["declared"]), str(facts["rows"]))
+            self.contents[data, rows.declared] = rows.content
+            self.alike.setdefault(rows, {})[data] = None
 
-    def repeatable(self, plans: Sequence[str] | None, data: str) -> list[int]:
-        """Reservations with one of these plans (None: with any) on this data whose answers may be given again, oldest first."""
-        plans = [plan for plan, held in self.asked if held == data] if plans is None else plans
-        asked = sorted(number for plan in plans for number in self.asked.get((plan, data), ()))
+    def rows_of(self, data: str, declared: str) -> Rows:
+        """The rows that data are under what is declared of them, as far as that is known."""
+        return Rows(declared, self.contents.get((data, declared), ""))
+
+    def same_as(self, data: str, rows: Rows) -> list[str]:
+        """These data, and others that hold the same rows, which are those given or, where nothing is, those known."""
+        known = rows if rows.content else self.rows_of(data, rows.declared)
+        return [data, *(one for one in self.alike.get(known, ()) if one != data)] if known.content else [data]
+
+    def repeatable(self, plans: Sequence[str] | None, data: Sequence[str]) -> list[int]:
+        """Reservations with one of these plans (None: with any) on one of these data whose answers may be given again, oldest
+        first."""
+        plans = [plan for plan, held in self.held.items() if not held.keys().isdisjoint(data)] if plans is None else plans
+        asked = sorted({number for plan in plans for one in data for number in self.asked.get((plan, one), ())})
         return [number for number in asked if number in self.answers and number not in self.torn]
 
-    def unfinished(self, plan: str, data: str) -> list[int]:
-        """Reservations with this plan on this data that have steps and no answer, oldest first; none whose
-        table changed meanwhile."""
-        return [one for one in self.asked.get((plan, data), ()) if one in self.unanswered - self.torn and one in self.steps]
+    def apart(self, plans: Sequence[str], data: str, rows: Rows) -> list[str]:
+        """Other data on which one of these plans was asked, of which nobody knows whether they are the same rows."""
+        others = (one for plan in plans for one in self.held.get(plan, ()) if one != data)
+        return [one for one in others if not (rows.content and self.rows_of(one, rows.declared).content)]
+
+    def unfinished(self, plan: str, data: Sequence[str]) -> list[int]:
+        """Reservations with this plan on one of these data that have steps and no answer, oldest first; none whose table changed
+        meanwhile."""
+        asked = sorted(number for one in data for number in self.asked.get((plan, one), ()))
+        return [one for one in asked if one in self.unanswered - self.torn and one in self.steps]
 
     def entries(self, stored: dict[int, Record], numbers: Sequence[int]) -> tuple[Entry, ...]:
         """The entries of these reservations, of records that are checked once more."""

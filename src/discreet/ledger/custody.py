@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from discreet.errors import LedgerRefused
 from discreet.ledger import people as register
 from discreet.ledger import witness
+from discreet.ledger.chain import Record, now
 from discreet.ledger.ledger import Ledger
-from discreet.ledger.place import Named, Place, resolve
+from discreet.ledger.place import Named, Place, key_of, resolve
 from discreet.ledger.store import store_of
 from discreet.ledger.witness import resolve_writable
 
@@ -25,7 +28,12 @@ def adopt(path: Named) -> Ledger:
 
     If it is an older copy, what was spent since is forgotten, and the budget no longer bounds what was let out.
     """
-    ledger = Ledger.trust(path)
+    ledger = _find(path, "adopt")
+    with ledger._store.writing(ledger.path) as records:
+        if records.is_empty():
+            raise LedgerRefused(f"The ledger {ledger.path} is empty, and no copy; restore one, then adopt it.")
+        ledger._follow(records)
+        ledger._write_witness(None)
     register.move(ledger.path, ledger.id)
     return ledger
 
@@ -47,12 +55,38 @@ def move(path: Named, target: Named) -> Ledger:
     place, store = resolve_writable(target), store_of(resolve_writable(target))
     if resolve(path) == place:
         raise LedgerRefused(f"The ledger is at {place} already; name another place to move it to.")
-    Ledger.leave(path, place, None)  # what cannot leave makes nothing elsewhere
+    _end(path, place, None)  # what cannot leave makes nothing elsewhere
     store.create(place)
     with store.writing(place) as records:
         there = [] if records.is_empty() else records.read(0)
-        kept = Ledger.leave(path, place, there)
+        kept = _end(path, place, there)
         if not there:
             records.add(*kept)
     register.rename(resolve(path), place)
     return adopt(place)
+
+
+def _end(path: Named, target: Place, found: Sequence[Record] | None) -> list[Record]:
+    """End the ledger at a path, durably: it goes on at the target, with these records; again where it ended so before. The
+    target has ``found``: nothing, or what came of an earlier try; None only looks whether it could."""
+    ledger = _find(path, "move")
+    ledger._left = key_of(target)
+    with (ledger._store.reading if found is None else ledger._store.writing)(ledger.path) as records:
+        ledger._follow(records)
+        witness.recall(ledger.path).check(ledger._chain, ledger.path)
+        kept = records.read(0)[: -1 if ledger._chain.moved else None]
+        if found is None:
+            return kept
+        if found and not (ledger._chain.moved and [*found[: len(kept)]] == kept):
+            raise LedgerRefused(f"There is another ledger at {target} already; name a place where there is none.")
+        if not ledger._chain.moved:
+            ledger._append(records, {"kind": "moved", "time": now(), "ledger": ledger._left})
+        ledger._bear_witness(records)
+    return kept
+
+
+def _find(path: Named, to_do: str) -> Ledger:
+    ledger = Ledger(resolve_writable(path))
+    if not store_of(ledger.path).exists(ledger.path):
+        raise LedgerRefused(f"There is no ledger at {ledger.path} to {to_do}; check its name.")
+    return ledger

@@ -16,9 +16,9 @@ from fractions import Fraction
 from discreet.errors import LedgerRefused, ParameterError
 from discreet.ledger import people as register
 from discreet.ledger import witness
-from discreet.ledger.chain import START, Chain, Entry, Facts, Record, Terms, canonical, now, opening, seal
+from discreet.ledger.chain import START, UNKNOWN, Chain, Entry, Facts, Record, Rows, Terms, canonical, now, opening, seal
 from discreet.ledger.people import Table, check_name
-from discreet.ledger.place import Named, Place, key_of, resolve
+from discreet.ledger.place import Named, Place, resolve
 from discreet.ledger.store import Records, store_of
 from discreet.ledger.witness import Witness, distrust, resolve_real, resolve_writable
 from discreet.privacy import Privacy
@@ -107,43 +107,6 @@ class Ledger:
                 self._insist()
         return self
 
-    @classmethod
-    def trust(cls, path: Named) -> Ledger:
-        """The ledger at a path, its chain checked, which from now on is the one that this machine has seen."""
-        self = cls._there(path, "adopt")
-        with self._store.writing(self.path) as records:
-            if records.is_empty():
-                raise LedgerRefused(f"The ledger {self.path} is empty, and no copy; restore one, then adopt it.")
-            self._follow(records)
-            self._write_witness(None)
-        return self
-
-    @classmethod
-    def leave(cls, path: Named, target: Place, found: Sequence[Record] | None) -> list[Record]:
-        """End the ledger at a path, durably: it goes on at the target, with these records; again where it ended so before. The
-        target has ``found``: nothing, or what came of an earlier try; None only looks whether it could."""
-        self = cls._there(path, "move")
-        self._left = key_of(target)
-        with (self._store.reading if found is None else self._store.writing)(self.path) as records:
-            self._follow(records)
-            witness.recall(self.path).check(self._chain, self.path)
-            kept = records.read(0)[: -1 if self._chain.moved else None]
-            if found is None:
-                return kept
-            if found and not (self._chain.moved and [*found[: len(kept)]] == kept):
-                raise LedgerRefused(f"There is another ledger at {target} already; name a place where there is none.")
-            if not self._chain.moved:
-                self._append(records, {"kind": "moved", "time": now(), "ledger": self._left})
-            self._bear_witness(records)
-        return kept
-
-    @classmethod
-    def _there(cls, path: Named, to_do: str) -> Ledger:
-        self = cls(resolve_writable(path))
-        if not self._store.exists(self.path):
-            raise LedgerRefused(f"There is no ledger at {self.path} to {to_do}; check its name.")
-        return self
-
     @property
     def id(self) -> str:
         """What tells this ledger, and its copies, from others."""
@@ -179,34 +142,54 @@ class Ledger:
             chain = self._chain
             return self._chain.entries(stored, sorted(chain.answers.keys() | chain.unanswered | chain.looks.keys()))
 
-    def find(self, plan: str | None, data: str, former: Callable[[], Sequence[str]] = tuple) -> tuple[Entry, ...]:
-        """Answered questions with this plan (None: with any) on this data, oldest first: their answers may be given again.
-        ``former`` gives hashes by which older entries know the same plan, where there may be some."""
+    def find(
+        self, plan: str | None, data: str, former: Callable[[], Sequence[str]] = tuple, rows: Rows = UNKNOWN
+    ) -> tuple[Entry, ...]:
+        """Answered questions with this plan (None: with any) on this data, or on others that hold the same rows, oldest first:
+        their answers may be given again. ``former`` gives hashes by which older entries know the same plan, where there may be
+        some."""
         with self._reading() as (records, known):
             plans = None if plan is None else (plan, *(former() if self._chain.elder else ()))
-            numbers = self._chain.repeatable(plans, data)
+            numbers = self._chain.repeatable(plans, self._chain.same_as(data, rows))
             found, last = self._read(records, numbers), max((self._chain.answers[number] for number in numbers), default=-1)
         if numbers and (known is None or last > known.number):  # an answer may leave only after its witness
             with self._writing() as records:
                 self._bear_witness(records)
         return found
 
+    def rows_of(self, data: str, declared: str) -> Rows:
+        """The rows that data are under what is declared of them, as far as that was known when the ledger was last read."""
+        return self._chain.rows_of(data, declared)
+
+    def find_apart(self, plan: str, data: str, former: Callable[[], Sequence[str]], rows: Rows) -> tuple[Entry, ...]:
+        """Answered questions with this plan on other data, of which nobody knows whether they are the same rows, as far as the
+        ledger was last read."""
+        plans = (plan, *(former() if self._chain.elder else ()))
+        numbers = self._chain.repeatable(plans, self._chain.apart(plans, data, rows))
+        if not numbers:
+            return ()
+        with self._reading() as (records, _):
+            return self._read(records, numbers)
+
     def repeats(
-        self, plan: str | None, table: str | None, data: str | None = None, former: Sequence[str] = ()
-    ) -> tuple[tuple[Entry, ...], bool | None]:
-        """Answered questions with this plan (None: with any), oldest first, and whether the table is still what the last of them
-        was asked of.
+        self, plan: str | None, table: str | None, data: str | None = None, former: Sequence[str] = (), declared: str = ""
+    ) -> tuple[tuple[Entry, ...], bool | None, bool]:
+        """Answered questions with this plan (None: with any), oldest first; whether the table is still what the last of them was
+        asked of; and whether the same rows in another form would be known again.
 
         That is decided without the table: by ``data`` where they are known, else by what the table was when it was last opened
-        (None: it has no name, or never was by this one). If it is the same, only those that may be given again are listed.
+        (None: it has no name, or never was by this one, or its rows are not known yet). If it is the same, only those that may be
+        given again are listed.
         """
         with self._reading() as (records, _):
             chain, now_held = self._chain, self._chain.tables.get(table or "") if data is None else data
             plans = None if plan is None else (plan, *former)
-            same = [] if now_held is None else chain.repeatable(plans, now_held)
-            held_before = {held for asked, held in chain.asked if plans is None or asked in plans}
-            numbers = same or sorted(number for held in held_before for number in chain.repeatable(plans, held))
-            return self._read(records, numbers), True if same else None if now_held is None else False
+            same = [] if now_held is None else chain.repeatable(plans, chain.same_as(now_held, Rows(declared)))
+            before = {one for asked in (chain.held if plans is None else plans) for one in chain.held.get(asked, ())}
+            alike = any(chain.rows_of(one, declared).content for one in before)
+            unknown = now_held is None or (alike and not chain.rows_of(now_held, declared).content)
+            found = self._read(records, same or chain.repeatable(plans, [*before]))
+            return found, True if same else None if unknown else False, alike
 
     def reserve(
         self,
@@ -219,16 +202,18 @@ class Ledger:
         amount: Fraction | None = None,
         table: str | None = None,
         digest: int | None = None,
+        rows: Rows = UNKNOWN,
     ) -> int:
         """Pay for a question, durably; its number. Raises ``BudgetExceeded``, with nothing spent, where it does not fit.
 
         ``asked`` says the cost as it was asked for ("epsilon=0.5"), ``amount`` the epsilon in it if there is one; ``table`` which
-        table it is about, by a name that stays when its ``data`` change; ``digest`` the version of hashes that ``plan`` is of.
+        table it is about, by a name that stays when its ``data`` change; ``rows`` which rows these are; ``digest`` the version
+        of hashes that ``plan`` is of.
         """
         with self._writing() as records:
             account = self._chain.account.spend(privacy, amount)
             facts: Facts = {"kind": "reserved", "time": now(), "question": question, "plan": plan, "data": data, "asked": asked}
-            facts |= ({} if table is None else {"table": table}) | ({} if digest is None else {"digest": digest})
+            facts |= _seen(table, rows) | ({} if digest is None else {"digest": digest})
             number = self._append(records, facts | {"privacy": privacy.to_json(), "account": account.to_json()})
             self._bear_witness(records)
         return number
@@ -242,21 +227,27 @@ class Ledger:
             self._append(records, {"kind": "step", "time": now(), "reservation": number, "text": text})
             self._bear_witness(records)
 
-    def begun(self, plan: str, data: str) -> tuple[tuple[Entry, tuple[str, ...]], ...]:
-        """Reservations with this plan on this data that have steps and no answer, oldest first, and the steps of each."""
+    def begun(self, plan: str, data: str, rows: Rows = UNKNOWN) -> tuple[tuple[Entry, tuple[str, ...]], ...]:
+        """Reservations with this plan on this data, or on the same rows, that had steps and no answer when last read, oldest
+        first, and the steps of each."""
+        if not self._chain.unfinished(plan, self._chain.same_as(data, rows)):
+            return ()
         with self._reading() as (records, _):
-            numbers = self._chain.unfinished(plan, data)
+            numbers = self._chain.unfinished(plan, self._chain.same_as(data, rows))
             wanted = {one for number in numbers for one in (number, *self._chain.steps[number])}
             stored = {record.number: record for record in records.get(*wanted)} if numbers else {}
             steps = [tuple(str(stored[one].facts["text"]) for one in self._chain.steps[number]) for number in numbers]
             return tuple(zip(self._chain.entries(stored, numbers), steps, strict=True))
 
-    def see(self, table: str, data: str) -> None:
-        """Keep what a table holds now, where the ledger remembers something else."""
+    def see(self, table: str | None, data: str, rows: Rows = UNKNOWN) -> None:
+        """Keep what a table holds now, and which rows those are, where the ledger remembers something else."""
+        if table is None and not rows.content:
+            return
         with self._reading():
-            if self._chain.tables.get(table) == data:
-                return
-        self._note({"kind": "seen", "time": now(), "table": table, "data": data})
+            known = table is None or self._chain.tables.get(table) == data
+            known = known and rows.content in ("", self._chain.rows_of(data, rows.declared).content)
+        if not known:
+            self._note({"kind": "seen", "time": now(), "data": data, **_seen(table, rows)})
 
     def tear(self, number: int) -> None:
         """Keep that the table changed while a reservation was counted: its answer is of neither, and is never given again."""
@@ -339,9 +330,7 @@ class Ledger:
 
     @contextmanager
     def _reading(self) -> Iterator[tuple[Records, Witness | None]]:
-        known = (
-            witness.recall(self.path) if self._seen else witness.read(self.path)
-        )  # before the snapshot: others may go on meanwhile
+        known = (witness.recall if self._seen else witness.read)(self.path)  # before the snapshot: others may go on meanwhile
         with self._store.reading(self.path) as records:
             if not self._seen and records.is_empty():
                 raise LedgerRefused(distrust(self.path, "is empty, but once was not"))
@@ -398,3 +387,8 @@ class Ledger:
         """Answered questions by the numbers of their reservations."""
         wanted = {*numbers, *(self._chain.answers[number] for number in numbers)}
         return self._chain.entries({record.number: record for record in records.get(*wanted)}, numbers)
+
+
+def _seen(table: str | None, rows: Rows) -> Facts:
+    named: Facts = {} if table is None else {"table": table}
+    return named | ({"declared": rows.declared, "rows": rows.content} if rows.content else {})

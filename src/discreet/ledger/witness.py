@@ -91,6 +91,7 @@ def _newest(content: bytes) -> tuple[int, Witness] | None:
     return max(found, key=lambda one: one[1].number, default=None)
 
 
+@lru_cache(maxsize=256)
 def _parse(line: bytes, version: int) -> Witness | None:
     try:
         facts = json.loads(line)
@@ -215,11 +216,16 @@ def state_folder() -> Path:
     else:
         given, usual = os.environ.get("XDG_STATE_HOME"), (".local", "state")
     if given and os.path.isabs(given):
-        return Path(given) / "discreet"
+        return _below(given)
     try:
         return Path.home().joinpath(*usual, "discreet")
     except RuntimeError:
         raise LedgerRefused("There is no home folder to keep a ledger's witness in; set XDG_STATE_HOME to a folder.") from None
+
+
+@lru_cache(maxsize=256)
+def _below(given: str) -> Path:
+    return Path(given) / "discreet"
 
 
 def reason(problem: OSError) -> str:

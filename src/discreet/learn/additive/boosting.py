@@ -27,7 +27,8 @@ from discreet.arrays import Integers, Reals
 from discreet.learn.additive.bins import Bins, Joined
 from discreet.learn.payment import Payment
 from discreet.learn.rows import Rows
-from discreet.mechanisms.rows.block import MISSING, Block, Reader, change, hold
+from discreet.mechanisms.rows.block import MISSING, Block, Reader, change
+from discreet.mechanisms.rows.held import hold
 from discreet.mechanisms.rows.sums import Added, Ball, Sparse, Total, add_up
 
 FIRST = Fraction(1, 2)  # of the cost, for the first release
@@ -81,6 +82,7 @@ class Beginning:
     curvature: Reals  # of one row, for every score
     held: Reals  # rows in every bin, none below 0
     rows: float
+    noise: Reals  # its standard deviation in the effects, to first order
 
 
 class Head(ABC):
@@ -90,6 +92,7 @@ class Head(ABC):
     lines: int  # that are counted first
     prior: float  # the standard deviation of an effect, as it is believed before
     clip: float  # the norm of residuals
+    answers: float  # the share of the curvature with which clipped residuals answer to a change of effects
 
     @abstractmethod
     def count(self, labels: Integers) -> Reals:
@@ -151,7 +154,7 @@ def boost(rows: Rows, bins: Bins, head: Head, payment: Payment, rounds: int) -> 
     joined = bins.join(head.held(counted), LEAST * deviation)
     start = head.begin(joined.sum(counted), deviation * np.sqrt(joined.many), joined)
     rate = min(_FASTEST, _RATE / math.sqrt(features))
-    model = _Descent(joined, start, rate, head.prior)
+    model = _Descent(joined, start, rate, head)
     again = hold(
         lambda: change(reader(), lambda block: {"codes": joined.places[block["codes"]].astype(np.int32), "y": _labels(block)})
     )
@@ -191,18 +194,18 @@ def _release(
 class _Descent:
     """Effects that are moved by noisy gradients, and the mean of the later half of them."""
 
-    def __init__(self, joined: Joined, start: Beginning, rate: float, prior: float) -> None:
-        self.joined, self.start, self.rate, self.prior = joined, start, rate, prior
+    def __init__(self, joined: Joined, start: Beginning, rate: float, head: Head) -> None:
+        self.joined, self.start, self.rate, self.prior, self.answers = joined, start, rate, head.prior, head.answers
         self.intercept, self.effects = start.intercept, self._centre(rate * start.effects)
         self.weights = np.maximum(start.curvature[:, None] * start.held, 0.0)  # what Newton divides by
         self.path = [(self.intercept, self.effects)]
-        self.noise = np.zeros_like(self.effects)
-        self.steps: list[Reals] = []
+        self.noise = [rate * start.noise]  # that came in with the beginning and with every step
+        self.stays = [np.ones_like(self.effects)]  # what a step leaves of the noise before it
         self.before: tuple[Reals, Reals] | None = None
 
     @property
     def shapes(self) -> Shapes:
-        return Shapes(self.intercept, self.effects, self.noise)
+        return Shapes(self.intercept, self.effects, np.zeros_like(self.effects))
 
     def move(self, gradient: Reals, deviation: float) -> None:
         """One step, shorter than the last where that went too far."""
@@ -216,20 +219,35 @@ class _Descent:
         damped = self.weights / (self.weights**2 + (deviation / self.prior) ** 2)
         moved = self._centre(self.effects + self.rate * damped * pull)
         self.before = moved - self.effects, pull
-        self.steps.append(self.rate * damped * deviation)
+        self.noise.append(self.rate * damped * deviation)
+        self.stays.append(1 - self.rate * self.answers * damped * self.weights)  # the next gradient answers to noise too
         self.intercept = self.intercept + per / (self.start.rows * self.start.curvature)
         self.effects = moved
         self.path.append((self.intercept, self.effects))
 
     @property
     def averaged(self) -> Shapes:
-        """The mean of the later half, and the deviation of noise in it if no step answered to the noise of another."""
+        """The mean of the later half, and the standard deviation of the noise in it: what comes in with a step is in all that
+        follow, less what these take back, bin by bin, and what centring takes away."""
         first = (len(self.path) + 1) // 2
-        later = self.path[first:] or self.path
+        later = range(first, len(self.path)) or range(len(self.path))
         squares = np.zeros_like(self.effects)
-        for i, noise in enumerate(self.steps, 1):  # a step is in this share of what is averaged
-            squares += (noise * min(1.0, (len(self.path) - i) / len(later))) ** 2
-        return Shapes(np.mean([one for one, _ in later], axis=0), np.mean([one for _, one in later], axis=0), np.sqrt(squares))
+        for i, noise in enumerate(self.noise):
+            left, share = np.ones_like(noise), np.zeros_like(noise)
+            for turn in range(i, len(self.path)):
+                left = left * self.stays[turn] if turn > i else left
+                share = share + left if turn in later else share
+            squares += (noise * share / len(later)) ** 2
+        intercepts, effects = zip(*(self.path[turn] for turn in later), strict=True)
+        return Shapes(np.mean(intercepts, axis=0), np.mean(effects, axis=0), np.sqrt(self._centre_squares(squares)))
+
+    def _centre_squares(self, squares: Reals) -> Reals:
+        """Variances of effects that are centred, of those of independent ones that are not."""
+        held = self.joined.by_feature(self.start.held)
+        part = self.start.held / np.where(held > 0, held, 1.0)[self.joined.owner]
+        all_of = np.stack([self.joined.by_feature(line * part**2) for line in squares])
+        found: Reals = squares * (1 - 2 * part) + all_of[:, self.joined.owner]
+        return np.maximum(found, 0.0)
 
     def _centre(self, effects: Reals) -> Reals:
         """Effects whose mean over rows is 0, feature by feature."""
@@ -244,9 +262,13 @@ def _labels(block: Block) -> Integers:
 
 
 class Classes(Head):
-    """Classes by the logarithm of their odds: one score where there are two, one a class where there are more."""
+    """Classes by the logarithm of their odds: one score where there are two, one a class where there are more.
 
-    prior = 0.5
+    A row whose class has a chance below 1/2 has its residual clipped, which then does not move: of p (1 - p), the curvature, a
+    share of p or 1 - p answers, whichever is larger: about 1/8 a row for chances up to 0.8, half of what it is at the beginning.
+    """
+
+    prior, answers = 0.5, 0.5
 
     def __init__(self, classes: int) -> None:
         self.lines = classes
@@ -273,11 +295,15 @@ class Classes(Head):
             self.lines * shares[:, None] * deviation
         )  # rows as if there were these: where noise is all, a bin is like the others
         likely = np.log(np.maximum(counted, 0) + prior) - logs[:, None]
+        squares = (deviation / (np.maximum(counted, 0) + prior)) ** 2
         if self.scores > 1:
-            return Beginning(logs, likely - likely.mean(axis=0), shares * (1 - shares), held, many)
+            noise = np.sqrt(squares * (1 - 2 / self.lines) + squares.sum(axis=0) / self.lines**2)
+            return Beginning(logs, likely - likely.mean(axis=0), shares * (1 - shares), held, many, noise)
         if self.lines < 2:
-            return Beginning(np.zeros(1), np.zeros((1, joined.total)), np.ones(1), held, many)
-        return Beginning(logs[1:] - logs[0], likely[1:] - likely[0], shares[1:] * shares[0], held, many)
+            none = np.zeros((1, joined.total))
+            return Beginning(np.zeros(1), none, np.ones(1), held, many, none)
+        noise = np.sqrt(squares.sum(axis=0, keepdims=True))
+        return Beginning(logs[1:] - logs[0], likely[1:] - likely[0], shares[1:] * shares[0], held, many, noise)
 
     def residuals(self, labels: Integers, scores: Reals) -> Reals:
         if self.scores == 1:
@@ -290,7 +316,7 @@ class Classes(Head):
 class Numbers(Head):
     """A number, scaled to between -1 and 1, by its mean."""
 
-    scores, lines, prior, clip = 1, 2, 0.2, CLIP
+    scores, lines, prior, clip, answers = 1, 2, 0.2, CLIP, 1.0
     _SUM = 2.0  # what a sum weighs against a count
 
     def __init__(self, steps: int) -> None:
@@ -313,8 +339,10 @@ class Numbers(Head):
         counts, sums = counted[0], counted[1] / self._SUM
         many = max(_total(joined, counts), 2 * float(deviation.min()), 1.0)
         mean, held = min(1.0, max(-1.0, _total(joined, sums) / many)), np.maximum(counts, 0)
-        effects = (sums - mean * counts) * held / (held**2 + (deviation / self._SUM / self.prior) ** 2)
-        return Beginning(np.array([mean]), effects[None], np.ones(1), held, many)
+        damped = held / (held**2 + (deviation / self._SUM / self.prior) ** 2)
+        effects = (sums - mean * counts) * damped
+        noise = damped * deviation * np.hypot(1 / self._SUM, mean + effects)
+        return Beginning(np.array([mean]), effects[None], np.ones(1), held, many, noise[None])
 
     def residuals(self, labels: Integers, scores: Reals) -> Reals:
         gap = self._scaled(labels)[:, None] - np.clip(scores, -1, 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from fractions import Fraction
 from typing import Any
 
@@ -28,8 +29,9 @@ class _Additive(Model):
     bins: object
     rounds: object
 
+    @abstractmethod
     def _head(self, rows: Rows) -> Head:
-        raise NotImplementedError
+        """What its shapes are added up for: classes, or a number."""
 
     def _check(self, rows: Rows) -> None:
         if isinstance(self.rounds, bool) or not isinstance(self.rounds, int) or not 0 <= self.rounds <= _MOST_ROUNDS:
@@ -62,7 +64,8 @@ class _Additive(Model):
 
     @property
     def deviations_(self) -> list[Reals]:
-        """Roughly how far noise alone has moved each of them, one standard deviation; how bins were joined is not in it."""
+        """The standard deviation of the noise in each of them: to first order, as bins were joined, and as if each feature were
+        alone. Of a bin that next to no row is in it says up to three times as much."""
         return np.split(self._shapes.deviations, self.bins_.offsets[1:], axis=1)
 
     @property

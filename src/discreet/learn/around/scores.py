@@ -16,7 +16,8 @@ score on these very rows lies, with at least the confidence, between (A - e) / (
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from copy import copy
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -25,13 +26,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from discreet.arrays import HEIGHT, Booleans, Number, Reals
+from discreet.arrays import HEIGHT, Booleans, Integers, Number, Reals
 from discreet.calls import called_as
 from discreet.errors import ParameterError
 from discreet.exact import nearest, probability
 from discreet.learn.base import Model, read_column
 from discreet.learn.payment import Payment
-from discreet.learn.rows import by_person, check_groups, read_columns, read_unit, take
+from discreet.learn.rows import Rows, by_person, check_groups, read_columns, read_unit, take
 from discreet.mechanisms.rows.block import MISSING, Block
 from discreet.mechanisms.rows.sums import Ball, Dense, Total, add_up
 from discreet.mechanisms.secret import Secret
@@ -82,13 +83,29 @@ def private_score(
     """
     check_model(model)
     check_is_fitted(model)
-    sure = probability("confidence", confidence, zero=False, hint="a number such as 0.95")
-    if not 0 < sure < 1:
-        raise ParameterError("An interval holds with a confidence between 0 and 1; write confidence=0.95.")
+    sure = read_confidence(confidence)
     who = read_rows(X, y, groups, unit)
     payment, privacy = Payment.own(epsilon, delta, who.unit)
     ball = payment.ball(most_rows(who.unit))
-    total = add_up_qualities(model, who, ball, lambda q: np.stack([q, 1 - q], axis=1))
+    return conclude(model, payment, add_up_qualities(model, who, ball, right_and_wrong), sure, privacy)
+
+
+def read_confidence(confidence: object) -> Fraction:
+    """How surely an interval holds."""
+    sure = probability("confidence", confidence, zero=False, hint="a number such as 0.95")
+    if not 0 < sure < 1:
+        raise ParameterError("An interval holds with a confidence between 0 and 1; write confidence=0.95.")
+    return sure
+
+
+def right_and_wrong(quality: Reals) -> Reals:
+    """What a row adds to the two sums of a score."""
+    return np.stack([quality, 1 - quality], axis=1)
+
+
+def conclude(model: Model, payment: Payment, total: Total, sure: Fraction, privacy: Privacy) -> Score:
+    """The score that two sums say, let out for all of the payment."""
+    ball = total.ball
     reach = nearest(Fraction(payment.noise(ball, Fraction(1)).error((1 + sure) / 2)) * ball.step)
     right, wrong = (float(one) for one in payment.release(total, Fraction(1)))
     value, low, high = _share(right, wrong, reach)
@@ -169,6 +186,36 @@ def add_up_qualities(model: Model, who: Given, ball: Ball, into: Callable[[Reals
     return add_up([Secret(block)], of, ball, into(np.zeros(1)).shape[1])
 
 
+def add_up_read(model: Model, rows: Rows, ball: Ball, into: Callable[[Reals], Reals]) -> Total:
+    """The same over rows that are read from a curator's engine, which says what their cells are."""
+    assert rows.target is not None
+    names = [str(j) for j in range(len(rows.features))]
+    model = copy(model)  # without the names of its columns, which others may have here
+    model.__dict__.pop("feature_names_in_", None)
+
+    def of(block: Block) -> Dense:
+        cells = {name: one.cells(np.asarray(block[name])) for name, one in zip(names, rows.features, strict=True)}
+        labels = rows.target.cells(rows.labels(block))  # type: ignore[union-attr]
+        quality, known = _qualities(model, Given(Cells(cells), labels, None, rows.unit))
+        return Dense(into(quality) * known[:, None])
+
+    return add_up(rows.read(), of, ball, into(np.zeros(1)).shape[1])
+
+
+class Cells:
+    """Columns of cells, as little of a frame as models read."""
+
+    def __init__(self, columns: Mapping[str, NDArray[np.generic]]) -> None:
+        self._cells, self.columns = columns, list(columns)
+
+    def __getitem__(self, name: str) -> NDArray[np.generic]:
+        return self._cells[name]
+
+    def rows(self, places: Integers) -> Cells:
+        """Some of its rows."""
+        return Cells({name: column[places] for name, column in self._cells.items()})
+
+
 def _qualities(model: Model, who: Given) -> tuple[Reals, Booleans]:
     """Of every row: a number from 0 to 1, and whether it has a label. A prediction that is no number is the worst."""
     assert model.target_ is not None
@@ -191,5 +238,5 @@ def _predict(model: Model, X: Any, height: int) -> NDArray[np.generic]:  # noqa:
     said = []
     for start in range(0, height, HEIGHT):
         places = np.minimum(np.arange(start, start + HEIGHT), height - 1)
-        said.append(np.asarray(model.predict(take(X, places)))[: height - start])
+        said.append(np.asarray(model.predict(X.rows(places) if isinstance(X, Cells) else take(X, places)))[: height - start])
     return np.concatenate(said)

@@ -15,16 +15,17 @@ cost of a run is calibrated so that the Renyi divergences of the search are cert
 a pure epsilon permute-and-flip) chooses by scores that a unit moves by at most 1/2 a row, or 1 where it is replaced. A choice
 with epsilon e is e^2/8-zCDP (Cesar and Rogers 2021), and what was spent on models adds up to the same rho.
 
-Neighbours are those of the unit.
+Neighbours are those of the unit. From a curator a search is one request, charged what all of it guarantees; its ledger keeps the
+run that came out, and neither others nor how many there were.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
@@ -33,24 +34,22 @@ from sklearn.utils.validation import check_is_fitted
 
 from discreet.arrays import Booleans, Reals
 from discreet.calls import called_as
-from discreet.curator.gate import Reservation
 from discreet.errors import ParameterError
 from discreet.exact import positive, probability, shown
-from discreet.learn.around.scores import Given, add_up_qualities, check_model, most_rows, read_rows
-from discreet.learn.base import Model
-from discreet.learn.payment import Letting, Payment, price, reserve
+from discreet.learn.around.scores import Given, add_up_qualities, add_up_read, check_model, most_rows, read_rows
+from discreet.learn.around.trials import Plan, Trial, epsilon_of, pay, run_rho
+from discreet.learn.base import Model, State
+from discreet.learn.features import Feature
+from discreet.learn.payment import Payment, price, reserve
 from discreet.learn.rows import Rows, name_persons, take
-from discreet.mechanisms import Exponential, PermuteAndFlip
-from discreet.mechanisms.rows.sums import Total, join_totals
-from discreet.noise.bits import words
-from discreet.noise.coins import Chance, bernoulli, uniform
-from discreet.noise.repetitions import geometric, logarithmic, poisson
+from discreet.mechanisms.rows.held import divide
+from discreet.mechanisms.rows.sums import Total
+from discreet.noise.coins import Chance, bernoulli
 from discreet.plan.cost import Cost
-from discreet.privacy import Budget, Privacy, pure, zcdp
+from discreet.privacy import Budget, Privacy, approximate, pure, zcdp
 from discreet.privacy.repetition import Repetition
 from discreet.schema.units import Person, Unit
 
-_DRAWS = {"geometric": geometric, "logarithmic": logarithmic, "poisson": poisson}
 _OWN = ("epsilon", "delta", "unit")  # what candidates leave to the search
 _CANDIDATES = 1000
 _RUNS = 4  # expected for each candidate, unless told
@@ -81,6 +80,8 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     """
 
     privacy_: Privacy
+    supervised: ClassVar[bool] = True
+    _names: list[str]
 
     def __init__(
         self,
@@ -103,16 +104,24 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         """Try candidates on rows that are here and keep one. ``groups``: the persons' ids, where persons are protected. A fit
         that is interrupted has let out nothing."""
         models = read_candidates(self.candidates, self.grid)
-        held = probability("held", self.held, zero=False, hint="the share of rows to score on, such as 0.25")
-        if not 0 < held < 1:
-            raise ParameterError("Some rows are learnt from and some are scored on; write held=0.25.")
+        held = _read_held(self.held)
         plan = self._plan(len(models))
         given = read_rows(X, y, groups, self.unit)
         for model in models:  # what public facts refuse, before the first coin
             clone(model).set_params(unit=self.unit)._open(X, y, groups)
-        split = _split(given, held)
-        trial = _Trial(models, *split, plan)
-        index, fitted, score = trial.repeat() if self.method == "repeat" else trial.contest()
+        kept, tried = _split(given, held)
+        trial = Trial(
+            models,
+            plan,
+            given.unit,
+            lambda model, cost: _fit(model, cost, kept),
+            lambda model, payment: _total(model, payment, tried),
+        )
+        found = trial.run(self.method)
+        return self._set(found.index, found.model, found.score, plan.privacy.under(given.unit.neighbours))
+
+    def _set(self, index: int, fitted: Model, score: float | None, privacy: Privacy) -> PrivateSearch:
+        """Set all that a fitted search has."""
         self.best_index_, self.best_estimator_, self.best_score_ = index, fitted, score
         self.best_params_ = {name: value for name, value in fitted.get_params(deep=False).items() if name not in _OWN}
         self.n_features_in_ = fitted.n_features_in_
@@ -120,25 +129,99 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             self.feature_names_in_ = fitted.feature_names_in_
         if hasattr(fitted, "classes_"):
             self.classes_ = fitted.classes_
-        self.privacy_ = plan.privacy.under(given.unit.neighbours)
-        fitted.privacy_ = self.privacy_  # what is known of this model took the whole search
+        self.privacy_ = fitted.privacy_ = privacy  # what is known of this model took the whole search
         return self
 
-    def _plan(self, many: int) -> _Plan:
+    # What a model has, for a curator: columns, classes and who is protected are declared there.
+
+    def _target(self, declared: Any = None) -> Feature:
+        aims = [model._target(declared) for model in self._models(declared=declared is not None)]
+        assert aims[0] is not None
+        return aims[0]
+
+    def _models(self, *, declared: bool = True) -> list[Model]:
+        return read_candidates(self.candidates, self.grid, declared=declared)
+
+    def _check(self, rows: Rows) -> None:
+        _read_held(self.held)
+        models = self._models()
+        if self.method == "repeat":
+            self._often(len(models))
+        elif self.method != "exponential":
+            raise ParameterError(_no_method(self.method))
+        for model in models:
+            model._check(rows)
+
+    def _foresee(self, rows: Rows, payment: Payment) -> list[str]:  # noqa: ARG002
+        models = self._models()
+        plan = self._plan_of(payment.cost, len(models))
+        if plan.often is None:
+            each = Cost(plan.cost.currency, plan.cost.amount / len(models))
+            return [f"{len(models)} models, each with {each}, and a private choice among them."]
+        return [f"About {plan.often.mean:.3g} runs of {len(models)} models, each run with {plan.cost}; one comes out."]
+
+    def _reserve(self, share: Cost) -> Privacy:
+        return self._plan_of(share, len(self._models())).privacy
+
+    def _learn(self, rows: Rows, payment: Payment) -> State:
+        """What a ledger keeps of a search: the best run, and nothing of the others."""
+        models, held = self._models(), _read_held(self.held)
+        plan = self._plan_of(payment.cost, len(models))
+        payment.reserved.spend(plan.privacy.under(rows.neighbours))
+        payment.left = Fraction(0)
+        kept, tried = (
+            Rows(rows.features, rows.target, _size(rows.unit, share), read)
+            for share, read in zip((1 - held, held), divide(rows.read, held), strict=True)
+        )
+
+        def fit(model: Model, cost: Cost) -> tuple[Model, State]:
+            return _finish(clone(model), kept, cost)
+
+        def score(model: Model, payment: Payment) -> Total:
+            return add_up_read(model, tried, payment.ball(Fraction(most_rows(tried.unit), 2)), _centred)
+
+        found = Trial(models, plan, rows.unit, fit, score).run(self.method)
+        return {"index": found.index, "score": found.score, "state": found.state}
+
+    def _finish(self, rows: Rows, state: State, privacy: Privacy) -> PrivateSearch:
+        best: Model = clone(self._models()[state["index"]])
+        best._names, best.feature_names_in_ = self._names, self.feature_names_in_
+        best._finish(rows, state["state"], privacy)
+        return self._set(state["index"], best, state["score"], privacy)
+
+    def _plan_of(self, share: Cost, many: int) -> Plan:
+        """The same of what a curator's budget says that an epsilon buys.
+
+        What is known of repeated runs under Gaussian noise is an (e, delta), and that is priced as delta-approximate
+        (e tanh(e/2))-zCDP (``privacy.filters``). So e is the largest whose price is the rho of the share, and delta that
+        which the budget has for such purposes; where it has none, runs are pure.
+        """
+        if self.method == "exponential":
+            return Plan(share, reserve(share), None)
+        often = self._often(many)
+        total = share.epsilon if share.epsilon is not None else epsilon_of(share.amount)
+        if share.epsilon is not None or not share.delta:
+            return Plan(Cost("epsilon", often.run_epsilon(total)), pure(total), often)
+        return Plan(Cost("rho", run_rho(often, total, share.delta)), approximate(total, share.delta), often)
+
+    def _often(self, many: int) -> Repetition:
+        return Repetition.expecting(self.stopping, min(_RUNS * many, 1000) if self.runs is None else self.runs)
+
+    def _plan(self, many: int) -> Plan:
         """What a run costs, by public facts, so that all together cost what is asked."""
         cost, privacy = price(self.epsilon, self.delta)
         if self.method == "exponential":
             if cost.epsilon is None:
                 rho = Budget(epsilon=self.epsilon, delta=self.delta).rho_of(positive("epsilon", self.epsilon))
                 cost, privacy = Cost("rho", rho), zcdp(rho)
-            return _Plan(cost, privacy, None)
+            return Plan(cost, privacy, None)
         if self.method != "repeat":
-            raise ParameterError(f"{shown(self.method)} is no way to search; write method='repeat' or method='exponential'.")
-        often = Repetition.expecting(self.stopping, min(_RUNS * many, 1000) if self.runs is None else self.runs)
+            raise ParameterError(_no_method(self.method))
+        often = self._often(many)
         if cost.epsilon is not None:
-            return _Plan(Cost("epsilon", often.run_epsilon(cost.epsilon)), pure(cost.epsilon), often)
+            return Plan(Cost("epsilon", often.run_epsilon(cost.epsilon)), pure(cost.epsilon), often)
         rho = often.run_rho(self.epsilon, self.delta)
-        return _Plan(Cost("rho", rho), often.total(rho), often)
+        return Plan(Cost("rho", rho), often.total(rho), often)
 
     def _best(self) -> Any:
         check_is_fitted(self)
@@ -175,64 +258,37 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-@dataclass(frozen=True)
-class _Plan:
-    """What one run costs (or the whole contest), what all of it guarantees, and how often it is run."""
-
-    cost: Cost
-    privacy: Privacy
-    often: Repetition | None
-
-
-@dataclass(frozen=True, eq=False)
-class _Trial:
-    """Candidates, the rows to learn from and those to score on, and what may be spent."""
-
-    models: Sequence[Model]
-    kept: Given
-    tried: Given
-    plan: _Plan
-
-    def repeat(self) -> tuple[int, Model, float]:
-        """The best of a random number of runs, and nothing of the others."""
-        assert self.plan.often is not None
-        best: tuple[int, Model, float] | None = None
-        for _ in range(_DRAWS[self.plan.often.law](self.plan.often.parameter)):
-            index = int(uniform(len(self.models), 1)[0])
-            fitted = self._fit(self.models[index], self.plan.cost)
-            payment = _pay(self.plan.cost, self.kept.unit)
-            score = float(payment.release(self._total(fitted, payment), Fraction(1))[0])
-            if best is None or score > best[2]:
-                best = index, fitted, score
-        assert best is not None
-        return best
-
-    def contest(self) -> tuple[int, Model, None]:
-        """All candidates, and a private choice among them."""
-        fitted = [self._fit(model, self.plan.cost.part(Fraction(1, len(self.models)))) for model in self.models]
-        payment = _pay(self.plan.cost, self.kept.unit)
-        totals = [self._total(one, payment) for one in fitted]
-        far, epsilon = totals[0].ball.sensitivity(payment.neighbours), self.plan.cost.contest(1)
-        kind = PermuteAndFlip if payment.pure else Exponential
-        mechanism = kind(sensitivity=far, epsilon=epsilon, neighbours=payment.neighbours)
-        index = int(payment.reserved.release(Letting(mechanism), join_totals(totals).value))  # type: ignore[call-overload]
-        return index, fitted[index], None
-
-    def _fit(self, model: Model, cost: Cost) -> Model:
-        unit = self.kept.unit
-        counted = unit.neighbours == "replace" and not isinstance(unit, Person)  # there may be none at all, by their coins
-        fresh: Model = clone(model).set_params(unit="replace" if counted else unit)
-        rows: Rows = fresh._open(self.kept.X, self.kept.y, self.kept.groups)
-        payment = _pay(cost, rows.unit)
-        return fresh._finish(rows, fresh._learn(rows, payment), reserve(cost).under(rows.neighbours))
-
-    def _total(self, model: Model, payment: Payment) -> Total:
-        ball = payment.ball(Fraction(most_rows(self.tried.unit), 2))
-        return add_up_qualities(model, self.tried, ball, lambda quality: (quality - 0.5)[:, None])
+def _fit(model: Model, cost: Cost, kept: Given) -> tuple[Model, State]:
+    """On rows that are here."""
+    unit = kept.unit
+    counted = unit.neighbours == "replace" and not isinstance(unit, Person)  # there may be none at all, by their coins
+    fresh: Model = clone(model).set_params(unit="replace" if counted else unit)
+    return _finish(fresh, fresh._open(kept.X, kept.y, kept.groups), cost)
 
 
-def _pay(cost: Cost, unit: Unit) -> Payment:
-    return Payment(cost, Reservation(reserve(cost).under(unit.neighbours), words(4).tobytes()), unit.neighbours)
+def _finish(model: Model, rows: Rows, cost: Cost) -> tuple[Model, State]:
+    state = model._learn(rows, pay(cost, rows.unit))
+    return model._finish(rows, state, reserve(cost).under(rows.neighbours)), state
+
+
+def _total(model: Model, payment: Payment, tried: Given) -> Total:
+    return add_up_qualities(model, tried, payment.ball(Fraction(most_rows(tried.unit), 2)), _centred)
+
+
+def _centred(quality: Reals) -> Reals:
+    """What a row adds to the score by which models are compared."""
+    return (quality - 0.5)[:, None]
+
+
+def _read_held(held: object) -> Fraction:
+    share = probability("held", held, zero=False, hint="the share of rows to score on, such as 0.25")
+    if not 0 < share < 1:
+        raise ParameterError("Some rows are learnt from and some are scored on; write held=0.25.")
+    return share
+
+
+def _no_method(method: object) -> str:
+    return f"{shown(method)} is no way to search; write method='repeat' or method='exponential'."
 
 
 def _split(given: Given, held: Fraction) -> tuple[Given, Given]:
@@ -251,18 +307,23 @@ def _part(given: Given, chosen: Booleans, share: Fraction) -> Given:
     places, unit = np.flatnonzero(chosen), given.unit
     if unit.neighbours == "replace" and not isinstance(unit, Person):
         unit = replace(unit, size=max(len(places), 1))  # coins made it, and no row did
-    elif unit.size is not None:
-        unit = replace(unit, size=max(round(unit.size * share), 1))
+    else:
+        unit = _size(unit, share)
     ids = None if given.groups is None else given.groups[places]
     return Given(take(given.X, places), given.y[places], ids, unit)
+
+
+def _size(unit: Unit, share: Fraction) -> Unit:
+    """Who is protected in a part, which has this share of the units, by coins."""
+    return unit if unit.size is None else replace(unit, size=max(round(unit.size * share), 1))
 
 
 def _first(candidates: Any) -> Any:
     return candidates[0] if isinstance(candidates, list | tuple) and candidates else candidates
 
 
-def read_candidates(candidates: Any, grid: Any) -> list[Model]:
-    """Models to choose from: those listed, or one for each line of a grid."""
+def read_candidates(candidates: Any, grid: Any, *, declared: bool = False) -> list[Model]:
+    """Models to choose from: those listed, or one for each line of a grid. ``declared``: a curator says what their target is."""
     listed = list(candidates) if isinstance(candidates, list | tuple) else [candidates]
     if not listed or (grid is not None and isinstance(candidates, list | tuple)):
         raise ParameterError(f"Candidates are a list of models, or one model and a grid of its parameters; {_HOW}.")
@@ -277,6 +338,8 @@ def read_candidates(candidates: Any, grid: Any) -> list[Model]:
         listed = [clone(listed[0]).set_params(**line) for line in _lines(listed[0], grid)]
     if len(listed) > _CANDIDATES:
         raise ParameterError(f"Among {len(listed):,} candidates noise chooses; list at most {_CANDIDATES:,}.")
+    if declared:
+        return listed
     first = listed[0]._target()
     if any((one := model._target()) is None or one.facts != first.facts for model in listed if first is not None):
         raise ParameterError("Candidates predict one and the same target; give all of them the same classes, or target bounds.")

@@ -1,10 +1,13 @@
-"""K-means: centres from a few noisy means, never farther from the middle than noise allows to say.
+"""K-means: centres from a few noisy means, and one centre where no more can be told apart.
 
-The first release, with a quarter of the cost, is the sum of the inputs, of their squares and of 1: where the middle is and how
-far rows lie from it. Then every round adds up, for each centre, the rows that are nearest to it, measured from the middle and
-clipped to that distance, and counts them. A mean that noise explains is no centre: it stays in the middle, and what is found of
-others is drawn towards it by as much as noise adds to its length (James and Stein). So it is little worse than one centre where
-little can be said. Lloyd's algorithm with noise is due to Blum, Dwork, McSherry and Nissim (2005).
+The first release, with a quarter of the cost, is the sum of the inputs, of their squares and of 1: where the middle is, how far
+rows lie from it, and how many there are. That decides what the rest buys. Where a mean of a k-th of the rows would have noise
+longer than rows are far from the middle, k centres cannot be told apart: all of the rest measures the middle once more, and
+every centre is there. Otherwise every round adds up, for each centre, the rows that are nearest to it, measured from the middle
+and clipped to that distance, and counts them. A mean that noise explains is no centre: it stays in the middle, and what is
+found of others is drawn towards it by as much as noise adds to its length (James and Stein); so is the middle itself drawn to
+the middle of the bounds. So it is no worse, on average, than one centre that the same cost buys. Lloyd's algorithm with noise
+is due to Blum, Dwork, McSherry and Nissim (2005).
 
 **Sensitivity.** Inputs of a row, numbers from -1 to 1 and lists as one 1, have norm at most R = sqrt(F) in L2 and F in L1, for
 F features; the vectors are scaled to norm 1 and checked in whole numbers (``mechanisms.rows.sums``). **Guarantee**: that of the
@@ -14,6 +17,7 @@ mechanisms whose shares add up to the cost, for rows added or removed, or replac
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from hashlib import shake_128
 from typing import Any
@@ -35,6 +39,9 @@ _FIRST = Fraction(1, 4)  # of the cost, for the middle
 _ROUNDS = 3
 _COUNT, _SQUARE = 0.5, 0.5  # what a row's 1 and its squares weigh in the first release, against its inputs
 _MEMBER = 0.3  # what a row's 1 weighs in later ones
+_VAGUE = 3.0  # the square of the noise of a centre against that of the distance of rows, above which none is looked for
+_USUAL, _BELIEF = 1 / 16, 2.0  # the mean square of a mean, and how much this guess weighs against what is found
+_SURE = 1.0  # deviations of the length of noise, above which the middle is shifted
 _MOST = 1000
 
 
@@ -70,27 +77,20 @@ class KMeans(Model):
     def _learn(self, rows: Rows, payment: Payment) -> State:
         many, d = int(self.clusters), rows.width  # type: ignore[call-overload]
         reader = rows.prepare(lambda block: {"x": rows.inputs(block)})
-        middle, reach = _find_middle(rows, reader, payment)
-        centres = middle + _scatter(0, many, d, reach / 2)
+        found = _find_middle(rows, reader, payment)
         share = (1 - _FIRST) / _ROUNDS
-        far = reach * (math.sqrt(d) if payment.pure else 1.0)  # in the norm of the noise
-        length = 1 + _MEMBER if payment.pure else math.hypot(1, _MEMBER)
+        if many == 1 or found.is_vague(many, payment, share):
+            middle = _find_once_more(reader, payment, found, 1 - _FIRST).drawn
+            return {"centres": np.repeat(middle[None, :], many, axis=0).tolist(), "middle": middle.tolist()}
+        middle, reach = found.drawn, found.reach
+        centres = middle + _scatter(0, many, d, reach / 2)
         for turn in range(_ROUNDS):
-
-            def of(block: Block, centres: Reals = centres, middle: Reals = middle) -> Outer:
-                inputs = np.asarray(block["x"], dtype=np.float64)
-                offsets = _clip(inputs - middle, far, payment.order) / far
-                line = np.hstack([np.full((len(inputs), 1), _MEMBER), offsets]) / length
-                nearest_one = _nearest(inputs, centres)[:, None] == np.arange(many)
-                return Outer(nearest_one.astype(np.float64), *direct(line, payment.order))
-
-            total = add_up(reader(), of, payment.outer_ball(1), many * (1 + d))
-            deviation = payment.deviation(total.ball, share) * length
-            noisy = payment.release(total, share).reshape(many, 1 + d) * length
+            noisy, deviation = _add_around(reader, payment, found, share, middle, centres)
             counts = np.maximum(noisy[:, 0], 2 * deviation) / _MEMBER
             shift = _find_shift(noisy, deviation)
             sums = noisy[:, 1:] - noisy[:, :1] / _MEMBER * shift
             kept = _draw_in(sums, deviation, 1.5)[:, None]
+            far = found.far(payment)
             means = _clip(sums / counts[:, None] * far, far, payment.order)
             middle = np.clip(middle + shift * far, -1, 1)
             fresh = _scatter(turn + 1, many, d, reach / 2) if turn < _ROUNDS - 1 else np.zeros((many, d))
@@ -114,8 +114,39 @@ class KMeans(Model):
         return -float(((inputs - self._centres[_nearest(inputs, self._centres)]) ** 2).sum())
 
 
-def _find_middle(rows: Rows, reader: Reader, payment: Payment) -> tuple[Reals, float]:
-    """The mean of the inputs, drawn to the middle of the bounds as noise asks for, and the root mean square distance from it."""
+@dataclass(frozen=True, eq=False)
+class _Middle:
+    """What is known of the mean of all inputs: as it came, with the standard deviation of each number; how far rows lie from it,
+    the root of the mean square; and how many there are, with its deviation."""
+
+    mean: Reals
+    noise: float
+    reach: float
+    count: float
+    doubt: float
+
+    @property
+    def drawn(self) -> Reals:
+        """The mean, drawn to the middle of the bounds as an empirical Bayesian does: by what is believed to be the mean square of
+        its numbers, found less noise and guessed, against that of noise."""
+        found = float(self.mean @ self.mean) / len(self.mean) - self.noise**2
+        square = max((found + _BELIEF * _USUAL) / (1 + _BELIEF), 0.0)
+        return np.clip(self.mean * (square / (square + self.noise**2)), -1, 1)
+
+    def is_vague(self, many: int, payment: Payment, share: Fraction) -> bool:
+        """Whether a share buys no mean of one of so many parts of the rows, of which there are at least so many, with less noise
+        than rows are far from the middle."""
+        least = max(self.count - 2 * self.doubt, 1e-9)
+        part = payment.deviation(payment.outer_ball(1), share) * _length(payment) * many / least
+        return len(self.mean) * (part * self.far(payment)) ** 2 > _VAGUE * self.reach**2
+
+    def far(self, payment: Payment) -> float:
+        """The distance in the norm of the noise."""
+        return self.reach * (math.sqrt(len(self.mean)) if payment.pure else 1.0)
+
+
+def _find_middle(rows: Rows, reader: Reader, payment: Payment) -> _Middle:
+    """By the first release."""
     d, features = rows.width, len(rows.features)
     size = float(features) if payment.pure else math.sqrt(features)
     length = 1 + _COUNT + _SQUARE if payment.pure else math.sqrt(1 + _COUNT**2 + _SQUARE**2)
@@ -128,17 +159,56 @@ def _find_middle(rows: Rows, reader: Reader, payment: Payment) -> tuple[Reals, f
     total = add_up(reader(), of, payment.ball(1), d + 2)
     deviation = payment.deviation(total.ball, _FIRST) * length
     noisy = payment.release(total, _FIRST) * length
-    count = max(float(noisy[d]), 2 * deviation) / _COUNT
-    middle = np.clip(noisy[:d] * size / count * _draw_in(noisy[None, :d], deviation, 5.0), -1, 1)
-    square = float(noisy[d + 1]) / _SQUARE * features / count - float(middle @ middle)
-    return middle, math.sqrt(min(max(square, features / 64), features))
+    doubt = deviation / _COUNT
+    count, doubt = (max(float(noisy[d]) / _COUNT, 2 * doubt), doubt) if rows.size is None else (float(rows.size), 0.0)
+    found = _Middle(noisy[:d] * size / count, deviation * size / count, 1.0, count, doubt)
+    square = float(noisy[d + 1]) / _SQUARE * features / count - float(found.drawn @ found.drawn)
+    return replace(found, reach=math.sqrt(min(max(square, features / 64), features)))
+
+
+def _find_once_more(reader: Reader, payment: Payment, known: _Middle, share: Fraction) -> _Middle:
+    """The same with a further share, each of both by how little noise it has."""
+    noisy, deviation = _add_around(reader, payment, known, share, known.drawn, known.drawn[None, :])
+    counted, doubt = float(noisy[0, 0]) / _MEMBER, deviation / _MEMBER
+    trust = known.doubt**2 / (known.doubt**2 + doubt**2)  # none, where the number of rows is declared
+    doubt = known.doubt * math.sqrt(1 - trust)
+    count = max(known.count + trust * (counted - known.count), 2 * doubt)
+    mean = known.drawn + noisy[0, 1:] * (known.far(payment) / count)
+    noise = deviation * known.far(payment) / count
+    trust = known.noise**2 / (known.noise**2 + noise**2)
+    return _Middle(known.mean + trust * (mean - known.mean), known.noise * math.sqrt(1 - trust), known.reach, count, doubt)
+
+
+def _length(payment: Payment) -> float:
+    """Of what a row adds around a centre: its 1 and its offset."""
+    return 1 + _MEMBER if payment.pure else math.hypot(1, _MEMBER)
+
+
+def _add_around(
+    reader: Reader, payment: Payment, known: _Middle, share: Fraction, middle: Reals, centres: Reals
+) -> tuple[Reals, float]:
+    """For every centre what the rows add that are nearest to it: 1, and how far they lie from the middle, clipped; noisy, and the
+    deviation of each number."""
+    many, d = centres.shape
+    far, length = known.far(payment), _length(payment)
+
+    def of(block: Block) -> Outer:
+        inputs = np.asarray(block["x"], dtype=np.float64)
+        offsets = _clip(inputs - middle, far, payment.order) / far
+        line = np.hstack([np.full((len(inputs), 1), _MEMBER), offsets]) / length
+        nearest_one = _nearest(inputs, centres)[:, None] == np.arange(many)
+        return Outer(nearest_one.astype(np.float64), *direct(line, payment.order))
+
+    total = add_up(reader(), of, payment.outer_ball(1), many * (1 + d))
+    deviation = payment.deviation(total.ball, share) * length
+    return payment.release(total, share).reshape(many, 1 + d) * length, deviation
 
 
 def _find_shift(noisy: Reals, deviation: float) -> Reals:
     """How far all rows together lie from the middle, by what was added up for every centre."""
     counted, *sums = noisy.sum(axis=0).tolist()
     noise = deviation * math.sqrt(len(noisy))
-    found: Reals = np.array(sums) * (_MEMBER / max(counted, 2 * noise)) * _draw_in(np.array([sums]), noise, 5.0)
+    found: Reals = np.array(sums) * (_MEMBER / max(counted, 2 * noise)) * _draw_in(np.array([sums]), noise, _SURE)
     return found
 
 

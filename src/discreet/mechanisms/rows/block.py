@@ -69,31 +69,6 @@ def change(blocks: Blocks, into: Callable[[Block], Columns]) -> Iterator[Secret[
         yield Secret(Block(made, block.height, block.starts))
 
 
-def hold(read: Reader, most: int = 2**28) -> Reader:
-    """A reader that keeps blocks in memory for later, up to so many bytes; beyond that it reads again. What comes out is the
-    same."""
-    kept: list[Secret[Block]] = []
-    size, complete = 0, False
-
-    def again() -> Iterator[Secret[Block]]:
-        nonlocal size, complete
-        if complete and size <= most:
-            yield from kept
-            return
-        kept.clear()
-        size, complete = 0, False
-        for secret in read():
-            size += sum(column.nbytes for column in open_secret(secret).columns.values())
-            if size <= most:
-                kept.append(secret)
-            else:
-                kept.clear()
-            yield secret
-        complete = True
-
-    return again
-
-
 def part(block: Block, most: int = MOST_ROWS) -> Iterator[Block]:
     """The same rows in blocks of at most so many, or of one person each."""
     if block.height <= most:

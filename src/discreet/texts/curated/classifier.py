@@ -1,11 +1,7 @@
 """The verb ``classify``: which class a text speaks like, by naive Bayes on one noisy table of classes and words.
 
-A document is the set of its words in a public vocabulary, scaled to norm 1, so that a long one weighs no more than a short one,
-and is added to its class with a number that counts the document itself: the vector (a, b u) with a^2 + b^2 = 1, or a + b = 1 in
-L1. A person's documents are added up first and brought to norm 1 (``mechanisms.rows.sums``). One release pays for all of it.
-
-A word's rate in a class is compared with its rate in all, both raised by the standard deviation of noise, so that what noise
-explains weighs nothing.
+A document is the set of its words in a public vocabulary; what is added up of it, and what the table says, is
+``analysis.naive_bayes``, as for models of counts. One release pays for all of it.
 """
 
 from __future__ import annotations
@@ -17,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from discreet.analysis.naive_bayes import Speech, divide_norm, scale
 from discreet.arrays import Number, Reals
 from discreet.calls import called_as
-from discreet.curator.gate import Reservation
+from discreet.curator.gate import Letting, Reservation
 from discreet.curator.question import Question
 from discreet.errors import ParameterError
 from discreet.exact import nearest, shown, whole
@@ -31,11 +28,10 @@ from discreet.plan.expressions.evaluate import infer
 from discreet.plan.expressions.facts import facts_of_column
 from discreet.plan.statistics import Axis
 from discreet.privacy import Privacy
-from discreet.texts.curated.request import Asked, Documents, Letting, Offer, Paid, State, settle
+from discreet.texts.curated.request import Asked, Documents, Offer, Paid, State, settle
 from discreet.texts.vocabulary import Vocabulary, check_vocabulary
 
 _LABEL = "y"
-_DOCUMENT = 0.2  # the share of the norm that counts documents; the rest is for words
 _MOST = 2**22  # numbers of the table
 
 
@@ -45,14 +41,23 @@ class TextClassifier:
 
     vocabulary: Vocabulary
     classes: tuple[object, ...]
-    priors: Reals
-    weights: Reals  # classes x words
+    speech: Speech
     norm: int
     paid: Paid
 
     @property
     def privacy(self) -> Privacy:
         return self.paid.privacy
+
+    @property
+    def priors(self) -> Reals:
+        """The share of every class."""
+        return self.speech.priors
+
+    @property
+    def weights(self) -> Reals:
+        """How much each word speaks for each class: classes x words."""
+        return self.speech.weights
 
     def scores(self, texts: Sequence[str]) -> Reals:
         """Log-likelihoods of every class, a line a text."""
@@ -61,9 +66,7 @@ class TextClassifier:
         for line, text in zip(lines, texts, strict=True):
             codes = self.vocabulary.encode(text) - first
             line[codes[codes >= 0]] = 1.0
-        sizes = lines.sum(axis=1, keepdims=True)
-        scaled = lines / np.maximum(sizes if self.norm == 1 else np.sqrt(sizes), 1.0)
-        return np.asarray(scaled @ self.weights.T + np.log(self.priors))
+        return self.speech.scores(scale(lines, self.norm))
 
     def predict_proba(self, texts: Sequence[str]) -> Reals:
         """Chances of every class, a line a text."""
@@ -79,7 +82,7 @@ class TextClassifier:
         """The words that speak most for a class."""
         if of not in self.classes:
             raise ParameterError(f"{shown(of)} is none of the classes; they are {', '.join(map(str, self.classes))}.")
-        order = np.argsort(-self.weights[self.classes.index(of)], kind="stable")
+        order = np.argsort(-self.speech.weights[self.classes.index(of)], kind="stable")
         return [self.vocabulary.words[i] for i in order[: whole("count", count)]]
 
     def __str__(self) -> str:
@@ -135,9 +138,8 @@ class _Bayes(Asked[TextClassifier]):
 
     def _parts(self, share: Cost) -> tuple[float, float, Ball]:
         """What a document and its words have of the norm, and the ball."""
-        if share.epsilon is not None:
-            return _DOCUMENT, 1 - _DOCUMENT, Ball.of(1, 1)
-        return math.sqrt(_DOCUMENT), math.sqrt(1 - _DOCUMENT), Ball.of(1, 2)
+        ball = Ball.of(1, 2 if share.epsilon is None else 1)
+        return (*divide_norm(ball.order), ball)
 
     def measure(self, read: Reader, reserved: Reservation, share: Cost) -> State:
         document, words, ball = self._parts(share)
@@ -166,14 +168,8 @@ class _Bayes(Asked[TextClassifier]):
 
     def conclude(self, state: State, paid: Paid) -> TextClassifier:
         norm, spread = int(state["norm"]), float(state["error"])
-        document, words = (_DOCUMENT, 1 - _DOCUMENT) if norm == 1 else (math.sqrt(_DOCUMENT), math.sqrt(1 - _DOCUMENT))
         table = np.array(state["sums"], dtype=np.float64).reshape(len(self.values), -1) * nearest(Ball.of(1).step)
-        counts = np.maximum(table[:, 0] / document, max(1.0, 2 * spread / document))
-        sums = table[:, 1:] / words
-        noise = max(spread / words / float(counts.min()), 1e-9)  # of a rate in the rarest class
-        rates = np.maximum(sums / counts[:, None], 0) + noise
-        every = np.maximum(sums.sum(axis=0) / counts.sum(), 0) + noise
-        return TextClassifier(self.vocabulary, self.values, counts / counts.sum(), np.log(rates / every), norm, paid)
+        return TextClassifier(self.vocabulary, self.values, Speech.of(table, norm, spread), norm, paid)
 
     def foresee(self, share: Cost) -> list[str]:
         document, _, ball = self._parts(share)

@@ -18,7 +18,7 @@ import numpy as np
 
 from discreet.arrays import Number, Reals
 from discreet.calls import called_as
-from discreet.curator.gate import Reservation
+from discreet.curator.gate import Letting, Reservation
 from discreet.curator.question import Question
 from discreet.display import figure, text_table
 from discreet.errors import ParameterError
@@ -27,7 +27,7 @@ from discreet.mechanisms import Linear
 from discreet.mechanisms.rows.block import Block, Reader
 from discreet.mechanisms.rows.sets import Owned, count_items, count_pairs
 from discreet.plan.cost import Cost
-from discreet.texts.curated.request import Asked, Documents, Letting, Offer, Paid, State, counting, settle
+from discreet.texts.curated.request import Asked, Documents, Offer, Paid, State, counting, settle
 from discreet.texts.vocabulary import Vocabulary, check_vocabulary
 
 _MOST_PAIRS = 2**20

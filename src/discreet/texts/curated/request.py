@@ -19,12 +19,12 @@ from discreet.arrays import Number
 from discreet.calls import called_as
 from discreet.curator.desk import Desk
 from discreet.curator.digest import facts_of, hash_facts
-from discreet.curator.gate import Price, Reservation, describe_repeat
+from discreet.curator.gate import Price, Reservation
 from discreet.curator.question import Question
 from discreet.engine.base import Engine
 from discreet.errors import ParameterError
 from discreet.exact import shown, whole
-from discreet.mechanisms import Gaussian, Laplace, Linear
+from discreet.mechanisms import Linear
 from discreet.mechanisms.matrix.strategy import Margins
 from discreet.mechanisms.rows.block import Block, Blocks, Reader
 from discreet.mechanisms.rows.sets import Owned
@@ -224,15 +224,9 @@ class Offer(Generic[Result]):
     @called_as("epsilon=1")
     def preview(self, *, epsilon: Number | None = None, rho: Number | None = None, delta: Number | None = None) -> Outlook:
         """What ``release`` would cost: free, and without looking at the data."""
-        request, desk = self._request(Terms(epsilon, rho, delta)), self.asked.documents.desk
-        ledger = desk.view()
-        account = desk.budget.open() if ledger is None else ledger.account
-        fits = account.fits(request.price.privacy)
-        notes = ["It fits what is left of the budget." if fits else "It is more than is left of the budget."]
-        notes += self.asked.foresee(request.share)
-        if ledger is not None:
-            notes.append(describe_repeat(request, ledger, desk.tables.reading(self.asked.documents.tables)))
-        return Outlook(str(request.cost), tuple(filter(None, notes)))
+        request, documents = self._request(Terms(epsilon, rho, delta)), self.asked.documents
+        fits, before = documents.desk.foresee(request, documents.tables)
+        return Outlook(str(request.cost), tuple(filter(None, [fits, *self.asked.foresee(request.share), before])))
 
     @called_as("epsilon=1")
     def release(self, *, epsilon: Number | None = None, rho: Number | None = None, delta: Number | None = None) -> Result:
@@ -266,18 +260,3 @@ def counting(size: int, places: int, share: Cost, *, replaced: bool) -> Linear:
     strategy = Margins((size,), (((0,), 1),))  # every count by itself
     neighbours: Neighbours = "replace" if replaced else "add-remove"
     return Linear(strategy=strategy, cells=places, neighbours=neighbours, epsilon=share.epsilon, rho=share.rho)
-
-
-@dataclass(frozen=True)
-class Letting:
-    """A mechanism as a reservation lets it out."""
-
-    mechanism: Linear | Gaussian | Laplace
-
-    @property
-    def privacy(self) -> Privacy:
-        return self.mechanism.privacy
-
-    def let_out(self, counts: Any) -> list[int]:
-        """Whole numbers of any size: so much noise as a very small cost has is no number of 64 bits."""
-        return [int(one) for one in np.asarray(self.mechanism.release(counts)).ravel()]

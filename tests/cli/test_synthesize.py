@@ -42,6 +42,29 @@ def test_rows_and_the_model_are_written(discreet: Run, people: str, capsys: pyte
     assert pyarrow.csv.read_csv("c.csv").column_names == ["ward"]
 
 
+def test_cells_are_bought(discreet: Run, people: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """--bought, once for every column: values of a text that people share, and runs of a number, within the same price."""
+    words = ("synthesize", people, "--epsilon", "1", "--bought", "note", "--bought", "age", *SMALL)
+    assert discreet(*words, "--preview") == 0
+    assert "note" in capsys.readouterr().out
+    assert paid(people) == 0
+    assert discreet(*words, "-o", "a.npz", "-o", "a.csv", "--rows", "40") == 0
+    model = dp.Synthetic.load("a.npz")
+    assert {*model.columns} == {"age", "ward", "note"}
+    assert len(model.measured.bought) == 2
+    assert model.measured.spent == model.measured.cost.amount
+    note, age = (model.domain.columns[model.columns.index(name)] for name in ("note", "age"))
+    assert {*(note.values or ())} <= {"n0", "n1", "n2"}
+    assert age.present < 121  # fewer runs than values
+    assert pyarrow.csv.read_csv("a.csv").num_rows == 40
+    assert discreet(*words, "-o", "b.csv") == 0  # asked again: free
+    assert paid(people) == 1
+    capsys.readouterr()
+    assert discreet("synthesize", people, "--epsilon", "0.5", "--bought", "height", "-o", "c.csv", *SMALL) == 2
+    assert "height" in capsys.readouterr().err
+    assert paid(people) == 1
+
+
 def test_a_preview_reads_no_data(discreet: Run, people: str, capsys: pytest.CaptureFixture[str]) -> None:
     Path("people.csv").unlink()
     assert discreet("synthesize", people, "--epsilon", "1", "--preview") == 0

@@ -14,11 +14,11 @@ import pytest
 from synthetic.clinic import clinic, table
 
 import discreet as dp
-from discreet.curator.gate import Reservation
+from discreet.curator.gate import Letting, Reservation
 from discreet.mechanisms.base import recorded
 from discreet.mechanisms.secret import Secret, open_secret
 from discreet.mechanisms.values import add_up, misfits
-from discreet.synthetic.rounds import measuring, run
+from discreet.synthetic.rounds import run
 from discreet.synthetic.rounds.measuring import price_of
 
 COLUMNS = ["age", "sex", "smokes", "visits"]
@@ -159,12 +159,12 @@ def test_an_audit_finds_a_step_that_keeps_what_has_no_noise(monkeypatch: pytest.
     from discreet.auditor.curators import replay_curator
     from discreet.schema.table import Schema
 
-    true, columns = measuring.Letting.let_out, {"g": dp.category("a", "b")}
+    true, columns = Letting.let_out, {"g": dp.category("a", "b")}
 
     def leaks(self: Any, secret: Secret[Any]) -> list[Any]:
         return [*true(self, secret), int(np.sum(open_secret(secret)))]
 
-    monkeypatch.setattr(measuring.Letting, "let_out", leaks)
+    monkeypatch.setattr(Letting, "let_out", leaks)
 
     def make(source: pa.Table, ledger: Path) -> dp.Curator:
         return dp.Curator(source, unit=dp.rows(), columns=columns, budget=dp.Budget(epsilon=8), ledger=ledger)
@@ -181,7 +181,7 @@ def test_nobody_goes_on_where_something_was_let_out_that_is_not_kept(first: bool
     """Whatever is released plainly, before or after what is kept, would be let out a second time by whoever goes on."""
     steps: list[str] = []
     reserved = Reservation(dp.pure(1), b"", lambda _, text: steps.append(text))
-    kept, plain = measuring.Letting(dp.Laplace(sensitivity=1, epsilon=0.3)), dp.pure(0.4)
+    kept, plain = Letting(dp.Laplace(sensitivity=1, epsilon=0.3)), dp.pure(0.4)
     for one in (plain, kept) if first else (kept, plain, kept):
         if one is kept:
             assert len(reserved.release_kept(kept, Secret(np.array([7, 8]))) or []) == 2

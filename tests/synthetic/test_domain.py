@@ -116,6 +116,11 @@ def _cleaned(column: Any, coding: Coding, value: Any) -> Any:
         ({"workload": [["age", "age"]]}, "each named once"),
         ({"facts": ["age + 1"]}, "no condition"),
         ({"facts": ["age < 0 AND age IS NOT NULL"]}, "No row can satisfy"),
+        (
+            {"facts": ["visits < age AND age IS NOT NULL", "age < 5 AND visits > 7", "visits IS NOT NULL"]},
+            "No row can satisfy all these facts at once",
+        ),
+        ({"facts": ["visits < age", "sex = 'f' OR age > 3", "sex = 'f' OR visits < 3"], "seconds": 0.001}, "seconds=60"),
         ({"facts": ["debt > age"]}, "a cell of debt has several"),
         ({"seconds": 0}, "seconds must be above 0"),
         ({"watch": None, "wokload": []}, "knows no wokload"),

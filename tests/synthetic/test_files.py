@@ -11,6 +11,7 @@ import pytest
 from synthetic.clinic import clinic, table
 
 import discreet as dp
+from discreet.synthetic import files
 
 Parts = dict[str, Any]
 
@@ -84,7 +85,7 @@ def test_trees_that_are_none_are_refused(change: str, saved: bytes, tmp_path: Pa
 
 def test_shares_totals_and_sizes_that_cannot_be_are_refused(saved: bytes, tmp_path: Path) -> None:
     parts, facts = parts_of(saved, tmp_path)
-    bad: list[Parts] = [{**parts, "shares0": 2 * parts["shares0"]}, {**parts, "log0": parts["log0"] * np.inf}]
+    bad: list[Parts] = [{**parts, "shares0": 2 * parts["shares0"]}, {**parts, "log0": np.full_like(parts["log0"], np.inf)}]
     for total in (0, -5, 1e300):
         text = json.dumps({**facts, "total": total}).encode()
         bad.append({**parts, "facts": np.frombuffer(text, dtype=np.uint8)})
@@ -108,3 +109,103 @@ def test_a_model_of_before_is_read(saved: bytes, tmp_path: Path) -> None:
     assert model.measured.lost == model.measured.bought == ()
     assert len(model.sample(10)) == 10
     assert model.replicas.strangeness > 0
+
+
+def test_a_file_that_unpacks_to_far_more_than_a_model_is_refused(
+    saved: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "large.npz").write_bytes(saved)
+    monkeypatch.setattr(files, "_MOST_BYTES", 1000)
+    with pytest.raises(dp.errors.ParameterError, match="would unpack to more than 1,000 bytes"):
+        dp.Synthetic.load(tmp_path / "large.npz")
+
+
+HUGE = "1e999999999"  # as a fraction, a number of a billion digits
+
+
+def later(**changes: Any) -> Any:
+    """Something else in the last measurement."""
+    names = ("columns", "counts", "cost", "deviation", "bits", "missed")
+
+    def change(measured: Any) -> None:
+        last = measured["later"][-1]
+        for name, value in changes.items():
+            last[names.index(name)] = value
+
+    return change
+
+
+MEASURED: dict[str, Any] = {
+    "a cost of a billion digits": later(cost=HUGE),
+    "a cost below nothing": later(cost="-1"),
+    "bits beyond all numbers": later(bits=10**9),
+    "bits below none": later(bits=-1),
+    "noise that is no number": later(deviation=float("nan")),
+    "noise that is none": later(deviation=0.0),
+    "noise without an end": later(deviation=float("inf")),
+    "too few counts": later(counts=[1]),
+    "counts beyond doubles": lambda measured: measured["later"][-1][1].__setitem__(0, 10**400),
+    "a column that is not there": later(columns=[0, 99]),
+    "a column before the first": later(columns=[-1, 0]),
+    "a column twice": later(columns=[0, 0]),
+    "no column": later(columns=[], counts=[5]),
+    "guesses that are no numbers": later(missed=[float("nan"), 1.0, 1.0]),
+    "a choice of a billion digits": lambda measured: measured["choices"].append(HUGE),
+    "own counts of another column": lambda measured: measured["own"].reverse(),
+    "an own count too many": lambda measured: measured["own"][1][1].append(3),
+}
+
+
+@pytest.mark.parametrize("change", MEASURED)
+def test_measurements_that_cannot_be_are_refused(change: str, saved: bytes, tmp_path: Path) -> None:
+    parts, facts = parts_of(saved, tmp_path)
+    measured = json.loads(facts["measured"])
+    MEASURED[change](measured)
+    refuse({**parts, "facts": written({**facts, "measured": json.dumps(measured)})}, tmp_path)
+
+
+COLUMNS: dict[str, Any] = {
+    "a step of a billion digits": {"step": HUGE},
+    "a step of nothing": {"step": "0"},
+    "starts in no order": {"starts": [5, 4]},
+    "an end before the last": {"end": -5},
+    "days that are none": {"kind": "date", "starts": [10**7], "end": 10**7 + 1},
+    "numbers that no double holds": {"end": 2**60},
+    "a kind that is none": {"kind": "lambda"},
+    "words that are numbers": {"values": [1, 2], "kind": "text"},
+    "truth that is a word": {"values": ["no"], "kind": "boolean"},
+}
+
+
+@pytest.mark.parametrize("change", COLUMNS)
+def test_columns_that_cannot_be_are_refused(change: str, saved: bytes, tmp_path: Path) -> None:
+    parts, facts = parts_of(saved, tmp_path)
+    columns = [{**facts["columns"][0], **COLUMNS[change]}, *facts["columns"][1:]]
+    refuse({**parts, "facts": written({**facts, "columns": columns})}, tmp_path)
+
+
+@pytest.mark.parametrize("value", [-1.0, 0.5, float("nan"), float("inf")])
+def test_tables_of_what_can_be_hold_zeros_and_ones(value: float, saved: bytes, tmp_path: Path) -> None:
+    parts, _ = parts_of(saved, tmp_path)
+    table = parts["zero0"].copy()
+    table[0, 0] = value
+    refuse({**parts, "zero0": table}, tmp_path)
+    refuse({**parts, "zero0": parts["zero0"][:-1]}, tmp_path)
+
+
+def test_a_loss_and_a_guarantee_that_cannot_be_are_refused(saved: bytes, tmp_path: Path) -> None:
+    parts, facts = parts_of(saved, tmp_path)
+    bad = [{"loss": float("nan")}, {"loss": float("inf")}, {"privacy": facts["privacy"].replace('"1"', f'"{HUGE}"')}]
+    assert bad[2]["privacy"] != facts["privacy"]
+    for one in bad:
+        refuse({**parts, "facts": written({**facts, **one})}, tmp_path)
+
+
+def written(facts: Any) -> Any:
+    return np.frombuffer(json.dumps(facts).encode(), dtype=np.uint8)
+
+
+def refuse(parts: Parts, folder: Path) -> None:
+    np.savez(folder / "bad.npz", **parts)
+    with pytest.raises(dp.errors.ParameterError, match=r"damaged|impossible"):
+        dp.Synthetic.load(folder / "bad.npz")

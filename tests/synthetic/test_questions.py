@@ -87,9 +87,24 @@ def test_groups_order_and_limits_are_as_in_the_curators_language(model: dp.Synth
         ("SELECT count(DISTINCT who) AS n FROM data", "who"),
         ("DELETE FROM data", "SELECT"),
         ("SELECT count(*) AS n FROM (SELECT who, count(*) AS k FROM data GROUP BY who)", "."),
+        ("", "."),
+        (";", "."),
+        ("SELECT count(*) AS n FROM data; DROP TABLE data", "."),
+        ("SELECT count(*) AS n FROM data UNION SELECT count(*) AS n FROM data", "."),
+        ("SELECT count(*) AS n FROM read_csv('/etc/passwd')", "."),
+        ("SELECT count(*) AS n FROM data, data AS other", "."),
+        ("COPY data TO 'stolen.csv'", "."),
+        ("ATTACH 'stolen.db'", "."),
+        ("SELECT avg(age) AS a FROM data WHERE age IN (SELECT age FROM data)", "."),
+        ("SELECT getenv('HOME') AS x FROM data", "."),
+        ("SELECT avg(age) AS a FROM data WHERE " + "(" * 3000 + "age > 1" + ")" * 3000, "."),
+        ("SELECT avg(age) AS a FROM data WHERE sex = 'f' AND " + " AND ".join(["age > 1"] * 20_000), "."),
+        ("SELECT count(*) AS n FROM data WHERE sex = 'f\0'' OR 1=1 --'", "."),
+        (None, "."),
+        (b"SELECT count(*) AS n FROM data", "."),
     ],
 )
-def test_what_a_model_has_not_is_refused_in_a_sentence(model: dp.Synthetic, text: str, said: str) -> None:
+def test_what_a_model_has_not_is_refused_in_a_sentence(model: dp.Synthetic, text: Any, said: str) -> None:
     with pytest.raises(dp.errors.DiscreetError, match=said):
         model.sql(text)
 

@@ -20,7 +20,7 @@ from fractions import Fraction
 import numpy as np
 
 from discreet.arrays import Reals
-from discreet.curator.gate import Reservation
+from discreet.curator.gate import Letting, Reservation
 from discreet.engine.base import Engine, groups_of
 from discreet.errors import ParameterError
 from discreet.mechanisms import Laplace, Threshold
@@ -37,7 +37,7 @@ from discreet.plan.statistics import Axis, Histogram
 from discreet.privacy import Privacy
 from discreet.schema.table import Schema
 from discreet.synthetic.domain import Coding, code
-from discreet.synthetic.rounds.measuring import Letting, Payment
+from discreet.synthetic.rounds.measuring import Payment
 
 _EACH, _ALL = Fraction(1, 20), Fraction(1, 4)  # of the cost, for one column and for all that are bought
 _BRANCHES = 16

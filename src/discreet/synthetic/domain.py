@@ -20,6 +20,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ import numpy as np
 from discreet.arrays import Booleans, Integers
 from discreet.display import label
 from discreet.errors import ParameterError
-from discreet.exact import rational, shown, whole
+from discreet.exact import rational, read_fraction, shown, whole
 from discreet.plan.expressions import Call, Column, Expression, Literal, Value
 from discreet.plan.expressions.facts import Facts, compared, facts_of_column
 from discreet.plan.statistics import Axis
@@ -197,9 +198,28 @@ class Coding:
     def read(cls, facts: Mapping[str, Any]) -> Coding:
         """The same from JSON."""
         values = None if facts["values"] is None else tuple(facts["values"])
-        starts = tuple(map(int, facts["starts"]))
-        return cls(
-            str(facts["name"]), facts["kind"], bool(facts["nullable"]), values, starts, int(facts["end"]), Fraction(facts["step"])
+        starts, step = tuple(map(int, facts["starts"])), read_fraction(facts["step"])
+        found = cls(str(facts["name"]), facts["kind"], bool(facts["nullable"]), values, starts, int(facts["end"]), step)
+        if not found.is_whole:
+            raise ParameterError(f"The cells of {shown(found.name)} are none that a column has; it is damaged.")
+        return found
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether a column can have these cells."""
+        if self.values is not None:
+            types = {"text": str, "number": int, "boolean": bool}
+            return self.kind in types and all(type(one) is types[self.kind] for one in self.values) and self.count > 0
+        ends = (*self.starts, self.end)
+        inside = (1, datetime.date.max.toordinal() + 1) if self.kind == "date" else (-(2**53), 2**53)
+        return (
+            self.kind in ("number", "date")
+            and 0 < len(self.starts) <= _WIDEST
+            and all(one < other for one, other in pairwise(ends))
+            and inside[0] <= ends[0] * self.step
+            and ends[-1] * self.step <= inside[1]
+            and self.step > 0
+            and (self.kind == "number" or self.step == 1)
         )
 
 

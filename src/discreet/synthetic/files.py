@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import numpy as np
 
@@ -20,6 +23,7 @@ from discreet.synthetic.zeros import Zeros
 
 _VERSION = 1
 _MOST_ROWS = 1e18
+_MOST_BYTES = 2**30  # that a file unpacks to
 
 
 def save_model(model: Synthetic, path: str | Path) -> Path:
@@ -53,17 +57,26 @@ def load_model(path: str | Path) -> Synthetic:
     """Read a model; a file that is damaged, or none of ours, is refused in a sentence."""
     file = Path(path)
     try:
-        with file.open("rb") as opened, np.load(opened, allow_pickle=False) as arrays:
-            facts = json.loads(arrays["facts"].tobytes().decode())
-            if (facts.get("discreet"), facts.get("version")) != ("synthetic", _VERSION):
-                raise ParameterError(f"{file} was not written by this version of discreet as a model; read it with that version.")
-            return _read(facts, arrays)
+        with file.open("rb") as opened:
+            with ZipFile(opened) as archive:
+                if sum(one.file_size for one in archive.infolist()) > _MOST_BYTES:
+                    raise ParameterError(f"{file} would unpack to more than {_MOST_BYTES:,} bytes, which no model does.")
+            opened.seek(0)
+            with np.load(opened, allow_pickle=False) as arrays:
+                return _read(_facts(file, arrays), arrays)
     except FileNotFoundError:
         raise ParameterError(f"There is no file {file}; give the path that model.save() returned.") from None
     except DiscreetError:
         raise
     except Exception:  # what reads archives, headers and arrays of anything raises anything
         raise ParameterError(f"{file} is no model, or damaged; nothing is read of it. Save the model again.") from None
+
+
+def _facts(file: Path, arrays: Any) -> dict[str, Any]:
+    facts: dict[str, Any] = json.loads(arrays["facts"].tobytes().decode())
+    if (facts.get("discreet"), facts.get("version")) != ("synthetic", _VERSION):
+        raise ParameterError(f"{file} was not written by this version of discreet as a model; read it with that version.")
+    return facts
 
 
 def _read(facts: dict[str, Any], arrays: Any) -> Synthetic:
@@ -81,13 +94,19 @@ def _read(facts: dict[str, Any], arrays: Any) -> Synthetic:
     tree = Tree(tuple(sizes), tuple(map(tuple, cliques)), tuple(parents), tuple(map(tuple, separators)))
     logs = tuple(np.asarray(arrays[f"log{i}"], dtype=np.float64) for i in range(len(tree.cliques)))
     zeros = Zeros(tuple((tuple(columns), np.asarray(arrays[f"zero{i}"])) for i, columns in enumerate(facts["zeros"])))
-    if tuple(one.count for one in merged) != tree.sizes or not tree.is_whole:
+    if not measured.is_whole or measured.sizes != tree.sizes or not tree.is_whole:
+        raise ValueError
+    if any(not ((table == 0) | (table == 1)).all() or table.shape != _shape(tree, columns) for columns, table in zeros.tables):
         raise ValueError
     if any(table.shape != shape or not np.isfinite(table).all() for table, shape in zip(logs, tree.shapes, strict=True)):
         raise ValueError
     beliefs = tree.calibrate(logs, mask(tree, zeros.tables))
     fitted = Fit(logs, beliefs, float(facts["loss"]))
     privacy, total = Privacy.from_json(facts["privacy"]), float(facts["total"])
-    if not beliefs.possible or not 0 < total < _MOST_ROWS:
+    if not beliefs.possible or not 0 < total < _MOST_ROWS or not math.isfinite(fitted.loss):
         raise ValueError
     return Synthetic(domain, tuple(merged), fitted, total, measured, zeros, privacy, str(facts["left"]))
+
+
+def _shape(tree: Tree, columns: Sequence[int]) -> tuple[int, ...]:
+    return tuple(tree.sizes[column] for column in columns)

@@ -6,7 +6,7 @@ It is computed of noisy marginals that were paid for once, and has their guarant
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -67,11 +67,10 @@ class Synthetic:
             share_out(coding, one.real([coding.count]), one.deviation, places)
             for coding, one, places in zip(domain.columns, measured.own, measured.places, strict=True)
         )
-        sizes = [one.count for one in merged]
         noisy = [noisy_own(one, places) for one, places in zip(measured.own, measured.places, strict=True)]
-        noisy += [one.noisy(sizes) for one in measured.later]
+        noisy += [one.noisy(measured.sizes) for one in measured.later]
         total = total_of(noisy)
-        return cls(domain, merged, refit(sizes, noisy, total, limits.last, None, zeros), total, measured, zeros, privacy)
+        return cls(domain, merged, refit(measured.sizes, noisy, total, limits.last, None, zeros), total, measured, zeros, privacy)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -96,8 +95,9 @@ class Synthetic:
             evidence = as_evidence(self.domain, self.merged, where)
             for columns, _, within in evidence:
                 merged[columns[0]] = within
-            share = self._share([(columns, left) for columns, left, _ in evidence])
-            masks = mask(self.fitted.tree, [*self.zeros.tables, *((columns, left) for columns, left, _ in evidence)])
+            fixed = [(columns, left) for columns, left, _ in evidence]
+            share = beliefs.weigh(mask(self.fitted.tree, fixed))
+            masks = mask(self.fitted.tree, [*self.zeros.tables, *fixed])
             beliefs = self.fitted.tree.calibrate(self.fitted.logs, masks)
             if not share > 0 or not beliefs.possible:
                 raise ParameterError("By this model no row is like that, so that none can be drawn; ask for something less rare.")
@@ -105,15 +105,6 @@ class Synthetic:
         if wanted > MOST_ROWS:
             raise ParameterError(f"{wanted:,} rows are more than {MOST_ROWS:,}, the most that are drawn at once; draw fewer.")
         return draw_rows(beliefs, self.domain, merged, wanted)
-
-    def _share(self, evidence: Sequence[tuple[Columns, Reals]]) -> float:
-        """The probability of what is fixed."""
-        columns = tuple(sorted(column for (column,), _ in evidence))
-        table = self.fitted.beliefs.project(columns)
-        for (column,), left in evidence:
-            axis = columns.index(column)
-            table = table * left.reshape([-1 if i == axis else 1 for i in range(len(columns))])
-        return float(table.sum())
 
     @called_as('"age", "sex"')
     def marginal(self, *columns: str) -> Answer:
@@ -170,9 +161,8 @@ class Synthetic:
     @cached_property
     def noisy(self) -> tuple[Noisy, ...]:
         """All that was measured, by joined cells."""
-        sizes = [one.count for one in self.merged]
         own = (noisy_own(one, places) for one, places in zip(self.measured.own, self.measured.places, strict=True))
-        return (*own, *(one.noisy(sizes) for one in self.measured.later))
+        return (*own, *(one.noisy(self.measured.sizes) for one in self.measured.later))
 
     @called_as('"SELECT sex, avg(age) AS age FROM data GROUP BY sex"')
     def sql(self, text: str) -> Answer:

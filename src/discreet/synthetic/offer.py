@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from discreet.arrays import Number
 from discreet.calls import called_as
 from discreet.curator.desk import Desk
-from discreet.curator.gate import describe_repeat
 from discreet.display import figure, text_table
 from discreet.plan.cost import Terms
 from discreet.synthetic.model import Synthetic
@@ -70,14 +69,7 @@ class Offer:
     def preview(self, *, epsilon: Number | None = None, rho: Number | None = None) -> Outlook:
         """What ``release`` would cost and take: free, and without looking at the data."""
         request = self._request(Terms(epsilon, rho))
-        ledger = self.desk.view()
-        before = "" if ledger is None else describe_repeat(request, ledger, self.desk.tables.reading(self.tables))
-        account = self.desk.budget.open() if ledger is None else ledger.account
-        fits = (
-            "It fits what is left of the budget."
-            if account.fits(request.price.privacy)
-            else "It is more than is left of the budget."
-        )
+        fits, before = self.desk.foresee(request, self.tables)
         domain, limits = self.asked.domain, self.asked.aim.limits
         shares = Schedule(request.payment.left, self.asked.aim.rounds).own(domain.sizes)
         lines = tuple(

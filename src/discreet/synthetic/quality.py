@@ -13,7 +13,7 @@ import itertools
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from hashlib import sha256
@@ -23,7 +23,7 @@ import numpy as np
 
 from discreet.arrays import Number
 from discreet.calls import called_as
-from discreet.curator.gate import Reservation
+from discreet.curator.gate import Letting, Reservation
 from discreet.curator.question import Question
 from discreet.display import html_table, text_table
 from discreet.engine.base import Engine
@@ -35,7 +35,6 @@ from discreet.plan.cost import Terms
 from discreet.synthetic.inference.tree import Columns
 from discreet.synthetic.model import Synthetic
 from discreet.synthetic.request import Asked, Synthesis
-from discreet.synthetic.rounds.measuring import Letting
 from discreet.synthetic.rounds.run import GUESSED, Aim, in_units
 from discreet.synthetic.rounds.selection import Candidates, Limits
 from discreet.synthetic.synthesize import tables_of
@@ -62,7 +61,7 @@ def quality(rows: Question, model: Synthetic, *, epsilon: Number | None = None, 
     asked = Asked(rows.rows, desk.schema, aim, {"quality": name, "sets": [list(one) for one in sets]})
     request = Comparison(asked, cost, terms.spend(cost, desk.budget, 1), model=model)
     outcome = desk.ask(request, desk.tables.reading(tables_of(rows)))
-    return Quality.of(model, sets, outcome.result.rows, outcome.result.deviation)
+    return replace(Quality.of(model, sets, outcome.result.rows, outcome.result.deviation), remarks=outcome.remarks)
 
 
 def unmeasured(model: Synthetic) -> list[Columns]:
@@ -140,6 +139,7 @@ class Quality:
     """Noisy distances of marginals that were not measured, the worst first."""
 
     lines: tuple[Distance, ...]
+    remarks: tuple[str, ...] = ()  # what is said of how it was paid for
 
     @classmethod
     def of(cls, model: Synthetic, sets: Sequence[Columns], rows: Sequence[float], deviation: float) -> Quality:
@@ -172,14 +172,13 @@ class Quality:
         return ["columns", "total variation", "standard error"], [*means, *worst]
 
     def __str__(self) -> str:
-        return text_table(*self._table(), "<>>")
+        return "\n".join([text_table(*self._table(), "<>>"), *self.remarks])
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return html_table(
-            *self._table(), "<>>", notes=["Marginals that were not measured; five of each number of columns, the worst first."]
-        )
+        chosen = "Marginals that were not measured; five of each number of columns, the worst first."
+        return html_table(*self._table(), "<>>", notes=[chosen, *self.remarks])
 
     def save(self, path: str | Path) -> Path:
         """All of it as one page of HTML."""

@@ -19,7 +19,8 @@ from discreet.plan.expressions import Expression, columns_of
 from discreet.plan.expressions.evaluate import evaluate, infer
 from discreet.plan.expressions.facts import Facts
 from discreet.synthetic.domain import Domain
-from discreet.synthetic.inference.tree import Columns
+from discreet.synthetic.inference.fit import mask
+from discreet.synthetic.inference.tree import Columns, Tree
 
 _MOST = 2**16  # combinations that are tried
 
@@ -36,8 +37,18 @@ class Zeros:
 
     @classmethod
     def of(cls, conditions: Sequence[Expression], domain: Domain, facts: Mapping[str, Facts], most: int) -> Zeros:
-        """What conditions rule out. ``most``: the cells that one table may have."""
-        return cls(tuple(_table(condition, domain, facts, min(most, _MOST)) for condition in conditions))
+        """What conditions rule out. ``most``: the cells that one table may have, and the tree of all of them."""
+        found = cls(tuple(_table(condition, domain, facts, min(most, _MOST)) for condition in conditions))
+        sizes = [size if column in found.columns else 1 for column, size in enumerate(domain.sizes)]
+        tree = Tree.over(sizes, [columns for columns, _ in found.tables])
+        if conditions and tree.cells > most:
+            raise ParameterError(
+                f"Together these facts are about {tree.cells:,} combinations, and at most {most:,} are kept; write fewer "
+                "of them, or allow more work, seconds=60."
+            )
+        if not tree.calibrate([np.zeros(shape) for shape in tree.shapes], mask(tree, found.tables)).possible:
+            raise ParameterError("No row can satisfy all these facts at once, whatever the data; write what holds in every row.")
+        return found
 
 
 def _table(condition: Expression, domain: Domain, facts: Mapping[str, Facts], most: int) -> tuple[Columns, Reals]:

@@ -8,6 +8,7 @@ import math
 import numpy as np
 import pytest
 
+from discreet.synthetic.inference.fit import mask
 from discreet.synthetic.inference.tree import Tree
 
 MODELS = {
@@ -89,3 +90,49 @@ def test_sixty_columns_have_marginals_too() -> None:
     table = np.log(np.array([[0.9, 0.1], [0.1, 0.9]]))
     found = tree.calibrate([table] * 59, {}).project((0, 59))
     assert found[0, 0] == pytest.approx((1 + 0.8**59) / 4)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_what_conditions_weigh_is_what_the_whole_product_says(name: str) -> None:
+    sizes, sets = MODELS[name]
+    tree, logs, product = drawn(sizes, sets, 5)
+    product /= product.sum()
+    draw, left = np.random.default_rng(6), product
+    conditions = [((column,), (draw.random(size) < 0.7) * draw.random(size)) for column, size in enumerate(sizes)]
+    for (column,), table in conditions:
+        left = left * table.reshape([-1 if i == column else 1 for i in range(len(sizes))])
+    assert tree.calibrate(logs, {}).weigh(mask(tree, conditions)) == pytest.approx(left.sum(), abs=1e-14)
+
+
+def test_many_conditions_at_once_need_no_table_of_all_their_columns() -> None:
+    """Twenty columns of a hundred cells, all of them fixed: a joint table would have 10^40."""
+    sizes = (100,) * 20
+    tree = Tree.over(sizes, [(i, i + 1) for i in range(19)])
+    found = tree.calibrate([np.zeros(shape) for shape in tree.shapes], {})
+    first = [((column,), (np.arange(100) == 3).astype(float)) for column in range(20)]
+    assert found.weigh(mask(tree, first)) == pytest.approx(1e-40, rel=1e-9)
+
+
+@pytest.mark.parametrize("size", [2.0, 300.0, 1000.0, 1e5])
+@pytest.mark.parametrize("name", MODELS)
+def test_tables_that_disagree_beyond_what_a_double_holds_still_make_a_distribution(name: str, size: float) -> None:
+    """What one table nearly rules out, another may ask for, and a mask may leave nothing but what both nearly rule out."""
+    sizes, sets = MODELS[name]
+    for seed in range(30):
+        draw = np.random.default_rng(seed)
+        tree = Tree.over(sizes, sets)
+        logs = [draw.normal(size=shape) * size for shape in tree.shapes]
+        masks = {i: (draw.random(shape) < 0.5).astype(float) for i, shape in enumerate(tree.shapes) if draw.random() < 0.5}
+        whole = np.zeros(sizes)
+        for i, clique in enumerate(tree.cliques):
+            held = logs[i] if i not in masks else np.where(masks[i] > 0, logs[i], -np.inf)
+            whole = whole + held.reshape([sizes[c] if c in clique else 1 for c in range(len(sizes))])
+        found = tree.calibrate(logs, masks)
+        assert found.possible == np.isfinite(whole.max())
+        if found.possible:
+            product = np.exp(whole - whole.max())
+            wanted = product.sum(axis=tuple(range(1, len(sizes)))) / product.sum()
+            np.testing.assert_allclose(found.project((0,)), wanted, rtol=1e-9, atol=1e-12 * size)
+            for clique, marginal in zip(tree.cliques, found.marginals, strict=True):
+                kept = product.sum(axis=tuple(c for c in range(len(sizes)) if c not in clique)) / product.sum()
+                np.testing.assert_allclose(marginal, kept, rtol=1e-9, atol=1e-12 * size)

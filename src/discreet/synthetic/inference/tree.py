@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from discreet.arrays import Reals
 
 Columns = tuple[int, ...]  # in increasing order
+_LEAST = 1e-200  # of a product, below which terms may be missing that are too small for a double
 
 
 @dataclass(frozen=True)
@@ -145,16 +146,22 @@ class Tree:
         """The distribution proportional to the product of exp(logs) and of masks, 0 or more, over cliques."""
         tables: list[Reals] = []
         for i, log in enumerate(logs):
-            table = np.exp(log.ravel() - log.max())
-            if i in masks:
-                table *= masks[i].ravel()
-            tables.append(table)
+            held = masks[i].ravel() if i in masks else None
+            # The largest that is left stands for 1: were it one that a mask rules out, others might be too small for a double.
+            top = log.max() if held is None else log.ravel()[held > 0].max(initial=-np.inf)
+            table = np.exp(np.minimum(log.ravel() - (top if np.isfinite(top) else 0.0), 0.0))
+            tables.append(table if held is None else table * held)
+        scale = 1.0
         for i in reversed(range(1, len(tables))):
             many, here, above = self._links[i]
             total = np.bincount(here, tables[i], many)
+            most = float(total.max())
+            scale *= min(1.0, most)
             tables[i] /= np.where(total > 0, total, 1.0)[here]
-            tables[self.parents[i]] *= (total / (float(total.max()) or 1.0))[above]
+            tables[self.parents[i]] *= (total / (most or 1.0))[above]
         whole = float(tables[0].sum())
+        if scale * whole < _LEAST:
+            whole, tables = self._calibrate_logs(logs, masks)
         tables[0] /= whole or 1.0
         marginals = [tables[0]]
         for i in range(1, len(tables)):
@@ -162,6 +169,23 @@ class Tree:
             marginals.append(tables[i] * np.bincount(above, marginals[self.parents[i]], many)[here])
         shaped = [tuple(t.reshape(shape) for t, shape in zip(some, self.shapes, strict=True)) for some in (tables, marginals)]
         return Beliefs(self, shaped[0], shaped[1], whole > 0)
+
+    def _calibrate_logs(self, logs: Sequence[Reals], masks: Mapping[int, Reals]) -> tuple[float, list[Reals]]:
+        """The same pass to the root by logarithms, which is slower, where tables disagree so much that products of what is left
+        of them vanish: the sum of the root's table, and all tables."""
+        with np.errstate(divide="ignore"):
+            found = [log.ravel() + (np.log(masks[i].ravel()) if i in masks else 0.0) for i, log in enumerate(logs)]
+            for i in reversed(range(len(found))):
+                many, here, above = self._links[i]
+                top = np.full(many, -np.inf)
+                np.maximum.at(top, here, found[i])
+                top[top == -np.inf] = 0.0  # of what cannot be
+                table = np.exp(found[i] - top[here])
+                total = np.bincount(here, table, many)
+                found[i] = table / np.where(total > 0, total, 1.0)[here]
+                if i:
+                    found[self.parents[i]] = found[self.parents[i]] + (np.log(total) + top)[above]
+        return float(found[0].sum()), found
 
     def carried(self, columns: Columns) -> list[Columns]:
         """Cliques of a tree with one more set: its columns are carried along the way to where most of them are."""
@@ -204,6 +228,15 @@ class Beliefs:
         while (down := next((j for j in self.tree.children[top] if wanted <= self._reached(j)), None)) is not None:
             top = down  # what lies above is added up in this clique's marginal already
         return self._join(top, self.marginals[top], wanted, wanted)[1]
+
+    def weigh(self, masks: Mapping[int, Reals]) -> float:
+        """The mean of a product of masks over cliques: of what is 0 or 1 the probability that all are 1."""
+        tree = self.tree
+        tables = [table.ravel() * masks[i].ravel() if i in masks else table.ravel() for i, table in enumerate(self.conditionals)]
+        for i in reversed(range(1, len(tables))):
+            many, here, above = tree._links[i]
+            tables[tree.parents[i]] = tables[tree.parents[i]] * np.bincount(here, tables[i], many)[above]
+        return float(tables[0].sum())
 
     def _reached(self, clique: int) -> frozenset[int]:
         return self.tree.below[clique].union(self.tree.separators[clique])

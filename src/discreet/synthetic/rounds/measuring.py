@@ -12,13 +12,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from discreet.arrays import Integers, Reals
 from discreet.errors import ParameterError
-from discreet.exact import root
+from discreet.exact import read_fraction, root
 from discreet.mechanisms import Exponential, Gaussian, Laplace, PermuteAndFlip
 from discreet.mechanisms.secret import Secret
 from discreet.mechanisms.values import Records, add_up, join_cells
@@ -31,21 +32,8 @@ from discreet.synthetic.inference.fit import Noisy
 from discreet.synthetic.inference.tree import Columns
 
 _LEAST = 1e-3  # rows
+_MOST_BITS, _MOST_COUNT = 128, 512  # of numbers in a file
 _DIGITS = 32  # binary ones of an epsilon that is the root of a rho
-
-
-@dataclass(frozen=True)
-class Letting:
-    """A mechanism as a reservation lets it out."""
-
-    mechanism: Gaussian | Laplace | Exponential | PermuteAndFlip
-
-    @property
-    def privacy(self) -> Privacy:
-        return self.mechanism.privacy
-
-    def let_out(self, secret: Secret[Integers]) -> list[int]:
-        return [int(one) for one in np.ravel(np.asarray(self.mechanism.release(secret)))]  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
@@ -113,6 +101,13 @@ class Measurement:
     bits: int
     missed: tuple[float, float, float] | None = None
 
+    @property
+    def is_finite(self) -> bool:
+        """Whether all of it is numbers that noise can leave."""
+        most = max(map(abs, self.counts), default=0)
+        noise = 0 < self.deviation < math.inf and 0 <= self.bits <= _MOST_BITS and self.cost >= 0
+        return noise and most < 2**_MOST_COUNT and all(0 <= one < math.inf for one in self.missed or ())
+
     def against(self, guess: Reals) -> Measurement:
         """The same, with how far a model was off that did not know it: the sum of squares of what was off, and the sums of
         guesses, to the power of 3/2 and as they are."""
@@ -166,6 +161,22 @@ class Measurements:
     bought: tuple[Fraction, ...] = ()
     cells: tuple[Coding, ...] = ()
 
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """How many joined cells every column has."""
+        return tuple(int(where.max()) + 1 for where in self.places)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all numbers are there that belong to these columns, and none that cannot be."""
+        sizes, own = self.sizes, [len(where) for where in self.places]
+        named = [one.columns for one in self.own] == [(i,) for i in range(len(own))]
+        right = [len(one.counts) == many for one, many in zip(self.own, own, strict=True)]
+        for one in self.later:
+            within = list(one.columns) == sorted({*one.columns}) and {*one.columns} <= {*range(len(sizes))} and bool(one.columns)
+            right.append(within and len(one.counts) == math.prod(sizes[column] for column in one.columns))
+        return named and all(right) and all(one.is_finite for one in (*self.own, *self.later))
+
     @property
     def spent(self) -> Fraction:
         """The sum of the costs of everything that was released."""
@@ -207,13 +218,13 @@ class Measurements:
             own,
             tuple(np.array(places, dtype=np.int64) for places in facts["places"]),
             later,
-            tuple(map(Fraction, facts["choices"])),
-            Cost(currency, Fraction(amount)),
+            tuple(map(read_fraction, facts["choices"])),
+            Cost(currency, read_fraction(amount)),
             str(paid),
             bool(facts["complete"]),
             tuple(map(str, facts["remarks"])),
-            tuple(map(Fraction, facts.get("lost", ()))),
-            tuple(map(Fraction, facts.get("bought", ()))),
+            tuple(map(read_fraction, facts.get("lost", ()))),
+            tuple(map(read_fraction, facts.get("bought", ()))),
             tuple(map(Coding.read, facts.get("cells", ()))),
         )
 
@@ -224,5 +235,5 @@ def _write(one: Measurement) -> list[object]:
 
 def _read(written: Sequence[Any]) -> Measurement:
     columns, counts, cost, deviation, bits, *missed = written
-    known = (tuple(map(int, columns)), tuple(map(int, counts)), Fraction(cost), float(deviation), int(bits))
+    known = (tuple(map(int, columns)), tuple(map(int, counts)), read_fraction(cost), float(deviation), int(bits))
     return Measurement(*known, *((float(a), float(b), float(c)) for a, b, c in missed))

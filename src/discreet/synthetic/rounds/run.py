@@ -16,13 +16,13 @@ from fractions import Fraction
 import numpy as np
 
 from discreet.arrays import Integers, Reals
-from discreet.curator.gate import Reservation
+from discreet.curator.gate import Letting, Reservation
 from discreet.mechanisms.secret import Secret
 from discreet.mechanisms.values import misfits
 from discreet.synthetic.domain import Domain
 from discreet.synthetic.inference.fit import Fit, Noisy, fit
 from discreet.synthetic.inference.tree import Columns, Tree
-from discreet.synthetic.rounds.measuring import Letting, Measurement, Measurements, Payment, Scans
+from discreet.synthetic.rounds.measuring import Measurement, Measurements, Payment, Scans
 from discreet.synthetic.rounds.merging import keep_apart, merge
 from discreet.synthetic.rounds.selection import SELECTION, WEIGHT, Candidates, Limits, Schedule
 from discreet.synthetic.zeros import Zeros

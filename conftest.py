@@ -41,7 +41,7 @@ _numbers = itertools.count()
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What takes minutes by itself comes first, so that the other process has something to do meanwhile."""
-    items.sort(key=lambda item: item.path.name != "test_spark.py")
+    items.sort(key=lambda item: not item.path.name.startswith("test_spark"))
 
 
 def pytest_collection_finish() -> None:

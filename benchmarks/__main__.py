@@ -35,6 +35,7 @@ PEERS = {
     ],  # which runs the two of that name below, each in an environment of its own
     "one_run": ["scikit-learn==1.9.1"],
     "parsing": [],
+    "ratios": [],
     "regression": [],
     "set_union": [],
     "speed": [],

@@ -179,6 +179,19 @@ def opendp_query(file: str | None, *, persons: bool) -> Callable[[int], object]:
     return ask
 
 
+def known_again(file: str) -> Callable[[int], object]:
+    """The scan by which rows are known again in other forms: once for new contents, before the first question is paid for."""
+    from discreet.engine import open_engine, open_source
+    from discreet.schema.columns import integer, number
+    from discreet.schema.table import Schema
+    from discreet.schema.units import Person
+
+    columns = {"grp": integer(0, GROUPS - 1, missing=0), "value": number(0, 100, step=0.01, missing=0)}
+    schema = Schema(columns, Person("person", MOST_ROWS, MOST_GROUPS))
+    engine = open_engine(open_source(file, columns=["grp", "value", "person"]), schema, {})
+    return lambda i: engine.identify(schema, bytes([i + 1]) * 32)
+
+
 def few(sql: str) -> Callable[[int], object]:
     """Questions on three rows that differ by a number, to a curator that is open."""
     import discreet as dp
@@ -211,6 +224,7 @@ CASES: dict[str, tuple[Callable[[], Callable[[int], object]], int]] = {
     "persons: OpenDP": (lambda: opendp_query(data(10), persons=True), 1),
     "medians: plain DuckDB": (lambda: plain("SELECT grp, quantile_cont(value, 0.5) FROM '{file}' GROUP BY grp", data(10)), 5),
     "medians: discreet": (lambda: ours(MEDIANS, data(10), persons=False), 5),
+    "rows: known again": (lambda: known_again(data(10)), 3),
     "joined: hand-written SQL": (lambda: plain_pair(5), 3),
     "joined: discreet": (lambda: our_pair(5), 3),
     "3 rows: discreet": (lambda: ours(SUMS, tiny(), persons=False), 10),

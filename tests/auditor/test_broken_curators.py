@@ -54,8 +54,8 @@ def rows_of(found: Search) -> int:
 
 
 def no_clamping(patch: pytest.MonkeyPatch) -> None:
-    whole = cleaning._whole
-    patch.setattr(cleaning, "_whole", lambda raw, kind, low, high, **more: whole(raw, kind, low, 10**9 * high, **more))
+    whole, cells = cleaning.CELLS.whole, vars(cleaning.CELLS)
+    patch.setitem(cells, "whole", lambda raw, kind, low, high, **more: whole(raw, kind, low, 10**9 * high, **more))
 
 
 def no_row_bound(patch: pytest.MonkeyPatch) -> None:

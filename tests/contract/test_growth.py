@@ -174,4 +174,4 @@ def test_an_aggregate(tmp_path: Path) -> None:
         with pytest.raises(dp.errors.ParameterError, match=r"write share_true\(age >= 18\)"):
             clinic.sql("SELECT share_true(age) FROM data", epsilon=1)
     with pytest.raises(dp.errors.ParameterError, match="share_true"):
-        clinic.sql(asked, epsilon=1)
+        clinic.sql("SELECT share_true(smokes) AS smokers FROM data", epsilon=1)

@@ -47,22 +47,24 @@ def imports(modules: Mapping[str, Path]) -> list[Import]:
 
 
 def _imports(user: str, tree: ast.Module, modules: Mapping[str, Path]) -> Iterator[Import]:
-    kinds: dict[ast.AST, Kind] = {}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.Lambda):
-            kinds |= dict.fromkeys(ast.walk(node), Kind.LATE)
-        elif isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
-            kinds |= {inside: Kind.TYPES for one in node.body for inside in ast.walk(one)}
-    for node in ast.walk(tree):
+    for node, kind in _imports_below(tree.body, Kind.AT_ONCE):
         if isinstance(node, ast.ImportFrom):
             names = [f"{node.module}.{alias.name}" for alias in node.names]
             used = [name if name in modules else str(node.module) for name in names]
-        elif isinstance(node, ast.Import):
-            used = [alias.name for alias in node.names]
         else:
-            continue
-        kind = kinds.get(node, Kind.AT_ONCE)
+            used = [alias.name for alias in node.names]
         yield from (Import(user, name, kind) for name in used if name in modules and name != user)
+
+
+def _imports_below(nodes: Iterable[ast.AST], kind: Kind) -> Iterator[tuple[ast.Import | ast.ImportFrom, Kind]]:
+    for node in nodes:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            yield node, kind
+        elif isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            yield from _imports_below(node.body, Kind.TYPES)
+            yield from _imports_below(node.orelse, kind)
+        elif not isinstance(node, ast.expr):
+            yield from _imports_below(ast.iter_child_nodes(node), Kind.LATE if isinstance(node, ast.FunctionDef) else kind)
 
 
 def cycles(imports: Iterable[Import]) -> set[frozenset[str]]:

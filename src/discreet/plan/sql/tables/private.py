@@ -166,10 +166,12 @@ def check_present(table: str, scope: Scope) -> bool:
 
 
 def find_private(name: str, quoted: bool, schema: Schema) -> str | None:
+    """The private table that a name means; None where there is none."""
     return next((one for one in schema.tables if one == name or (not quoted and one.lower() == name.lower())), None)
 
 
 def private_of(schema: Schema, table: str, how: How) -> Private:
+    """A private table that a question reads in some way, with the rows of a person that it brings."""
     assert isinstance(schema.unit, Person)
     return Private(table, schema.unit.id, how, schema.tables.get(table, 1) if how not in ("semi", "anti") else 1)
 
@@ -179,6 +181,7 @@ def _asks(node: object) -> bool:
 
 
 def person_of(scope: Scope) -> Person:
+    """The unit of a question about persons."""
     assert isinstance(scope.schema.unit, Person)
     return scope.schema.unit
 
@@ -231,6 +234,7 @@ def own_condition(node: exp.Expression, mine: Scope, whole: Scope) -> Expression
 
 
 def all_of(tests: Sequence[Expression], scope: Scope) -> Expression | None:
+    """One condition of several on the rows of a table; None of none."""
     parts = tuple(part for test in tests for part in conjuncts(test))
     if not parts:
         return None

@@ -265,9 +265,11 @@ class Counting:
         new.text = f"{text}\nSELECT g0, {each} FROM ({inside}) AS g WHERE {wanted} GROUP BY g0"
         return new
 
-    def is_hashed(self, key: Sequence[Value]) -> bool:
-        """Whether what tells a key apart is its hash."""
-        return len(key) == 1 and (len(self.plan.keys.keys) > 1 or len(str(key[0]).encode()) > _BRIEF)
+    def hashes_among(self, keys: Sequence[tuple[Value, ...]]) -> list[str]:
+        """What tells keys apart, where that is their hash."""
+        if len(self.plan.keys.keys) > 1:
+            return [str(key[0]) for key in keys if len(key) == 1]
+        return [text for key in keys if len(text := str(key[0])) > _BRIEF // 4 and len(text.encode()) > _BRIEF]
 
     def _told_apart(self) -> list[str]:
         """What tells keys apart, of any length, in few bytes."""

@@ -156,17 +156,16 @@ class SqlEngine:
         """How many units share every key that there is: for a private choice among them."""
         *columns, counts = self._fetch(self._counting(plan, salt).open_keys()).values()
         keys = _keys(plan, columns)
-        return Secret({key: min(cast(int, n), _FULL - 1) for key, n in zip(keys, counts, strict=True)})
+        return Secret(dict(zip(keys, (min(n, _FULL - 1) for n in cast(list[int], counts)), strict=True)))
 
     def spell(self, plan: Plan, keys: Sequence[tuple[Value, ...]], salt: str) -> list[tuple[Value, ...]]:
         """Keys that were chosen, as rows have them: long ones were counted by their hashes."""
         counting = self._counting(plan, salt)
-        hashes = [str(key[0]) for key in keys if counting.is_hashed(key)]
-        if not hashes:
+        if not (hashes := counting.hashes_among(keys)):
             return list(keys)
         told, *columns = self._fetch(counting.spelled_keys(hashes)).values()
-        found = dict(zip(told, _keys(plan, columns), strict=True))
-        return [found[key[0]] if counting.is_hashed(key) else key for key in keys]
+        found: dict[object, tuple[Value, ...]] = dict(zip(told, _keys(plan, columns), strict=True))
+        return [found.get(key[0], key) for key in keys]  # no key that is no hash is as long as one
 
     def count(self, plan: Plan, groups: Groups, salt: str) -> Found:
         """Every statistic of a plan, over these groups."""

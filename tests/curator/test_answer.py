@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 import discreet as dp
 from discreet.curator.answer import Answer, Column, write_facts
 from discreet.errors import ParameterError
+from discreet.plan.aggregates.base import Estimate
 
 TEXTS = st.text(st.characters(), max_size=8)  # lone surrogates and control characters too
 REALS = st.floats(allow_nan=False)
@@ -205,3 +206,49 @@ def test_long_columns_are_written_as_the_same_numbers() -> None:
         text = write_facts(facts)
         assert json.dumps(json.loads(text)) == json.dumps(facts)
         assert (text == json.dumps(facts)) == (len(numbers) < 2**12)
+
+
+ESTIMATES = {
+    "few": Estimate(np.array([1.5, -0.0]), np.array([2.0, 2.0]), np.array([0.5, -np.inf]), np.array([2.5, np.inf])),
+    "whole": Estimate(np.array([3.0, -7.0]), whole=True),
+    "wide": Estimate(np.array([3.0, 1e30]), whole=True),
+    "choices": Estimate(["a", None, 3]),
+    "many": Estimate(*(np.linspace(-5, 5, 5000) + i for i in range(2)), np.full(5000, -0.1), np.full(5000, np.inf)),
+    "many whole": Estimate(np.arange(5000.0) - 9, np.full(5000, 2.5), whole=True),
+    "many wide": Estimate(np.arange(5000.0) * 1e30, whole=True),
+}
+
+
+@pytest.mark.parametrize("found", ESTIMATES.values(), ids=ESTIMATES)
+def test_a_column_of_arrays_is_one_of_numbers(found: Estimate) -> None:
+    """Of the same text, too: numbers of numpy's are nowhere."""
+    parts = [None if part is None else list(part) for part in (found.values, found.errors, found.lower, found.upper)]
+    plain = [None if part is None else [one.item() if isinstance(one, np.generic) else one for one in part] for part in parts]
+    if found.whole:
+        plain[0] = [int(one) for one in plain[0]]  # type: ignore[arg-type, union-attr]
+    expected = Column(*plain, "Laplace")  # type: ignore[arg-type, misc]
+    answers = [Answer("?", {}, {"n": one}, (), "", "") for one in (Column.of(found, "Laplace"), expected)]
+    assert answers[0].to_json() == answers[1].to_json()
+    assert (answers[0].outputs["n"].size, len(answers[0])) == (len(found.values), len(found.values))
+    made = answers[0].outputs["n"]
+    assert made == expected
+    assert repr(made) == repr(expected)
+    assert replace(made, mechanism="") == replace(expected, mechanism="")
+    assert pickle.loads(pickle.dumps(Column.of(found, "Laplace"))) == expected
+    assert not hasattr(made, "median")
+    with pytest.raises(FrozenInstanceError):
+        made.values = ()  # type: ignore[misc]
+
+
+def test_a_long_answer_is_written_without_a_number_of_pythons(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor is one made for what is handed back, before somebody looks."""
+    facts = {"unit": dp.rows(), "columns": {"k": dp.integer(0, 4999)}, "budget": dp.Budget(epsilon=9)}
+    looked = []
+    made = Column.__getattr__
+    monkeypatch.setattr(Column, "__getattr__", lambda self, name: looked.append(name) or made(self, name))
+    with dp.Curator(pa.table({"k": [1, 2, 2]}), ledger=tmp_path / "x.ledger", **facts) as asked:  # type: ignore[arg-type]
+        found = asked.sql("SELECT k, count(*) AS n, sum(k) AS s FROM data GROUP BY k", epsilon=1)
+    assert not looked
+    assert len(found["n"]) == 5000
+    assert {*looked} == {"values", "lower", "upper"}
+    assert {type(one) for one in found["n"]} == {int}

@@ -12,9 +12,9 @@ import pytest
 from curator.hospital import COLUMNS, curator, table
 
 import discreet as dp
+from discreet.curator.column import Series
 from discreet.curator.digest import digest_of
 from discreet.curator.plans import answer_of
-from discreet.curator.series import Series
 from discreet.engine.base import groups_of
 from discreet.errors import DiscreetError, ParameterError
 from discreet.plan.cost import Cost

@@ -21,14 +21,18 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 from support.patience import calls
 
+from discreet.engine import open_engine, open_source
+from discreet.engine.base import groups_of
+from discreet.engine.duckdb.session import DuckDBSession
+from discreet.mechanisms.secret import open_secret
 from discreet.plan.aggregates import Best, Count
 from discreet.plan.aggregates.soft import forms_of, numbers_of
 from discreet.plan.expressions import Call
 from discreet.plan.expressions import Column as Name
 from discreet.plan.query import Output, Query
 from discreet.plan.release import Released
-from discreet.schema.columns import category, integer, text
-from discreet.schema.units import Unit, person
+from discreet.schema.columns import category, integer, number, text
+from discreet.schema.units import Unit, person, rows
 
 QUESTIONS = {
     "sums": "SELECT drug, count(*) AS n, count(age) AS a, sum(debt) AS s, avg(age) AS m, sum(big) AS b FROM data GROUP BY drug",
@@ -294,3 +298,59 @@ def test_means_of_heavy_persons_are_means(key: str, share: Any) -> None:
     # Twenty persons are worth eight rows each, and that in all groups together: in L1, or in L2.
     worth = sum(size) if share is PURE else sum(x**2 for x in size) ** 0.5
     assert worth == pytest.approx(20 * 8, rel=1e-3)
+
+
+MANY = {
+    "steps": (integer(-2000, 4000), [None, -(2**40), -2000, -7, 0, 3, 3999, 4000, 2**40]),
+    "a few hundred": (integer(0, 299), [None, -1, 0, 150, 299, 300]),
+    "halves": (number(0, 2100, step=0.5), [None, math.nan, math.inf, -0.0, 0.24, 0.26, 7.5, 2100.0, 1e300]),
+    "no steps": (category(*(i * i for i in range(5000))), [None, 2, 0, 1, 4, 49, 4999**2]),
+}
+
+
+@pytest.mark.parametrize("unit", [rows(), person("who", rows=2, groups=2)], ids=["rows", "persons"])
+@pytest.mark.parametrize("key", MANY)
+def test_many_keys_that_are_numbers(key: str, unit: Unit) -> None:
+    """They come as they are, and find their groups here: those that are none of the list, or missing, have none. Sums are exact
+    beyond 64 bits too."""
+    column, cells = MANY[key]
+    columns = {"k": column, "v": number(0, 100, step=0.01), "big": integer(-(2**62), 2**62)}
+    values, large = (None, math.nan, 0.004, 0.006, 99.5, 1e9), (None, 2**62, -(2**62), 5)
+    held = [
+        {"k": cells[i % len(cells)], "v": values[i % 6], "big": large[i // 3 % 4], "who": i % 7 if i % 11 else None}
+        for i in range(400)
+    ]
+    for asked in ("count(*) AS n, sum(v) AS s", "sum(big) AS b, count(v) AS n", "avg(v) AS m"):
+        plan = planned(f"SELECT k, {asked} FROM data GROUP BY k", columns, unit)
+        agree(plan, count(plan, table(plan, held)), held)
+        for few in (held[:0], [one | {"k": None} for one in held[:3]]):
+            types = {
+                "k": pa.float64() if key == "halves" else pa.int64(),
+                "v": pa.float64(),
+                "big": pa.int64(),
+                "who": pa.int64(),
+            }
+            agree(plan, count(plan, table(plan, few, types)), few)
+
+
+def test_many_pairs_of_numbers() -> None:
+    columns = {"a": integer(1, 90), "b": category(*range(60, 0, -1)), "v": integer(0, 5)}
+    held = [{"a": i % 93, "b": i % 67 or None, "v": i % 7} for i in range(2000)]
+    plan = planned("SELECT b, a, count(*) AS n, sum(v) AS s FROM data WHERE a > 3 GROUP BY b, a", columns, rows())
+    agree(plan, count(plan, table(plan, held)), held)
+
+
+def test_many_keys_take_no_list(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keys of a declared range are not sent to the engine, nor is what it counts of them made of Python's numbers."""
+    asked: list[Any] = []
+    stream = DuckDBSession.stream
+    monkeypatch.setattr(DuckDBSession, "stream", lambda self, *given: asked.append(given) or stream(self, *given))
+    monkeypatch.setattr(DuckDBSession, "fetch", lambda *_: pytest.fail("all of it at once"))
+    plan = planned("SELECT k, count(*) AS n, sum(k) AS s FROM data GROUP BY k", {"k": integer(0, 99_999)}, rows())
+    engine = open_engine(open_source(pa.table({"k": [5, 7, 7, 10**6]})), plan.private, {})
+    found = engine.count(plan, groups_of(plan), "")
+    assert [parameters for _, parameters in asked] == [{}]
+    for secret in found.values():
+        assert open_secret(secret).dtype == np.int64  # type: ignore[union-attr]
+    assert [int(open_secret(secret).sum()) for secret in found.values()] == [4, 5 + 7 + 7 + 99_999]  # type: ignore[union-attr]
+    engine.close()

@@ -315,6 +315,45 @@ def test_paying_is_quick_and_does_not_get_slower(path: Path) -> None:
     assert max(took[50:]) <= 1.1 * max(took[2:50])
 
 
+def test_long_answers_are_written_once_and_read_when_they_are_wanted(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither the answer that was just kept nor those of before are read by what is paid next; by an opening, all are."""
+    from discreet.ledger import sqlite
+
+    ledger, read, letters = Ledger.open(path, Budget(epsilon=9)), sqlite._read, [0]
+
+    def count(where: Path, row: tuple[object, ...] | None) -> object:
+        letters[0] += sum(len(one) for one in row or () if isinstance(one, str))
+        return read(where, row)
+
+    monkeypatch.setattr(sqlite, "_read", count)
+    for cost in range(1, 6):
+        ask(ledger, pure(0.1), answer=f"{cost} " + "x" * 10**6)
+        assert ledger.find("plan", "data", wanted=lambda begin: len(begin) > 256 or begin.startswith("9")) == ()
+    assert letters[0] < 10**5
+    (found,) = ledger.find("plan", "data", wanted=lambda begin: begin.startswith("3"))
+    assert (found.answer or "")[:3] == "3 x"
+    assert 10**6 < letters[0] < 2 * 10**6
+    assert len(Ledger.open(path).find("plan", "data")) == 5
+    assert letters[0] > 11 * 10**6
+
+
+def test_a_record_that_was_exchanged_meanwhile_is_noticed(path: Path) -> None:
+    """Also the last one, and also by whoever wrote it, although its text is not read again."""
+    ledger = Ledger.open(path, Budget(epsilon=9))
+    ask(ledger, pure(0.1))
+    raw = sqlite3.connect(path)
+    raw.execute("DROP TRIGGER never_changed")
+    raw.execute("UPDATE records SET text = replace(text, '42', '43') WHERE number = 2")
+    raw.commit()
+    refused(lambda: ledger.find("plan", "data"), LedgerRefused, "damaged")
+    assert ledger.account.spent.epsilon == 0.1
+    refused(lambda: Ledger.open(path), LedgerRefused, "damaged")
+    raw.execute("UPDATE records SET hash = zeroblob(32) WHERE number = 2")
+    raw.commit()
+    raw.close()
+    refused(lambda: ledger.account, LedgerRefused, "exchanged")
+
+
 def test_hashes_of_before_are_asked_for_where_there_may_be_some(tmp_path: Path) -> None:
     """A reservation that says of which version its hash is has no other; any without it may have."""
     ledger, asked = Ledger.open(tmp_path / "x", Budget(epsilon=1)), []

@@ -45,6 +45,9 @@ class _Records:
     def get(self, *numbers: int) -> list[Record]:
         return [self._records[number] for number in sorted({*numbers})]
 
+    def hash_of(self, number: int) -> bytes | None:
+        return self._records[number].hash if number < len(self._records) else None
+
 
 def exists(place: Place) -> bool:
     return place in _kept

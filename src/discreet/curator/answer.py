@@ -11,22 +11,16 @@
 
 from __future__ import annotations
 
-import datetime
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from discreet.arrays import Reals
 from discreet.curator import exports, rendering
-from discreet.curator.series import Series
+from discreet.curator.column import Column, Series, all_read, all_written, write_facts
 from discreet.errors import ParameterError
-from discreet.plan.aggregates.base import Estimate
 from discreet.plan.expressions import Value
 from discreet.plan.expressions.evaluate import evaluate
 from discreet.plan.margins.agreement import agree, tell_apart
@@ -42,44 +36,14 @@ if TYPE_CHECKING:
     import pyarrow
     from matplotlib.axes import Axes
 
+__all__ = ["Answer", "Column", "agreed", "made_whole", "refine", "write_facts"]
+
 _NO_ANSWER = "This text is no answer known here; give what to_json() wrote, or update discreet."
 _AGREED = "Counts and sums agree with those of the other questions that were asked together with it."
 _APART = (
     "Rows in which {} is missing are in no group: totals of other questions that were asked together with it may be of more "
     "rows. Declare missing=, or write coalesce({}, 'unknown')."
 )
-
-
-@dataclass(frozen=True)
-class Column:
-    """One output in every row: values, standard errors, and the ends of 95 % intervals; choices have values only."""
-
-    values: tuple[Value, ...]
-    errors: tuple[float, ...] | None = None
-    lower: tuple[float, ...] | None = None
-    upper: tuple[float, ...] | None = None
-    mechanism: str = ""
-
-    @classmethod
-    def of(cls, found: Estimate, mechanism: str) -> Column:
-        """An estimate as plain values."""
-        errors, lower, upper = (
-            None if part is None else tuple(part.tolist()) for part in (found.errors, found.lower, found.upper)
-        )
-        if isinstance(found.values, list):
-            return cls(tuple(found.values), errors, lower, upper, mechanism)
-        values = found.values.tolist()
-        return cls(tuple(map(int, values) if found.whole else values), errors, lower, upper, mechanism)
-
-    def __post_init__(self) -> None:
-        for name in ("values", "errors", "lower", "upper"):
-            given = getattr(self, name)
-            if given is not None:
-                object.__setattr__(self, name, tuple(given))
-                if len(given) != len(self.values):
-                    raise ParameterError(f"An output has {len(self.values)} values and {len(given)} {name}; give one for each.")
-        if (self.lower is None) != (self.upper is None):
-            raise ParameterError("An interval has two ends; give lower and upper, or neither.")
 
 
 @dataclass(frozen=True, repr=False)
@@ -109,7 +73,7 @@ class Answer:
         object.__setattr__(self, "kinds", MappingProxyType(dict(self.kinds)))
         object.__setattr__(self, "parts", tuple((what, how) for what, how in self.parts))
         object.__setattr__(self, "remarks", tuple(self.remarks))
-        sizes = {len(values) for values in self.keys.values()} | {len(column.values) for column in self.outputs.values()}
+        sizes = {len(values) for values in self.keys.values()} | {column.size for column in self.outputs.values()}
         if len(sizes) != 1:
             raise ParameterError(
                 "All keys and outputs of an answer have the same number of rows, and there is at least one column."
@@ -117,8 +81,7 @@ class Answer:
 
     def __len__(self) -> int:
         """The number of rows."""
-        columns = [*self.keys.values(), *(column.values for column in self.outputs.values())]
-        return len(columns[0])
+        return next(iter([*map(len, self.keys.values()), *(column.size for column in self.outputs.values())]))
 
     def __bool__(self) -> bool:
         return True  # an answer without rows is an answer
@@ -161,25 +124,13 @@ class Answer:
         return write_facts(self.facts())
 
     def facts(self) -> dict[str, object]:
-        """What that text says."""
-        outputs = {
-            name: {
-                "values": _all_written(column.values),
-                "mechanism": column.mechanism,
-                **{
-                    part: _all_written(numbers)
-                    for part, numbers in (("errors", column.errors), ("lower", column.lower), ("upper", column.upper))
-                    if numbers is not None
-                },
-            }
-            for name, column in self.outputs.items()
-        }
+        """What that text says; many numbers as the array that they are in."""
         return {
             "discreet": "answer",
             "version": 1,
             "question": self.question,
-            "keys": {name: _all_written(values) for name, values in self.keys.items()},
-            "outputs": outputs,
+            "keys": {name: all_written(values) for name, values in self.keys.items()},
+            "outputs": {name: column.facts() for name, column in self.outputs.items()},
             "parts": [list(part) for part in self.parts],
             "cost": self.cost,
             "left": rendering.left_of(self),
@@ -205,8 +156,8 @@ class Answer:
             facts = dict(facts)
             if facts.pop("discreet") != "answer" or facts.pop("version") != 1:
                 raise ValueError
-            facts["keys"] = {name: tuple(map(_read, values)) for name, values in facts["keys"].items()}
-            facts["outputs"] = {name: Column(**_lists_read(column)) for name, column in facts["outputs"].items()}
+            facts["keys"] = {name: all_read(values) for name, values in facts["keys"].items()}
+            facts["outputs"] = {name: Column.from_facts(column) for name, column in facts["outputs"].items()}
             return cls(**facts)
         except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError):
             raise ParameterError(_NO_ANSWER) from None
@@ -268,69 +219,6 @@ class Answer:
 
     def __reduce__(self) -> tuple[Callable[[str], Answer], tuple[str]]:
         return Answer.from_json, (self.to_json(),)
-
-
-_Written = None | bool | int | float | str | dict[str, str]
-_LONG = 2**12
-_PLAIN = frozenset({type(None), bool, int, str})
-
-
-def _all_written(values: Sequence[Value]) -> Sequence[_Written]:
-    """Most columns hold nothing but what JSON has words for; one look at their types is enough."""
-    kinds = {*map(type, values)}
-    if kinds <= _PLAIN or (kinds == {float} and all(map(math.isfinite, cast(Sequence[float], values)))):
-        return cast(Sequence[_Written], values)
-    return [_written(value) for value in values]
-
-
-def write_facts(facts: object) -> str:
-    """Facts as JSON. Long columns of numbers are written by Arrow, in a fourth of the time; they mean the same numbers."""
-    if isinstance(facts, dict):
-        return "{" + ", ".join(f"{json.dumps(name)}: {write_facts(one)}" for name, one in facts.items()) + "}"
-    if isinstance(facts, tuple) and len(facts) >= _LONG and {*map(type, facts)} == {float}:
-        return f"[{_write_numbers(np.array(facts))}]"
-    return json.dumps(facts, allow_nan=False)
-
-
-def _write_numbers(numbers: Reals) -> str:
-    """Doubles with commas, each in the fewest digits by which it is known; a whole one with a point, or it would be read as an
-    integer."""
-    import pyarrow
-    from pyarrow import compute
-
-    texts = compute.cast(pyarrow.array(numbers), pyarrow.string())
-    if (np.floor(numbers) == numbers).any():
-        told = compute.or_(compute.match_substring(texts, "."), compute.match_substring(texts, "e"))
-        texts = compute.binary_join_element_wise(texts, compute.if_else(told, "", ".0"), "")
-    together = pyarrow.ListArray.from_arrays(pyarrow.array([0, len(texts)], pyarrow.int32()), texts)
-    return str(compute.binary_join(together, ", ")[0].as_py())
-
-
-def _written(value: Value) -> _Written:
-    if isinstance(value, float) and not math.isfinite(value):
-        return {"float": repr(value)}
-    if isinstance(value, datetime.date):
-        return {"date": value.isoformat()}
-    if isinstance(value, Fraction):
-        return {"fraction": str(value)}
-    return value
-
-
-def _lists_read(column: dict[str, Any]) -> dict[str, Any]:
-    return {part: tuple(map(_read, given)) if isinstance(given, list) else given for part, given in column.items()}
-
-
-def _read(written: _Written) -> Value:
-    if not isinstance(written, dict):
-        return written
-    ((kind, text),) = written.items()
-    if kind == "date":
-        return datetime.date.fromisoformat(text)
-    if kind == "fraction":
-        return Fraction(text)
-    if kind == "float":
-        return float(text)
-    raise ValueError(kind)
 
 
 def refine(answer: Answer, query: Query) -> Answer:

@@ -356,7 +356,8 @@ def _identify(tables: Tables, salt: bytes, fingerprint: str) -> Rows:
 
 def _stored(ledger: Ledger, request: Request[Result], data: str, rows: Rows, amount: Fraction) -> Result | None:
     """The newest stored result that was paid at least this much; of another request, where that serves as well."""
-    for entry in reversed(ledger.find(request.digest, data, lambda: request.former, rows)):
+    enough = partial(_may_be_paid, amount)
+    for entry in reversed(ledger.find(request.digest, data, lambda: request.former, rows, enough)):
         if amount_paid(entry) >= amount:
             return request.read(_texts(entry))
     serve = serving_of(request)
@@ -387,10 +388,13 @@ def _texts(entry: Entry) -> list[str]:
     return [str(text) for text in json.loads(entry.answer or "{}")["answers"]]
 
 
+def _may_be_paid(amount: Fraction, begin: str) -> bool:
+    return (begun := _AMOUNT.match(begin)) is None or Fraction(begun[1]) >= amount
+
+
 def amount_paid(entry: Entry) -> Fraction:
     """What was paid for a result that can be read; less than nothing for others."""
-    begun = _AMOUNT.match(entry.answer or "")  # most need not be read to their end
-    if begun is not None:
+    if (begun := _AMOUNT.match(entry.answer or "")) is not None:  # most need not be read to their end
         return Fraction(begun[1])
     facts = json.loads(entry.answer or "{}")
     return Fraction(facts["amount"]) if facts.get("version") == 1 else Fraction(-1)

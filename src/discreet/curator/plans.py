@@ -309,6 +309,8 @@ def measure(plan: Plan, engine: Engine | None, reserved: Reservation) -> Measure
 
 def _ordered(keys: list[tuple[Value, ...]]) -> list[tuple[Value, ...]]:
     """In an order that says nothing about the data."""
+    if len({tuple(map(type, key)) for key in keys}) <= 1:
+        return sorted(keys)
     return sorted(keys, key=lambda key: tuple((str(type(value)), value) for value in key))
 
 

@@ -17,7 +17,7 @@ and its own text, so whoever knows one hash knows every record up to it. There a
 
 A ``Chain`` is the verified part of a ledger, as it is remembered between transactions. Opening reads and checks every record.
 Later transactions read and check only what came after; that the rest is still the same is shown by the last hash, which depends
-on all of it.
+on all of it. What this process added itself is remembered as it was written; a record that is given back is checked once more.
 """
 
 from __future__ import annotations
@@ -110,6 +110,7 @@ def now() -> str:
 
 _VERSION = 2  # 1: before ledgers said whose they are, and which table a question was about
 _READ = (1, _VERSION)
+_BEGIN = 256  # letters of an answer that are remembered
 LOOKED = "The owner looked at the data without noise; this is not private."
 
 
@@ -123,6 +124,7 @@ class Chain:
     people: str = ""  # whose budget it is; nothing where nobody said
     hashes: list[bytes] = field(default_factory=list)
     answers: dict[int, int] = field(default_factory=dict)  # reservation -> its answer
+    begins: dict[int, str] = field(default_factory=dict)  # reservation -> the first words of its answer, which may be long
     unanswered: set[int] = field(default_factory=set)
     steps: dict[int, list[int]] = field(default_factory=dict)  # reservation -> what was kept on the way to its answer
     asked: dict[tuple[str, str], list[int]] = field(default_factory=dict)  # plan and data -> reservations
@@ -162,6 +164,11 @@ class Chain:
                 raise LedgerRefused(_describe_damage(number)) from None
             self.hashes.append(record.hash)
 
+    def append(self, record: Record, facts: Facts) -> None:
+        """Remember a record of these facts that was sealed here, and is the next in the store."""
+        self._remember(record.number, facts)
+        self.hashes.append(record.hash)
+
     def _remember(self, number: int, facts: Facts) -> None:
         kind = facts["kind"]
         if kind == "opened" and not self.asked:
@@ -184,6 +191,7 @@ class Chain:
         elif kind == "answered" and facts["reservation"] in self.unanswered:
             self.unanswered.remove(int(facts["reservation"]))
             self.answers[int(facts["reservation"])] = number
+            self.begins[int(facts["reservation"])] = str(facts["answer"])[:_BEGIN]
         elif kind == "step" and facts["reservation"] in self.unanswered:
             self.steps.setdefault(int(facts["reservation"]), []).append(number)
         elif kind == "torn" and facts["reservation"] in self.unanswered:

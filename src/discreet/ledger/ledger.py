@@ -143,14 +143,20 @@ class Ledger:
             return self._chain.entries(stored, sorted(chain.answers.keys() | chain.unanswered | chain.looks.keys()))
 
     def find(
-        self, plan: str | None, data: str, former: Callable[[], Sequence[str]] = tuple, rows: Rows = UNKNOWN
+        self,
+        plan: str | None,
+        data: str,
+        former: Callable[[], Sequence[str]] = tuple,
+        rows: Rows = UNKNOWN,
+        wanted: Callable[[str], bool] = lambda _: True,
     ) -> tuple[Entry, ...]:
         """Answered questions with this plan (None: with any) on this data, or on others that hold the same rows, oldest first:
         their answers may be given again. ``former`` gives hashes by which older entries know the same plan, where there may be
-        some."""
+        some. ``wanted`` says of the first letters of an answer whether it may do: others are not read."""
         with self._reading() as (records, known):
             plans = None if plan is None else (plan, *(former() if self._chain.elder else ()))
             numbers = self._chain.repeatable(plans, self._chain.same_as(data, rows))
+            numbers = [number for number in numbers if wanted(self._chain.begins[number])]
             found, last = self._read(records, numbers), max((self._chain.answers[number] for number in numbers), default=-1)
         if numbers and (known is None or last > known.number):  # an answer may leave only after its witness
             with self._writing() as records:
@@ -353,20 +359,20 @@ class Ledger:
             self._bear_witness(records)
 
     def _append(self, records: Records, facts: Facts) -> int:
-        """Add the next record and commit. It is verified like any other when it is next read."""
+        """Add the next record and commit: it has this number, or the store refuses it. An answer may be long, so it is not read
+        again now."""
         chain, text = self._chain, canonical(facts)
-        before = chain.hashes[-1] if chain.hashes else START
-        records.add(Record(chain.head + 1, text, seal(before, text)))
-        return chain.head + 1
+        record = Record(chain.head + 1, text, seal(chain.hashes[-1] if chain.hashes else START, text))
+        records.add(record)
+        chain.append(record, facts)
+        return record.number
 
     def _follow(self, records: Records) -> None:
         """Verify what was added since we last looked, and that what we knew is still there."""
         chain = self._chain
-        news = records.read(max(chain.head, 0))
-        if chain.hashes:
-            if not news or news[0].number != chain.head or news[0].hash != chain.hashes[-1]:
-                raise LedgerRefused(distrust(self.path, "was exchanged or rolled back while it was open"))
-            chain.check(news.pop(0))
+        news = records.read(chain.head + 1)
+        if chain.hashes and records.hash_of(chain.head) != chain.hashes[-1]:
+            raise LedgerRefused(distrust(self.path, "was exchanged or rolled back while it was open"))
         chain.extend(news)
         if chain.moved not in ("", self._left):
             raise LedgerRefused(f'The ledger {self.path} was moved, and nothing is paid here; write ledger="{chain.moved}".')

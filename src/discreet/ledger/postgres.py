@@ -186,6 +186,11 @@ class Transaction:
             raise LedgerRefused(self._damaged)
         return found
 
+    def hash_of(self, number: int) -> bytes | None:
+        query = self._script("SELECT hash FROM ONLY {table} WHERE number = %s")
+        found = self.connection.execute(query, (number,)).fetchone()
+        return None if found is None else self._record((number, "", *found)).hash
+
     def _select(self, condition: str, value: object) -> list[tuple[object, ...]]:
         query = self._script(f"SELECT number, text, hash FROM ONLY {{table}} WHERE {condition} ORDER BY number")
         return self.connection.execute(query, (value,)).fetchall()

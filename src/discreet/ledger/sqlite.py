@@ -97,6 +97,10 @@ class Transaction:
         found = (self.connection.execute(query, (number,)).fetchone() for number in sorted({*numbers}))
         return [_read(self.path, row) for row in found]
 
+    def hash_of(self, number: int) -> bytes | None:
+        found = self.connection.execute("SELECT hash FROM records WHERE number = ?", (number,)).fetchone()
+        return None if found is None else _read(self.path, (number, "", *found)).hash
+
 
 @contextmanager
 def reading(path: Path) -> Iterator[Transaction]:

@@ -38,6 +38,9 @@ class Records(Protocol):
     def get(self, *numbers: int) -> list[Record]:
         """The records with these numbers, in order."""
 
+    def hash_of(self, number: int) -> bytes | None:
+        """The hash of a record, whose text may be long and is not read; None where there is no such record."""
+
 
 class Store(Protocol):
     """Keeps ledgers by their places; troubles are refusals (``LedgerRefused``)."""

@@ -158,7 +158,9 @@ def _read(secret: Counts[K]) -> tuple[list[K], Integers]:
     counts = open_secret(secret)
     if not isinstance(counts, Mapping):
         raise ValueRefused("Counts must be a mapping from keys to numbers of persons; write {key: count, ...}.")
-    if any(isinstance(n, bool) or not isinstance(n, (int, np.integer)) or not 0 <= n < 2**62 for n in counts.values()):
+    numbers = counts.values()
+    whole = {*map(type, numbers)} <= {int} or all(isinstance(n, (int, np.integer)) and not isinstance(n, bool) for n in numbers)
+    if not whole or not 0 <= min(numbers, default=0) <= max(numbers, default=0) < 2**62:
         raise ValueRefused("Counts must be whole numbers of persons, at least 0; count distinct persons for every key.")
     present = {key: int(n) for key, n in counts.items() if n}
     return list(present), np.fromiter(present.values(), dtype=np.int64, count=len(present))

@@ -269,7 +269,8 @@ def open_session(
 
 
 def _array(column: pyarrow.Array) -> NDArray[np.generic]:
-    """Numbers as an array; those of 128 bits, which arrive as decimals, as Python's integers, to the last bit."""
+    """Numbers as an array; those of 128 bits, which arrive as decimals, to the last bit: as Python's integers where 64 bits are
+    not enough for all. A sum of nothing is 0."""
     import pyarrow
 
     if not pyarrow.types.is_decimal128(column.type):
@@ -277,8 +278,12 @@ def _array(column: pyarrow.Array) -> NDArray[np.generic]:
         return plain
     # Little-endian; more digits than a decimal admits, so its own reader is not asked.
     words = np.frombuffer(column.buffers()[1], dtype="<u8")[2 * column.offset :][: 2 * len(column)].reshape(-1, 2)
-    low, high = words[:, 0].astype(object), words[:, 1].view("<i8").astype(object)
-    return np.asarray(low + (high << 64), dtype=object)
+    if column.null_count:
+        words = np.where(column.is_valid().to_numpy(zero_copy_only=False)[:, None], words, np.uint64(0))
+    low, high = words[:, 0], words[:, 1].view("<i8")
+    if (low.view("<i8") >> 63 == high).all():
+        return low.view("<i8")
+    return np.asarray(low.astype(object) + (high.astype(object) << 64), dtype=object)
 
 
 def _said(error: Exception) -> str:

@@ -108,15 +108,18 @@ class Counting:
     ) -> Statement:
         """Rows: sums by group; ``again`` are the aggregates that add up sums of the same key. Long keys are looked up first, so
         that only those that are asked about are kept; others are grouped by what they are made of, made, and looked up, unless
-        there can be no more than a few: then they are given as they are, k0, k1 ... instead of i. Cells that are keys by
-        themselves are only looked up."""
+        there can be no more than a few, or they are numbers most of which are asked about: then they are given as they are, k0,
+        k1 ... instead of i. Cells that are keys by themselves are only looked up."""
         inside = ", ".join(f"{sql} AS s{j}" for j, sql in enumerate(totals))
         keys = range(len(groups.listed))
         if not keys or self._wide:
             by = f"keys.i AS i, {inside} FROM lines JOIN keys ON {keyed(len(keys))} GROUP BY keys.i" if keys else ""
             new.text = f"{self._with(new, added, groups)}\nSELECT {by or f'0 AS i, {inside} FROM lines'}"
             return new
-        few = math.prod(infer(key.of, self.plan.facts).size or _FEW + 1 for key in self.plan.keys.keys) <= _FEW
+        facts = [infer(key.of, self.plan.facts) for key in self.plan.keys.keys]
+        possible = math.prod(math.inf if one.size is None else one.size for one in facts)
+        few = possible <= _FEW
+        most = not few and all(one.kind == "number" for one in facts) and possible <= 2 * (self.plan.keys.size or 0)
         by, names = ", ".join(f"k{j}" for j in keys), [f"s{j}" for j in range(len(totals))]
         if few and all(new.is_its_own_key(key.of, listed) for key, listed in self._listed_keys()):
             own = [new.own_key(key.of, groups.listed[j], f"k{j}") for j, (key, _) in enumerate(self._listed_keys())]
@@ -138,7 +141,7 @@ class Counting:
         last = f"grouped AS (SELECT {by}, {inside} FROM lines GROUP BY {by}),\n"
         last += f"made AS (SELECT {made}, {', '.join(names)} FROM grouped)"
         each = ", ".join(f"{total.format(name)} AS {name}" for total, name in zip(again, names, strict=True))
-        if few and (self.dialect.picks_keys or all(key != f"k{j}" for j, (_, key, _) in enumerate(pairs))):
+        if most or (few and (self.dialect.picks_keys or all(key != f"k{j}" for j, (_, key, _) in enumerate(pairs)))):
             new.text = f"{text},\n{last}\nSELECT {by}, {each} FROM made GROUP BY {by}"
             return new
         sums = f"SELECT keys.i AS i, {each} FROM made AS lines JOIN keys ON {keyed(len(keys))} GROUP BY keys.i"
@@ -262,9 +265,11 @@ class Counting:
         new.text = f"{text}\nSELECT g0, {each} FROM ({inside}) AS g WHERE {wanted} GROUP BY g0"
         return new
 
-    def is_hashed(self, key: Sequence[Value]) -> bool:
-        """Whether what tells a key apart is its hash."""
-        return len(key) == 1 and (len(self.plan.keys.keys) > 1 or len(str(key[0]).encode()) > _BRIEF)
+    def hashes_among(self, keys: Sequence[tuple[Value, ...]]) -> list[str]:
+        """What tells keys apart, where that is their hash."""
+        if len(self.plan.keys.keys) > 1:
+            return [str(key[0]) for key in keys if len(key) == 1]
+        return [text for key in keys if len(text := str(key[0])) > _BRIEF // 4 and len(text.encode()) > _BRIEF]
 
     def _told_apart(self) -> list[str]:
         """What tells keys apart, of any length, in few bytes."""

@@ -41,10 +41,13 @@ _EXACT = 2**53  # up to here doubles hold all whole numbers
 
 _KEY = 16  # bytes of the key of rows: with few more, most rows would take up two blocks of their hash
 
+_MANY = 2**12  # groups whose numbers come as arrays
+
 _NONE = np.zeros(0, dtype=np.int64)
 
 Batch = dict[str, NDArray[np.generic]]
-Columns = dict[str, list[int | float | None]]  # sums: whole numbers, also those that are doubles
+Numbers = list[int | float | None] | NDArray[np.generic]  # whole ones, also those that are doubles; NaN is None
+Columns = dict[str, Numbers]
 
 
 def raw_columns(source: Source, schema: Schema, columns: Mapping[str, str]) -> dict[str, tuple[str, str]]:
@@ -153,17 +156,16 @@ class SqlEngine:
         """How many units share every key that there is: for a private choice among them."""
         *columns, counts = self._fetch(self._counting(plan, salt).open_keys()).values()
         keys = _keys(plan, columns)
-        return Secret({key: min(cast(int, n), _FULL - 1) for key, n in zip(keys, counts, strict=True)})
+        return Secret(dict(zip(keys, (min(n, _FULL - 1) for n in cast(list[int], counts)), strict=True)))
 
     def spell(self, plan: Plan, keys: Sequence[tuple[Value, ...]], salt: str) -> list[tuple[Value, ...]]:
         """Keys that were chosen, as rows have them: long ones were counted by their hashes."""
         counting = self._counting(plan, salt)
-        hashes = [str(key[0]) for key in keys if counting.is_hashed(key)]
-        if not hashes:
+        if not (hashes := counting.hashes_among(keys)):
             return list(keys)
         told, *columns = self._fetch(counting.spelled_keys(hashes)).values()
-        found = dict(zip(told, _keys(plan, columns), strict=True))
-        return [found[key[0]] if counting.is_hashed(key) else key for key in keys]
+        found: dict[object, tuple[Value, ...]] = dict(zip(told, _keys(plan, columns), strict=True))
+        return [found.get(key[0], key) for key in keys]  # no key that is no hash is as long as one
 
     def count(self, plan: Plan, groups: Groups, salt: str) -> Found:
         """Every statistic of a plan, over these groups."""
@@ -199,7 +201,7 @@ class SqlEngine:
         return {(margin, bits): Secret(_added_up(cells[margin.of, bits], margin)) for margin, bits in wanted}
 
     def _count_persons(self, counting: Counting, wanted: Sequence[tuple[Persons, int]], groups: Groups) -> Found:
-        table = self._columns(counting.persons(groups))
+        table = self._columns(counting.persons(groups), groups)
         return {(one, bits): Secret(_sums(table, "s0", groups.size, small=True, bits=bits)) for one, bits in wanted}
 
     def _count_histograms(self, counting: Counting, wanted: Sequence[tuple[Histogram, int]], groups: Groups) -> Found:
@@ -226,11 +228,11 @@ class SqlEngine:
         measures = [measure for measure, _ in wanted]
         most = max(measure.bound for measure in measures)
         if most <= _SMALL and not isinstance(counting.plan.schema.unit, Person):
-            table = _numbered(self._columns(counting.quick_sums(measures, groups)), groups)
+            table = _numbered(self._columns(counting.quick_sums(measures, groups), groups), groups)
             rows = measures.index(ROWS) if ROWS in measures else len(measures)
-            if int(max(filter(None, table[f"s{rows}"]), default=0)) * most <= _EXACT:
+            if int(np.max(_as_doubles(table.get(f"s{rows}", _NONE)), initial=0.0)) * most <= _EXACT:
                 return table
-        return _numbered(self._columns(counting.sums(wanted, groups)), groups)
+        return _numbered(self._columns(counting.sums(wanted, groups), groups), groups)
 
     def _histogram(self, counting: Counting, cells: Histogram, groups: Groups) -> Table:
         """All cells of all groups where they are few enough to hold, else those that are not empty."""
@@ -270,8 +272,11 @@ class SqlEngine:
         several = {name: pair[nothing] for name, pair in self._session.several.items()}
         return Raw(self._session.nothing if nothing else self._session.relation, self._raw, several, self._session.coded)
 
-    def _columns(self, statement: Statement) -> Columns:
-        return cast(Columns, self._fetch(statement))
+    def _columns(self, statement: Statement, groups: Groups) -> Columns:
+        if groups.size < _MANY:
+            return cast(Columns, self._fetch(statement))
+        batches = list(self._stream(statement))
+        return dict(_joined(batches)) if batches else {}
 
     def _fetch(self, statement: Statement) -> dict[str, list[object]]:
         return self._session.fetch(statement.text, statement.parameters)
@@ -285,25 +290,57 @@ class SqlEngine:
 
 def _numbered(table: Columns, groups: Groups) -> Columns:
     """Sums by the numbers of groups, also where they came by keys; keys of no group are left out."""
-    if "i" in table:
+    if "i" in table or not table:
         return table
-    listed = [as_constants(values) for values in groups.listed]
+    listed, found = [as_constants(values) for values in groups.listed], [table[f"k{j}"] for j in range(len(groups.listed))]
+    sums = {name: column for name, column in table.items() if name.startswith("s")}
+    if groups.product and groups.size >= _MANY:
+        place, known = _places(listed, [_as_doubles(column) for column in found])
+        return {name: np.asarray(column)[known] for name, column in (sums | {"i": place}).items()}
     keys = itertools.product(*listed) if groups.product else zip(*listed, strict=True)
     number = {key: i for i, key in enumerate(keys)}
-    lines = [number.get(key) for key in zip(*(table[f"k{j}"] for j in range(len(listed))), strict=True)]
-    sums = {name: column for name, column in table.items() if name.startswith("s")}
+    lines = [number.get(key) for key in zip(*found, strict=True)]
     return {
         name: [one for one, i in zip(column, lines, strict=True) if i is not None]
         for name, column in (sums | {"i": lines}).items()
     }
 
 
+def _places(listed: Sequence[Sequence[Value]], found: Sequence[Reals]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """The numbers of keys among all combinations of what is listed, and which of them are there at all."""
+    place, known = np.zeros(len(found[0]), dtype=np.int64), np.ones(len(found[0]), dtype=bool)
+    for values, keys in zip(listed, found, strict=True):
+        at = _find(numbers := np.array(values, dtype=np.float64), keys)
+        place, known = place * len(numbers) + at, known & (numbers[at] == keys)
+    return place, known
+
+
+def _find(numbers: Reals, keys: Reals) -> NDArray[np.int64]:
+    """Where keys are among numbers; anywhere, where they are not. Most lists are steps: there the first guess is right."""
+    first, last = numbers[0], len(numbers) - 1
+    steps = (np.nan_to_num(keys, nan=first) - first) * (last / (numbers[-1] - first or 1.0))
+    at: NDArray[np.int64] = np.clip(np.rint(steps), 0, last).astype(np.int64)
+    missed = np.flatnonzero(numbers[at] != keys)
+    if len(missed):
+        order = np.argsort(numbers)
+        at[missed] = order[np.minimum(np.searchsorted(numbers[order], keys[missed]), last)]
+    return at
+
+
+def _as_doubles(column: Numbers) -> Reals:
+    """Whole numbers to the nearest double; what is missing is NaN."""
+    return np.array(column, dtype=np.float64)
+
+
 def _sums(table: Columns, name: str, size: int, *, small: bool, bits: int) -> NDArray[np.generic]:
     """A number for every group, 0 where the engine has no line; 64 bits, or Python's own integers where those might not do."""
-    places = np.array(table["i"], dtype=np.int64)
-    if small and {*map(type, table[name])} in ({int}, {float}) and sum(map(abs, table[name])) <= _EXACT >> bits:  # type: ignore[arg-type]
-        return np.bincount(places, np.array(table[name], dtype=float), size).astype(np.int64) << bits
-    numbers = [int(number or 0) << bits for number in table[name]]
+    places, column = np.array(table.get("i", _NONE), dtype=np.int64), table.get(name, _NONE)
+    doubles = np.nan_to_num(_as_doubles(column))
+    if np.abs(doubles).sum() < _EXACT >> bits:  # so all of them, and all sums of them, are exact
+        whole = np.bincount(places, doubles, size).astype(np.int64) << bits
+        return whole if small else whole.astype(object)
+    found = column.tolist() if isinstance(column, np.ndarray) else column
+    numbers = [0 if number is None or number != number else int(number) << bits for number in found]
     if small:
         full = np.zeros(size, dtype=np.int64)
         np.add.at(full, places, np.array([max(-_FULL, min(number, _FULL)) for number in numbers], dtype=np.int64))

@@ -189,7 +189,7 @@ def test_a_step_lowers_the_objective_by_what_the_third_theorem_says(lines: int) 
 def test_of_extreme_rows_the_law_is_the_integral_of_its_density(neighbours: Any, epsilon: int) -> None:
     """Two weights of rows that all pull one way, and of their neighbour: densities integrate to 1 (so that slopes and minima
     belong together one by one, and no constant differs), their ratio keeps to what is claimed, and what is let out falls into
-    cells as they say. Chi-square over 24 cells, a false alarm below 1e-7 each; a slope of three quarters of the scale is found."""
+    cells as they say. Chi-square over 24 cells, a false alarm below 1e-7 each; three quarters of the slope are found."""
     made = Minimum(epsilon=epsilon, lines=1, width=2, neighbours=neighbours)
     z, label = np.array([[1.0, 1], [1, 1], [-1, 1]]), [1, 1, 0]
     tables = (

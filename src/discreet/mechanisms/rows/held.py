@@ -3,9 +3,9 @@
 Up to a public number of bytes they stay in memory; what is beyond it goes to a temporary file without a name, which only this
 process can open, and which the system takes back when the process ends, however it ends. Taken back is not overwritten: whoever
 reads the raw disk afterwards may find rows there, as in any temporary file, so that the folder for them (TMPDIR) belongs on a
-disk that is encrypted, or in memory. It is read with ``pread`` and not mapped, so that no more than a block of it is in the memory
-of this process at any time. A child of this process may read what was kept before it was forked, and keeps nothing more: both
-would write to one place.
+disk that is encrypted, or in memory. It is read with ``pread`` and not mapped, so that no more than a block of it is in the
+memory of this process at any time. A child of this process may read what was kept before it was forked, and keeps nothing more:
+both would write to one place.
 
 In the file a column has as few bytes as hold every number of its block to the last bit: whole numbers, also where they are
 written as doubles, have one, two, four or eight. What comes out is what went in.
@@ -28,8 +28,8 @@ from numpy.typing import NDArray
 from discreet.arrays import Integers
 from discreet.errors import EngineError
 from discreet.mechanisms.rows.block import MISSING, Block, Blocks, Reader
+from discreet.mechanisms.rows.lots import choose_side, toss
 from discreet.mechanisms.secret import Secret, open_secret
-from discreet.noise.coins import Chance, bernoulli
 
 IN_MEMORY = 2**24
 _COIN = "coin"
@@ -70,9 +70,10 @@ def divide(read: Reader, share: Fraction) -> tuple[Reader, Reader]:
 
 
 def _toss(blocks: Blocks, share: Fraction) -> Iterator[Secret[Block]]:
+    side = choose_side(share)
     for secret in blocks:
         block = open_secret(secret)
-        heads = block.rows_of(bernoulli(Chance(share), block.units))
+        heads = block.rows_of(toss(share, block.units, side))
         yield Secret(Block({**block.columns, _COIN: heads}, block.height, block.starts))
 
 

@@ -12,6 +12,7 @@ those of the unit; samples save where units are added or removed, by the theorem
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -34,19 +35,46 @@ from discreet.privacy import Privacy
 from discreet.privacy.calibrate import noise as calibrate_noise
 from discreet.schema.units import Person, Unit
 
+_BACK = 0.6  # the cosine between gradients, from which on a step went too far
+_SHORTEST = 0.1  # to which a step is cut
+
 Gradients = Callable[[Reals, Any, Any], Any]
 """(parameters, X, y) -> a line for every row, of that row alone; or ``Sparse``."""
 
 
-def descend(gradient: Callable[[Reals], Reals], start: Reals, steps: int, rate: float, momentum: float) -> Reals:
-    """So many steps down a noisy gradient; the average of the second half of them, in which noise averages out."""
+def descend(
+    gradient: Callable[[Reals], Reals], start: Reals, steps: int, rate: float, momentum: float, noise: float | None = None
+) -> Reals:
+    """So many steps down a noisy gradient; the average of the second half of them, in which noise averages out.
+
+    ``noise`` is the deviation of every number of a gradient, where steps may be too long for what is found: one after which the
+    gradient points back, by more than noise explains, is cut where it crosses 0 between both ends, later ones are as much
+    shorter, and what was found before is no part of the average. That is decided by noisy gradients alone.
+    """
     at, moving, total, count = start.copy(), np.zeros_like(start), np.zeros_like(start), 0
+    before: tuple[Reals, Reals] | None = None
     for step in range(steps):
-        moving = momentum * moving + gradient(at)
+        here = gradient(at)
+        if noise is not None and before is not None and _points_back(before[1], here, noise):
+            come, move = before[0], at - before[0]
+            down, up = float(before[1] @ move), float(here @ move)
+            share = min(max(down / (down - up), _SHORTEST), 0.5) if down < 0 < up else 0.5
+            at, rate, moving, before = come + share * move, rate * share, np.zeros_like(start), None
+            total, count = np.zeros_like(start), 0
+            continue
+        before = at, here
+        moving = momentum * moving + here
         at = at - rate * moving
         if step >= steps // 2:
             total, count = total + at, count + 1
-    return total / count
+    return total / count if count else at
+
+
+def _points_back(before: Reals, here: Reals, noise: float) -> bool:
+    """Whether a gradient points against the one before."""
+    along, squares = float(before @ here), (float(before @ before), float(here @ here))
+    doubt = 2 * noise * math.sqrt(sum(squares) + len(here) * noise**2)
+    return along < -doubt and along < -_BACK * math.sqrt(squares[0] * squares[1])
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,8 @@
     nu = s sqrt(m) / (n mu),   under a pure epsilon   nu = s m / (n epsilon),
 
 the length of the noise of the whole cost against that of n gradients, of m numbers each and sensitivity s: a public number,
-once the number of rows is declared or bought. Settings were chosen once, on tables of some hundred to some ten thousand rows,
+once the number of rows is declared or bought. A step after which the noisy gradient points back was too long, and is taken back
+in part. Settings were chosen once, on tables of some hundred to some ten thousand rows,
 and hold for all; nobody has to tune them, and whoever does must do so on other data, or pay for it.
 
 *Guarantee.* Gaussian noise on every sum under a rho, or an epsilon and a delta: each share s of mu^2 is Gaussian differential
@@ -52,6 +53,7 @@ from discreet.mechanisms.rows.sums import RIGHT, Outer, add_up, direct
 from discreet.schema.units import Person
 
 _NOISY = 0.5  # of nu, from which on little is learnt
+_FAR = 2e4  # that all steps go together, at most: beyond it chances are 0 and 1
 _STEPS = 400  # the most that may be asked for
 _WEIGHTS, _ROWS = 256, 2**20  # up to which a minimum is looked for
 _MARGIN = 1.0
@@ -82,7 +84,7 @@ def plot_course(nu: float, classes: int, *, pure: bool) -> Course:
     if pure:
         return Course(Fraction(1, 2), 4 if nu < 0.2 else 2 if nu < 0.3 else 1, 0.1, 30.0 * classes, 0.0)
     clip = min(max(0.08 * (0.05 / nu) ** 0.66, 0.08), 0.8)
-    return Course(Fraction(1, 10), 16 if nu > 0.003 else 32, clip, max(12 * classes**0.6 / nu, 90.0))
+    return Course(Fraction(1, 10), 16 if nu > 0.003 else 32, clip, min(max(12 * classes**0.6 / nu, 90.0), _FAR))
 
 
 @called_as("epsilon=1, delta=1e-5, bounds=(0, 1), classes=[0, 1]")
@@ -181,7 +183,8 @@ class LogisticRegression(Classifier):
             return payment.release(total, each) / (scaling.size * course.clip)
 
         stride = course.length * (root if payment.pure else 1.0) * (1 - course.momentum) / course.steps
-        found = descend(gradient, np.zeros(numbers), course.steps, stride, course.momentum)
+        noise = payment.deviation(ball, each) / (scaling.size * course.clip)
+        found = descend(gradient, np.zeros(numbers), course.steps, stride, course.momentum, noise)
         return _state(found.reshape(outputs, -1) / root, scaling)
 
     def _course(self, nu: float, classes: int, *, pure: bool) -> Course:

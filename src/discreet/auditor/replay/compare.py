@@ -4,7 +4,8 @@ Everything that leaves through discreet's mechanisms passes a value, a declared 
 to check the declaration itself, without statistics: the values before noise may be no further apart than declared, and *nothing
 else* may differ: which releases there are and in which order, shapes, parameters, candidates, payments, stored answers, errors,
 warnings, prints, and what is returned. The second run gets the noisy answers of the first, so programs that adapt to their
-answers are compared on equal terms (composition is proved the same way).
+answers are compared on equal terms (composition is proved the same way). So are lots that a public law draws
+(``mechanisms.rows.lots``), such as how often a private search runs.
 
 What a replay cannot see: noise that is not discreet's (the function is then reported as one that cannot be replayed), steps that
 other noisy answers would have led to, other threads, files, time, and pairs that were not tried. It finds violations; it proves
@@ -29,7 +30,8 @@ import numpy as np
 from discreet.auditor.replay.trace import Committed, Kept, Released, Reserved, Step, Trace, watch
 from discreet.auditor.sampling.containers import read_attributes
 from discreet.display import clean
-from discreet.mechanisms.base import Moved
+from discreet.mechanisms.base import Mechanism, Moved
+from discreet.mechanisms.rows.lots import Lot, Turn
 from discreet.privacy import Privacy
 from discreet.privacy.filters import add_prices, as_approximate, as_concentrated
 
@@ -91,18 +93,22 @@ def follow(run: Callable[[D], object], first: Trace, a: D, b: D) -> Replay:
     """``replay`` where the run on ``a`` has been watched already."""
     second = watch(run, b, first)
     differences, privacy = _compare(first, second)
-    releases = sum(isinstance(step, Released) for step in first.steps)
+    releases = sum(map(_lets_out, first.steps))
     steady = not differences or not _compare(first, watch(run, a, first))[0]
     return Replay(tuple(differences), releases, privacy, steady)
+
+
+def _lets_out(step: Step) -> bool:
+    return isinstance(step, Released) and not isinstance(step.release.mechanism, Lot)
 
 
 def _compare(first: Trace, second: Trace) -> tuple[list[Difference], Privacy]:
     found: list[Difference] = []
     paid: Privacy | None = None
     spent = total = Privacy()
-    streams, number = _Streams(), 0
+    streams, runs, number = _Streams(), _Runs(), 0
     for one, other in zip(first.steps, second.steps, strict=False):
-        number += isinstance(one, Released)
+        number += _lets_out(one)
         apart = _compare_steps(one, other, number)
         found += apart
         if any(difference.kind in ("branch", "shape", "raised") for difference in apart):
@@ -116,7 +122,10 @@ def _compare(first: Trace, second: Trace) -> tuple[list[Difference], Privacy]:
             here = streams.join(one.release.mechanism.moved(one.release, other.release))
             if words := here.far or (here.many if paid is None else None):
                 found.append(Difference("moved", f"release {number} ({one.name}) {words}"))
-            spent, total = spent + here.cost, total + here.cost
+            lost, more = runs.join(one.release.mechanism, here.cost)
+            found += more
+            spent, total = spent + lost, total + here.cost
+    spent += runs.end()
     if len(first.steps) != len(second.steps):
         found.append(_compare_lengths(first, second, number))
     if paid is not None:  # and the answer never came
@@ -138,6 +147,33 @@ class _Streams:
         self._ways[id(here.stream)] = now = before | here.ways
         both = "moved both ways, declared monotonic" if here.monotonic and len(before) < len(now) == 2 else None
         return dataclasses.replace(here, cost=Privacy() if before else here.cost, far=here.far or both)
+
+
+class _Runs:
+    """Runs of which one comes out lose together what their theorem says, as long as none loses more than one of them may."""
+
+    def __init__(self) -> None:
+        self._turn: Turn | None = None
+        self._lost = self._all = Privacy()
+
+    def join(self, mechanism: Mechanism, cost: Privacy) -> tuple[Privacy, list[Difference]]:
+        """What is lost by a release, outside of runs or by all of them when they end; and what is wrong with a run."""
+        if not isinstance(mechanism, Turn):
+            if self._turn is None:
+                return cost, []
+            self._lost += cost
+            return Privacy(), []
+        found = [] if self._turn is None else list(_check_payment(self._lost, self._turn.each, "in one of several runs "))
+        if self._lost.parts:
+            self._all = mechanism.whole
+        self._turn, self._lost = mechanism, Privacy()
+        return (self.end() if mechanism.last else Privacy()), found
+
+    def end(self) -> Privacy:
+        """What all runs lost; also where one of them was the last by an error."""
+        whole = self._turn.whole if self._turn is not None and (self._lost.parts or self._all.parts) else Privacy()
+        self._turn, self._lost, self._all = None, Privacy(), Privacy()
+        return whole
 
 
 def _compare_lengths(first: Trace, second: Trace, number: int) -> Difference:
@@ -185,7 +221,7 @@ def _compare_releases(one: Released, other: Released, name: str) -> Iterator[Dif
         yield Difference("raised", f"{name} is refused on one side only")
 
 
-def _check_payment(spent: Privacy, paid: Privacy) -> Iterator[Difference]:
+def _check_payment(spent: Privacy, paid: Privacy, where: str = "") -> Iterator[Difference]:
     """Whether a pair lost more than the ledger was told, in the first currency that has a price for it."""
     for name, price in (("epsilon", as_approximate), ("rho", as_concentrated)):
         allowed, lost = add_prices(paid, price), add_prices(spent, price)
@@ -193,7 +229,7 @@ def _check_payment(spent: Privacy, paid: Privacy) -> Iterator[Difference]:
             if lost is None or lost[0] > allowed[0] or lost[1] > allowed[1]:
                 amount = "without bound" if lost is None else f"{name} {float(lost[0]):.6g}, delta {float(lost[1]):.3g}"
                 asked = f"{name} {float(allowed[0]):.6g}, delta {float(allowed[1]):.3g}"
-                yield Difference("payment", f"this pair loses {amount}, and {asked} was paid")
+                yield Difference("payment", f"{where}this pair loses {amount}, and {asked} was paid")
             return
 
 

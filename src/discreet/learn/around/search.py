@@ -43,8 +43,8 @@ from discreet.learn.features import Feature
 from discreet.learn.payment import Payment, price, reserve
 from discreet.learn.rows import Rows, name_persons, take
 from discreet.mechanisms.rows.held import divide
+from discreet.mechanisms.rows.lots import choose_side, toss
 from discreet.mechanisms.rows.sums import Total
-from discreet.noise.coins import Chance, bernoulli
 from discreet.plan.cost import Cost
 from discreet.privacy import Budget, Privacy, approximate, pure, zcdp
 from discreet.privacy.repetition import Repetition
@@ -294,12 +294,13 @@ def _no_method(method: object) -> str:
 def _split(given: Given, held: Fraction) -> tuple[Given, Given]:
     """Units to learn from and units to score on, by a coin each; sizes that are declared are shared out, and no other is
     known."""
+    side = choose_side(held)
     if isinstance(given.unit, Person):
         assert given.groups is not None
         _, persons = np.unique(name_persons(given.groups).astype(str), return_inverse=True)
-        tried: Booleans = bernoulli(Chance(held), int(persons.max(initial=-1)) + 1)[persons]
+        tried: Booleans = toss(held, int(persons.max(initial=-1)) + 1, side)[persons]
     else:
-        tried = bernoulli(Chance(held), len(given.y))
+        tried = toss(held, len(given.y), side)
     return _part(given, ~tried, 1 - held), _part(given, tried, held)
 
 

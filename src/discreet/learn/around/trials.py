@@ -17,6 +17,7 @@ from discreet.exact import nearest
 from discreet.learn.base import Model, State
 from discreet.learn.payment import Payment, reserve
 from discreet.mechanisms import Exponential, PermuteAndFlip
+from discreet.mechanisms.rows.lots import Lot, Turn
 from discreet.mechanisms.rows.sums import Total, join_totals
 from discreet.noise.bits import words
 from discreet.noise.coins import uniform
@@ -64,16 +65,19 @@ class Trial:
 
     def _repeat(self) -> Run:
         """The best of a random number of runs, and nothing of the others."""
-        assert self.plan.often is not None
-        best: Run | None = None
-        for _ in range(_DRAWS[self.plan.often.law](self.plan.often.parameter)):
-            index = int(uniform(len(self.models), 1)[0])
+        often, best = self.plan.often, None
+        assert often is not None
+        paid = reserve(self.plan.cost).under(self.unit.neighbours), self.plan.privacy.under(self.unit.neighbours)
+        runs = Lot(f"runs by the {often.law} law of {often.parameter}")
+        for _ in range(runs.draw(lambda: _DRAWS[often.law](often.parameter))):
+            index = Turn(f"one of {len(self.models)}", *paid).draw(lambda: int(uniform(len(self.models), 1)[0]))
             fitted, state = self.fit(self.models[index], self.plan.cost)
             payment = pay(self.plan.cost, self.unit)
             score = float(payment.release(self.score(fitted, payment), Fraction(1))[0])
             if best is None or best.score is None or score > best.score:
                 best = Run(index, fitted, state, score)
         assert best is not None
+        Turn("the best", *paid, last=True).draw(lambda: None)
         return best
 
     def _contest(self) -> Run:

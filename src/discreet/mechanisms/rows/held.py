@@ -1,8 +1,11 @@
 """Blocks that are kept for later: read from an engine once, and again from where they are kept, in bounded memory.
 
 Up to a public number of bytes they stay in memory; what is beyond it goes to a temporary file without a name, which only this
-process can open, and which the system takes back when the process ends, however it ends. It is read with ``pread`` and not
-mapped, so that no more than a block of it is in the memory of this process at any time.
+process can open, and which the system takes back when the process ends, however it ends. Taken back is not overwritten: whoever
+reads the raw disk afterwards may find rows there, as in any temporary file, so that the folder for them (TMPDIR) belongs on a
+disk that is encrypted, or in memory. It is read with ``pread`` and not mapped, so that no more than a block of it is in the
+memory of this process at any time. A child of this process may read what was kept before it was forked, and keeps nothing more:
+both would write to one place.
 
 In the file a column has as few bytes as hold every number of its block to the last bit: whole numbers, also where they are
 written as doubles, have one, two, four or eight. What comes out is what went in.
@@ -25,8 +28,8 @@ from numpy.typing import NDArray
 from discreet.arrays import Integers
 from discreet.errors import EngineError
 from discreet.mechanisms.rows.block import MISSING, Block, Blocks, Reader
+from discreet.mechanisms.rows.lots import choose_side, toss
 from discreet.mechanisms.secret import Secret, open_secret
-from discreet.noise.coins import Chance, bernoulli
 
 IN_MEMORY = 2**24
 _COIN = "coin"
@@ -67,9 +70,10 @@ def divide(read: Reader, share: Fraction) -> tuple[Reader, Reader]:
 
 
 def _toss(blocks: Blocks, share: Fraction) -> Iterator[Secret[Block]]:
+    side = choose_side(share)
     for secret in blocks:
         block = open_secret(secret)
-        heads = block.rows_of(bernoulli(Chance(share), block.units))
+        heads = block.rows_of(toss(share, block.units, side))
         yield Secret(Block({**block.columns, _COIN: heads}, block.height, block.starts))
 
 
@@ -112,6 +116,7 @@ class _Kept:
     """Blocks as they are, up to ``most`` bytes of them; and others, packed, in a file that has no name."""
 
     most: int
+    _owner: int = field(default_factory=os.getpid)
     _blocks: list[Secret[Block] | _Away] = field(default_factory=list)
     _file: IO[bytes] | None = None
     _size: int = 0  # in memory
@@ -121,7 +126,7 @@ class _Kept:
         """Keep one more; False where that cannot be."""
         block = open_secret(secret)
         size = sum(column.nbytes for column in block.columns.values())
-        if any(column.dtype.hasobject for column in block.columns.values()):
+        if os.getpid() != self._owner or any(column.dtype.hasobject for column in block.columns.values()):
             return False
         if self._size + size <= self.most:
             self._size += size
@@ -190,9 +195,13 @@ def _narrow(column: NDArray[np.generic]) -> NDArray[np.generic]:
         bounds = np.iinfo(kind)
         if bounds.min < low and high <= bounds.max:
             narrow = known.astype(kind)
-            if missing is None and not (narrow == column).all():
-                break  # fractions
+            if missing is None and not _same_bits(narrow.astype(np.float64), column):
+                break  # fractions, and minus zero
             if missing is not None and known is not column:
                 narrow[missing] = bounds.min
             return np.ascontiguousarray(narrow)
     return np.ascontiguousarray(column)
+
+
+def _same_bits(one: NDArray[np.generic], other: NDArray[np.generic]) -> bool:
+    return bool((one.view(np.int64) == np.ascontiguousarray(other).view(np.int64)).all())

@@ -25,16 +25,25 @@ other, so that what is let out given a is e3-private; and the laws of a are (e1 
 
 So no minimum has to be exact. What stands for g is a public number. It covers how far the slope that is used, on a grid of
 doubles, lies from the ideal one; and the rest is *certified* before anything leaves: the gradient is computed in doubles, with a
-bound of every rounding on the way (``_doubt``), and where that bound is too wide, by balls. Newton's steps, each shortened until
-it makes the gradient shorter, find such a point, always, since J is smooth and strongly convex, for up to 2^28 rows; how many
-steps it takes depends on the rows, and so does the time, which is not protected.
+bound of every rounding on the way (``doubt``), and where that bound is too wide, by balls.
+
+**Theorem 3** (quasi-self-concordance: Bach 2010). Such a point is always found, whatever the rows. Let d = J''^-1 (J' + b) be
+Newton's step, s^2 = d J'' d, and R a bound of how far d moves any two scores of a row against each other: the sum of its numbers'
+sizes, and twice that of the largest line where there are several. A step of a share x of d, x <= 1 / max(1, R), lowers the
+objective by at least x s^2 / 4. *Proof.* A third derivative of a logistic loss along d is at most R times its second one, and
+that of the ridge is 0. So the objective along d lies below F - x s^2 + s^2 (e^(R x) - R x - 1) / R^2, in which the last quotient
+is at most (e - 2) x^2. Longer shares are taken where they lower it by x s^2 / 4 as well. Since s^2 is at least the least ridge
+times |d|^2, steps with R > 1/2 lower the objective by more than a public number, and can be only so many; where R <= 1/2 a whole
+step makes s less than half. What doubles cannot tell, their gradients being rounded, is left to gradients of balls, at points of
+as many digits as it takes. So nothing is ever refused, which would say something of the rows; how many steps it takes depends on
+them, and so does the time, which is not protected.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import numpy as np
@@ -42,7 +51,7 @@ from numpy.typing import NDArray
 
 from discreet.arrays import Integers, Number, Reals
 from discreet.balls import arb, ball, lower, precision, upper
-from discreet.errors import EntropyError, ParameterError, ValueRefused
+from discreet.errors import EntropyError, ParameterError
 from discreet.exact import nearest, positive
 from discreet.mechanisms.base import FREE, Mechanism, Moved, Recording, let_out, show_number
 from discreet.mechanisms.rows.block import MISSING, Block, Reader, part
@@ -56,11 +65,22 @@ _MOST_BENT = 2  # of e2
 _FREE = Fraction(1, 10)  # what the last number, which is 1, has of the sum of 1 / ridge_j
 _SHORT = Fraction(1, 2**16)  # the certified norm of a gradient
 _FINE = 40  # binary digits between the scale of the slope and its grid
-_ROWS = 2**10  # that are added up at a time
+_ROWS = 2**8  # that are added up at a time
 _ROUND = 2.0**-52
-_PASSES = 500
+_STUCK = 4  # whole steps that do not make a gradient less than half, after which doubles are taken to say no more
 MOST = 2**10
 """Weights that are found together."""
+
+
+@dataclass(frozen=True, eq=False)
+class Look:
+    """A sum of losses at a point, its gradient and second derivatives; and of how many rows, in how many pieces, they are."""
+
+    value: float
+    slope: Reals
+    bent: Reals
+    rows: int
+    pieces: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,13 +93,16 @@ class Losses:
     width: int
     margin: float
 
-    def slope(self, weights: Reals) -> tuple[Reals, Reals, tuple[int, int]]:
-        """The gradient of the sum of losses, its second derivatives, and of how many rows, in how many pieces, they are."""
-        total, size, pieces = np.zeros(self.lines * self.width), 0, 0
-        bent = np.zeros((total.size, total.size))
+    def look(self, weights: Reals) -> Look:
+        """The sum of losses and its first and second derivatives, in doubles."""
+        total, lost = np.zeros((2, self.lines * self.width))
+        bent, value, size, pieces = np.zeros((total.size, total.size)), 0.0, 0, 0
         for z, label, weight in self.rows():
-            rest, bends = self._rest(z @ weights.reshape(self.lines, -1).T, label, weight)
-            total += (rest.T @ z).ravel()
+            loss, rest, bends = self._lose(z @ weights.reshape(self.lines, -1).T, label, weight)
+            more = (rest.T @ z).ravel()
+            before, total = total, total + more
+            lost = lost + ((before - (total - (total - before))) + (more - (total - before)))  # what this rounding lost, exactly
+            value += float(loss.sum())
             size, pieces = size + len(z), pieces + 1
             for i in range(self.lines):
                 for j in range(i + 1):
@@ -87,7 +110,7 @@ class Losses:
                     bent[at] += (z * bends(i, j)[:, None]).T @ z
         lower_half = np.tril_indices(total.size, -1)
         bent.T[lower_half] = bent[lower_half]
-        return total, bent, (size, pieces)
+        return Look(value, total + lost, bent, size, pieces)
 
     def rows(self) -> Iterator[tuple[Reals, Integers, Reals]]:
         """Rows, their classes and what they weigh, some at a time."""
@@ -101,21 +124,26 @@ class Losses:
                 yield z, label, np.where(label == MISSING, 0.0, weights[first : first + some.height])
                 first += some.height
 
-    def _rest(self, scores: Reals, label: Integers, weight: Reals) -> tuple[Reals, Callable[[int, int], Reals]]:
+    def _lose(self, scores: Reals, label: Integers, weight: Reals) -> tuple[Reals, Reals, Callable[[int, int], Reals]]:
+        """Of every row its loss, the derivatives of that by its scores, and its second ones."""
         with np.errstate(over="ignore"):
             if self.lines == 1:
                 sign = np.where(label == 1, 1.0, -1.0)
-                chance = 1 / (1 + np.exp(sign * scores[:, 0] - self.margin))
+                ahead = sign * scores[:, 0] - self.margin
+                chance = 1 / (1 + np.exp(ahead))
                 bend = weight * chance * (1 - chance)
-                return (-sign * chance * weight)[:, None], lambda _i, _j: bend
-            raised = np.exp(scores - scores.max(axis=1, keepdims=True))
-            chances = raised / raised.sum(axis=1, keepdims=True)
-        rest = (chances - (label[:, None] == np.arange(self.lines))) * weight[:, None]
-        return rest, lambda i, j: weight * chances[:, i] * ((i == j) - chances[:, j])
+                return weight * _log_sum(ahead), (-sign * chance * weight)[:, None], lambda _i, _j: bend
+            most = scores.max(axis=1, keepdims=True)
+            raised = np.exp(scores - most)
+            whole = raised.sum(axis=1, keepdims=True)
+        chances, right = raised / whole, label[:, None] == np.arange(self.lines)
+        loss = weight * (np.log(whole) + most - (scores * right).sum(axis=1, keepdims=True))[:, 0]
+        return loss, (chances - right) * weight[:, None], lambda i, j: weight * chances[:, i] * ((i == j) - chances[:, j])
 
-    def slope_in_balls(self, weights: Reals) -> list[arb]:
+    def slope_in_balls(self, weights: Sequence[Fraction]) -> list[arb]:
         """The gradient of the sum of losses, rigorously, row by row."""
-        lines = [[arb(float(x)) for x in line] for line in weights.reshape(self.lines, -1)]
+        held = [ball(one) for one in weights]
+        lines = [held[first : first + self.width] for first in range(0, len(held), self.width)]
         total = [arb(0)] * (self.lines * self.width)
         for z, label, weight in self.rows():
             for row, one, weighs in zip(z, label, weight, strict=True):
@@ -133,6 +161,11 @@ class Losses:
             sign = 1 if label == 1 else -1
             return [-sign / (1 + (sign * scores[0] - arb(self.margin)).exp())]
         return [1 / sum(((other - one).exp() for other in scores), arb(0)) - (label == i) for i, one in enumerate(scores)]
+
+
+def _log_sum(ahead: Reals) -> Reals:
+    """ln(1 + e^-x), faster than numpy has it."""
+    return np.log1p(np.exp(-np.abs(ahead))) + np.maximum(-ahead, 0.0)
 
 
 def _weigh(block: Block) -> Reals:
@@ -214,15 +247,15 @@ class Minimum(Mechanism):
             raise EntropyError("Noise of 4,000 scales in a cube has no chance; the system's generator cannot be working.")
         slope = np.array([float(one * self.grid) for one in units])  # exactly
         ridge = np.tile([*[self.ridge[0]] * (self.width - 1), self.ridge[1]], self.lines)
-        found = _descend(losses, slope, ridge)
-        return np.array(cube.rounded(self.last / self.step, [Fraction(float(one)) / self.step for one in found]), dtype=object)
+        found = _Objective(losses, slope, ridge).descend()
+        return np.array(cube.rounded(self.last / self.step, [one / self.step for one in found]), dtype=object)
 
     def moved(self, before: Recording, after: Recording) -> Moved:
         """How far the slopes of two sums of losses lie apart at a few points, in the norm of the noise."""
         one, other = before.value, after.value
         assert isinstance(one, Losses)
         assert isinstance(other, Losses)
-        far = max(self._distance(one.slope(at)[0], other.slope(at)[0]) for at in self._points())
+        far = max(self._distance(one.look(at).slope, other.look(at).slope) for at in self._points())
         allowed = self.scale * self.epsilon * (1 - _LEFT) - self.scale * min(_BENT * self.epsilon, Fraction(_MOST_BENT))
         if far > nearest(allowed) * (1 + 1e-9):
             return Moved(FREE, f"has slopes that moved by {far:.6g}, declared {show_number(allowed)} (the largest of a line)")
@@ -258,57 +291,79 @@ def _above(number: Fraction) -> float:
     return math.nextafter(nearest(number), math.inf)
 
 
-def _descend(losses: Losses, slope: Reals, ridge: Reals) -> Reals:
-    """A point at which the gradient of all is certified to be short."""
-    weights = np.zeros(slope.size)
-    most = float(_SHORT)
+@dataclass(frozen=True, eq=False)
+class _Objective:
+    """A sum of losses, a ridge and a slope, to be brought to its minimum by theorem 3."""
 
-    def look(at: Reals) -> tuple[Reals, Reals, float, float]:
-        gradient, bent, many = losses.slope(at)
-        gradient = gradient + ridge * at + slope
-        size = float(np.linalg.norm(gradient))
-        return gradient, bent, size if math.isfinite(size) else math.inf, _doubt(losses, at, slope, ridge, *many)
+    losses: Losses
+    slope: Reals
+    ridge: Reals
 
-    gradient, bent, size, doubt = look(weights)
-    passes = 0
-    while size * (1 + 2.0**-30) + doubt > most:
-        step, share = np.linalg.solve(bent + np.diag(ridge), gradient), 1.0
+    def descend(self) -> list[Fraction]:
+        """A point at which the gradient is certified to be short."""
+        at, most, stuck = np.zeros(self.slope.size), float(_SHORT), 0
+        here = self.look(at)
+        size = float(np.linalg.norm(here.slope))
+        while not size * (1 + 2.0**-30) + self.doubt(at, here) <= most:
+            if stuck == _STUCK:
+                return self.descend_in_balls([Fraction(float(one)) for one in at])
+            at, found, near = self._step(at, here)
+            short = float(np.linalg.norm(found.slope))
+            stuck += not (short < size / 2 if near else found.value < here.value)
+            here, size = found, short
+        return [Fraction(float(one)) for one in at]
+
+    def _step(self, at: Reals, here: Look) -> tuple[Reals, Look, bool]:
+        """One step, what is found there, and whether it was one of those that halve."""
+        step, reach = self.newton(here.bent, here.slope)
+        fall, share = float(step @ here.slope), 1.0
         while True:
-            passes += 1
-            tried = weights - share * step
-            found = look(tried)
-            if found[2] <= (1 - share / 4) * size:
-                weights, (gradient, bent, size, doubt) = tried, found
-                break
+            found = self.look(at - share * step)
+            if share * max(1.0, reach) <= 1 or found.value <= here.value - share * fall / 4:
+                return at - share * step, found, reach <= 0.5
             share /= 2
-            if share < 2.0**-20 or passes > _PASSES:  # doubles say no more
-                if _certify_in_balls(losses, weights, slope, ridge) <= most:
-                    return weights
-                raise ValueRefused("No minimum was found that could be certified: there are more rows than 2^28.")
-    return weights
 
+    def descend_in_balls(self, at: list[Fraction]) -> list[Fraction]:
+        """The same with gradients of balls, at points of any number of digits."""
+        with precision(256):
+            while True:
+                gradient = self.slope_in_balls(at)
+                if upper(sum((one**2 for one in gradient), arb(0)).sqrt()) <= float(_SHORT):
+                    return at
+                bent = self.losses.look(np.array([nearest(one) for one in at])).bent
+                step, reach = self.newton(bent, np.array([float(one) for one in gradient]))
+                at = [one - Fraction(float(more) / max(1.0, reach)) for one, more in zip(at, step, strict=True)]
 
-def _doubt(losses: Losses, weights: Reals, slope: Reals, ridge: Reals, rows: int, pieces: int) -> float:
-    """How far the norm of a gradient in doubles may be from that of the true one.
+    def newton(self, bent: Reals, slope: Reals) -> tuple[Reals, float]:
+        """Newton's step, and how far it moves the scores of any row against each other, at most."""
+        step: Reals = np.linalg.solve(bent + np.diag(self.ridge), slope).astype(np.float64)
+        sizes = np.abs(step).reshape(self.losses.lines, -1).sum(axis=1)
+        return step, float(sizes.max()) * (1 if self.losses.lines == 1 else 2)
 
-    With u = 2^-52, twice what one rounding errs by: a score of m products errs by (m + 1) u |w|_1, and its difference from a
-    margin or from the largest score by 2 u (|w|_1 + margin) more; a chance moves by at most half of that, and errs by 2^-45 +
-    (k + 4) u by ``exp`` (16 units in the last place, see ``noise.lazy``), the sum over classes and the division; a weight rounds
-    once. A sum of c rows, each at most 1, errs by (c + 1) u c in any order, that of q such sums by q u n. The ridge and the slope
-    err by 3 u of themselves and of the sum.
-    """
-    size = float(np.abs(weights).reshape(losses.lines, -1).sum(axis=1).max())
-    each = (losses.width + 6) * _ROUND * (size + losses.margin) + 2.0**-45 + (losses.lines + 5) * _ROUND
-    added = (_ROWS + 1 + pieces) * _ROUND
-    beside = 3 * _ROUND * (float(np.abs(ridge * weights).max()) + float(np.abs(slope).max()) + rows)
-    return 1.001 * math.sqrt(weights.size) * (rows * (each + added) + beside)
+    def look(self, at: Reals) -> Look:
+        """The objective and its gradient; second derivatives are those of the losses."""
+        found = self.losses.look(at)
+        value = found.value + float((self.ridge * at * at).sum() / 2 + self.slope @ at)
+        return replace(found, value=value, slope=found.slope + self.ridge * at + self.slope)
 
+    def slope_in_balls(self, at: Sequence[Fraction]) -> list[arb]:
+        """The gradient, rigorously."""
+        total = self.losses.slope_in_balls(at)
+        beside = zip(total, at, self.ridge, self.slope, strict=True)
+        return [one + arb(float(much)) * ball(place) + arb(float(up)) for one, place, much, up in beside]
 
-def _certify_in_balls(losses: Losses, weights: Reals, slope: Reals, ridge: Reals) -> float:
-    """The norm of the gradient of all, from above."""
-    with precision(256):
-        total = losses.slope_in_balls(weights)
-        square = arb(0)
-        for one, at, much, up in zip(total, weights, ridge, slope, strict=True):
-            square += (one + arb(float(much)) * arb(float(at)) + arb(float(up))) ** 2
-        return upper(square.sqrt())
+    def doubt(self, at: Reals, here: Look) -> float:
+        """How far the norm of a gradient in doubles may be from that of the true one.
+
+        With u = 2^-52, twice what one rounding errs by: a score of m products errs by (m + 1) u |w|_1, and its difference from a
+        margin or from the largest score by 2 u (|w|_1 + margin) more; a chance moves by at most half of that, and errs by 2^-47
+        + (k + 4) u by ``exp`` (16 units in the last place, see ``noise.lazy``, above and below a line), the sum over classes and
+        the division; a weight rounds once. A sum of c rows, each at most 1, errs by (c + 1) u c in any order. Where q such sums
+        are added up, what each addition loses is added up too, and errs by (q u)^2 n. The ridge and the slope err by 3 u of
+        themselves and of the sum.
+        """
+        size = float(np.abs(at).reshape(self.losses.lines, -1).sum(axis=1).max())
+        each = (self.losses.width + 6) * _ROUND * (size + self.losses.margin) + 2.0**-47 + (self.losses.lines + 5) * _ROUND
+        added = (_ROWS + 1) * _ROUND + (here.pieces * _ROUND) ** 2
+        beside = 3 * _ROUND * (float(np.abs(self.ridge * at).max()) + float(np.abs(self.slope).max()) + here.rows)
+        return 1.001 * math.sqrt(at.size) * (here.rows * (each + added) + beside)

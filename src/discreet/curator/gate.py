@@ -310,7 +310,10 @@ def ask(request: Request[Result], ledger: Ledger, tables: Tables) -> Outcome[Res
 def _run(request: Request[Result], engine: Engine, reserved: Reservation) -> Result:
     """The result; whatever goes wrong between data and noise, nothing of it is said."""
     try:
-        with engine.reading():
+        with (
+            engine.reading(),
+            np.errstate(all="ignore"),
+        ):  # a warning about noisy numbers, made an error, would end what is paid for
             return request.run(engine, reserved)
     except EngineError as problem:
         failure: DiscreetError = EngineError(f"{problem} {_SPENT}")

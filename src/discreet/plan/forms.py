@@ -140,7 +140,7 @@ class Ratio:
         """The least and the largest quotient with N - r D within z standard deviations of its noise, between its bounds."""
         of_over, of_both, of_under = (np.zeros_like(self.under.values) for _ in range(3))
         for source, over, under in self._both():
-            variance = source.many * source.release.spread.deviation**2
+            variance = source.many * np.square(source.release.spread.deviation)  # infinite where a float's ** would raise
             of_over, of_both, of_under = (
                 total + weight * variance
                 for total, weight in ((of_over, over * over), (of_both, over * under), (of_under, under * under))

@@ -210,7 +210,10 @@ def _price(query: Query, schema: Schema, keys: Keys, needs: Needs, share: Cost) 
     found = {need: need.releases(frame, share.part(need.shares / shares)) for need in needed}
     behind = {name: tuple(release for need in those for release in found[need]) for name, those in needs.items()}
     chosen = OpenKeys().releases(frame, share.part(1 / shares)) if keys.size is None else ()
-    return Plan(query, schema, keys, (*chosen, *(release for those in found.values() for release in those)), behind, share)
+    releases = (*chosen, *(release for those in found.values() for release in those))
+    for release in releases:
+        release.check()
+    return Plan(query, schema, keys, releases, behind, share)
 
 
 def _frame(query: Query, schema: Schema, keys: Keys) -> Frame:

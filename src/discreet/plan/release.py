@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from discreet.arrays import Number, Reals
 from discreet.errors import ParameterError
-from discreet.exact import root
+from discreet.exact import nearest, root
 from discreet.mechanisms import Exponential, Gaussian, Laplace, Linear, PermuteAndFlip, Threshold
 from discreet.mechanisms.matrix.strategy import Contribution
 from discreet.mechanisms.quantile import Quantile
@@ -44,6 +44,10 @@ from discreet.privacy import Privacy
 from discreet.schema.units import Person, Unit
 
 Mechanism = Laplace | Gaussian | Linear | Selection | Quantile | Threshold
+
+_LARGEST = 2**1000  # whole numbers up to this are doubles
+_WIDEST = 2.0**400  # units of noise: its square, and squares of what it is multiplied by, are doubles
+_FARTHEST = 1e290
 
 
 @dataclass(frozen=True)
@@ -108,6 +112,13 @@ class Release:
             return Spread("gaussian", noise.sigma * unit, noise, unit)
         return Spread("none", 0.0)
 
+    def check(self) -> None:
+        """Refuse noise so large that no interval could be computed of it, before it is paid for."""
+        if self.spread.scale > _WIDEST * self.spread.unit:
+            raise ParameterError("So small a cost buys noise of more than 10^120 units, which says nothing; write a larger one.")
+        if self.spread.scale > _FARTHEST:
+            raise ParameterError(f"The noise of {self.label} would be beyond all doubles; write its columns in larger units.")
+
     def let_out(self, secret: Secret[Any] | None, groups: int, unit: Unit) -> NDArray[np.generic]:
         """What leaves, for every group: the counted statistic through its mechanism, or a public number; nothing where no group
         was chosen, and so nothing counted."""
@@ -150,7 +161,9 @@ class Released:
         """Whole units as real numbers."""
         worth = self.release.worth
         if self.units.dtype == object:
-            return np.array([float(int(x) * worth) for x in self.units.ravel()], dtype=np.float64).reshape(self.units.shape)
+            return np.array([nearest(int(x) * worth) for x in self.units.ravel()], dtype=np.float64).reshape(self.units.shape)
+        if max(worth.numerator, worth.denominator) > _LARGEST:
+            return self.units.astype(np.float64) * float(worth)
         reals: Reals = self.units.astype(np.float64) * worth.numerator / worth.denominator
         return reals
 

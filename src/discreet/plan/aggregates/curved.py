@@ -71,7 +71,7 @@ class _Term:
     def __init__(self, ratio: Ratio, at: np.ndarray[tuple[int], np.dtype[np.intp]], r: Reals, noises: Reals) -> None:
         sources = list(ratio.weights)
         over, under = (np.array([side.weights.get(one, 0.0) for one in sources]) for side in (ratio.over, ratio.under))
-        squares = np.array([one.release.spread.deviation**2 for one in sources])
+        squares = np.square([one.release.spread.deviation for one in sources])
         self.of_over, self.of_both, self.of_under = over**2 @ squares, over * under @ squares, under**2 @ squares
         self.r = r
         away = (ratio.over.values[at] - r * ratio.under.values[at]) / np.maximum(self.variance(r), 1e-300)

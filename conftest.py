@@ -3,6 +3,7 @@ closes the pictures it drew; and sees the same random examples every time, howev
 
 from __future__ import annotations
 
+import atexit
 import gc
 import itertools
 import os
@@ -49,8 +50,7 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
-def pytest_unconfigure() -> None:
-    gc.unfreeze()  # what holds on to modules at the end is called a leak by some of them
+atexit.register(gc.unfreeze)  # what holds on to modules at the end is called a leak by some of them
 
 
 @pytest.fixture(scope="session")

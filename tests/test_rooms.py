@@ -6,12 +6,13 @@ import ast
 import re
 import subprocess
 import sys
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from traceback import format_exception_only
 
 import pytest
-from support.house import Kind, cycles, first_sentences, imports, modules, parsed
+from support.house import Import, Kind, cycles, first_sentences, imports, modules, parsed
 
 import discreet
 
@@ -120,7 +121,12 @@ PUBLIC = {
 
 
 MODULES = modules(SOURCE)
-IMPORTS = imports(MODULES)
+
+
+@cache
+def all_imports() -> list[Import]:
+    """Read when the first test asks: collecting tests is done by every process."""
+    return imports(MODULES)
 
 
 def room_of(module: str) -> str:
@@ -130,15 +136,15 @@ def room_of(module: str) -> str:
 def test_imports_point_one_way() -> None:
     wrong = {
         f"{one.user} imports {one.used}"
-        for one in IMPORTS
+        for one in all_imports()
         if room_of(one.used) not in {*MAY_IMPORT[room_of(one.user)].split(), room_of(one.user)}
     }
     assert wrong == set()
 
 
 def test_only_known_nouns_stand_in_cycles() -> None:
-    assert cycles(one for one in IMPORTS if one.kind is Kind.AT_ONCE) == set()
-    found = {" ".join(sorted(module.removeprefix("discreet.") for module in cycle)) for cycle in cycles(IMPORTS)}
+    assert cycles(one for one in all_imports() if one.kind is Kind.AT_ONCE) == set()
+    found = {" ".join(sorted(module.removeprefix("discreet.") for module in cycle)) for cycle in cycles(all_imports())}
     assert found == CYCLES
     assert max(len(cycle.split()) for cycle in CYCLES) <= 3
 
@@ -151,7 +157,7 @@ def test_folders_and_files_are_small_enough_to_read() -> None:
 
 def test_few_files_serve_one_other_only() -> None:
     """Such a file is part of another noun, or has a reason. What a room's ``__init__`` lists is served to everybody."""
-    users = {module: {one.user for one in IMPORTS if one.used == module} for module in MODULES}
+    users = {module: {one.user for one in all_imports() if one.used == module} for module in MODULES}
     registers = {module for module, file in MODULES.items() if file.name == "__init__.py"}
     alone = {module for module, by in users.items() if len(by) == 1 and not by <= registers}
     assert len(alone) <= len(MODULES) / 4, sorted(alone)
@@ -173,7 +179,7 @@ SEAM = {
 
 @pytest.mark.parametrize("room", SEAM)
 def test_an_engine_is_known_by_its_seam(room: str) -> None:
-    here = [one for one in IMPORTS if f"{one.user}.".startswith(f"discreet.{room}.")]
+    here = [one for one in all_imports() if f"{one.user}.".startswith(f"discreet.{room}.")]
     near = [one for one in here if room_of(one.used) in ("engine", "mechanisms")]
     assert near
     assert [one for one in near if not re.fullmatch(SEAM[room], one.used.removeprefix("discreet."))] == []

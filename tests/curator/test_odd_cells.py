@@ -14,6 +14,8 @@ import pytest
 
 import discreet as dp
 
+pytestmark = pytest.mark.usefixtures("reopened")
+
 DECLARED = {
     "text": dp.text(),
     "category": dp.category("a", "b"),

@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from discreet.engine.duckdb.session import DuckDBSession, Spill, _shape
+from discreet.engine.duckdb.session import DuckDBSession, Spill, _parsed, _shape
 from discreet.engine.sources.public import open_public
 from discreet.engine.sources.source import open_source
 from discreet.errors import EngineError
@@ -73,10 +73,23 @@ def test_long_lists_are_no_part_of_what_is_remembered() -> None:
 def test_a_statement_is_read_once_and_bound_anew(session: DuckDBSession) -> None:
     sql = f"SELECT count(*) AS n FROM {DuckDBSession.relation} WHERE x < $top"
     assert [session.fetch(sql, {"top": top})["n"] for top in (20, 5, 20)] == [[20], [5], [20]]
-    assert len([one for one in session._parsed if "$top" in one]) == 1
+    read = _parsed[sql]
     with pytest.raises(EngineError):
         session.fetch("SELECT nonsense FROM", {})
     assert session.fetch(sql, {"top": 7}) == {"n": [7]}
+    with DuckDBSession(open_source(pa.table({"x": [1, 2, 3]}))) as other:
+        assert other.fetch(sql, {"top": 3}) == {"n": [2]}
+        assert [batch["n"].tolist() for batch in other.stream(sql, {"top": 2})] == [[1]]
+    assert session.fetch(sql, {"top": 8}) == {"n": [8]}
+    assert _parsed[sql] is read
+
+
+def test_few_statements_are_kept(session: DuckDBSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    most = len(_parsed) + 3
+    monkeypatch.setattr("discreet.engine.duckdb.session._MANY", most)
+    for number in [*range(9), 0]:
+        assert session.fetch(f"SELECT {number} AS n") == {"n": [number]}
+    assert len(_parsed) == most
 
 
 def test_public_tables_are_there_by_name(session: DuckDBSession) -> None:

@@ -148,6 +148,7 @@ def search(curator: Any) -> object:
     return [found.best_index_, found.best_score_, found.privacy_.to_json()]
 
 
+@pytest.mark.usefixtures("replayed")
 def test_a_search_is_not_refuted_by_an_audit(monkeypatch: pytest.MonkeyPatch) -> None:
     found = audited(monkeypatch, search, dp.person("pid", rows=2, groups=1))
     assert found.releases >= found.pairs > 5
@@ -157,6 +158,7 @@ def test_a_search_is_not_refuted_by_an_audit(monkeypatch: pytest.MonkeyPatch) ->
 FITTED = GaussianNB(epsilon=50, bounds=(0, 100), classes=[False, True]).fit(AGE[:, None], AGE > 50)
 
 
+@pytest.mark.usefixtures("replayed")
 def test_a_score_is_not_refuted_by_an_audit(monkeypatch: pytest.MonkeyPatch) -> None:
     def ask(curator: Any) -> object:
         found = curator.score(FITTED, features=["age"], target="ill", epsilon=1)

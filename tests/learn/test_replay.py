@@ -15,6 +15,8 @@ from discreet.learn import rows as learnt
 from discreet.mechanisms.rows.sums import Ball
 from discreet.schema.table import Schema
 
+pytestmark = pytest.mark.usefixtures("replayed")
+
 COLUMNS = {"age": dp.integer(0, 120), "ill": dp.boolean()}
 FITS: list[tuple[str, dict[str, Any], Any, Any]] = [
     ("LogisticRegression", {"steps": 2}, dp.person("pid", rows=2, groups=1), dp.Budget(epsilon=1, delta=1e-6)),

@@ -154,6 +154,7 @@ def test_no_table_makes_a_model_fail_or_look_different(kind: str, tmp_path: Path
     assert model.sql("SELECT count(*) AS n FROM data").rows()[0]["n"] == pytest.approx(model.rows, abs=1)
 
 
+@pytest.mark.usefixtures("replayed")
 def test_an_audit_finds_a_step_that_keeps_what_has_no_noise(monkeypatch: pytest.MonkeyPatch) -> None:
     """Steps in the ledger are compared as answers are: one that says a count without noise is found."""
     from discreet.auditor.curators import replay_curator

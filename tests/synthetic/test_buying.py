@@ -82,6 +82,7 @@ def test_where_nobody_shares_a_key_there_is_none(tmp_path: Path) -> None:
         )
 
 
+@pytest.mark.usefixtures("replayed")
 @pytest.mark.parametrize("unit", ["rows", "persons"])
 def test_neighbours_never_move_what_is_bought_beyond_what_is_declared(unit: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Replayed on extreme neighbours, with the steps that the ledger keeps; rows of a person count as the call says."""

@@ -70,6 +70,7 @@ def _epsilon(release: Recording) -> Fraction:
 SMALL: dict[str, Any] = {"x": dp.integer(0, 50), "g": dp.category("a", "b", "c"), "b": dp.boolean()}
 
 
+@pytest.mark.usefixtures("replayed")
 @pytest.mark.parametrize("unit", [*UNITS])
 @pytest.mark.parametrize("budget", [dp.Budget(epsilon=8), dp.Budget(epsilon=8, delta=1e-6)], ids=["pure", "approximate"])
 def test_neighbours_never_move_what_is_measured_beyond_what_is_declared(
@@ -95,6 +96,7 @@ def test_neighbours_never_move_what_is_measured_beyond_what_is_declared(
     assert found.releases >= 5 * found.pairs
 
 
+@pytest.mark.usefixtures("replayed")
 def test_neighbours_never_move_distances_beyond_what_is_declared(monkeypatch: pytest.MonkeyPatch) -> None:
     some, protected = curators.extreme_pairs, dp.person("id", rows=2, groups=2)
     monkeypatch.setattr(curators, "extreme_pairs", lambda schema: itertools.islice(some(schema), 0, None, 3))
@@ -109,6 +111,7 @@ def test_neighbours_never_move_distances_beyond_what_is_declared(monkeypatch: py
     assert not found.violated, str(found)
 
 
+@pytest.mark.usefixtures("replayed")
 def test_an_audit_finds_a_marginal_that_moves_too_far(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same replay notices where counts are doubled behind the mechanism's back."""
     from discreet.synthetic.rounds import measuring

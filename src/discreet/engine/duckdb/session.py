@@ -82,7 +82,6 @@ class DuckDBSession:
         self._process = os.getpid()
         self._lock = threading.Lock()
         self._known: dict[str, dict[str, list[object]]] = {}  # what tables without rows give
-        self._parsed: dict[str, duckdb.Statement] = {}
         self._idle: list[duckdb.DuckDBPyConnection] = []
         self._busy: list[duckdb.DuckDBPyConnection] = []
         self._spill = Spill()
@@ -139,7 +138,7 @@ class DuckDBSession:
         failure = None
         try:
             with self._lent() as cursor:
-                statement = self._parse(cursor, sql)
+                statement = _parse(cursor, sql)
                 rows = interruptible(cursor.interrupt, lambda: cursor.execute(statement, parameters or None).fetchall())
                 names = [column[0] for column in cursor.description or ()]
             found = {name: [row[j] for row in rows] for j, name in enumerate(names)}
@@ -157,8 +156,9 @@ class DuckDBSession:
         failure = None
         try:
             with self._lent() as cursor:
+                statement = _parse(cursor, sql)
                 reader = interruptible(
-                    cursor.interrupt, lambda: cursor.sql(sql, params=parameters or None).to_arrow_reader(_BATCH)
+                    cursor.interrupt, lambda: cursor.sql(statement, params=parameters or None).to_arrow_reader(_BATCH)
                 )
                 while (batch := interruptible(cursor.interrupt, lambda: next(reader, None))) is not None:
                     yield {name: _array(batch.column(j)) for j, name in enumerate(batch.schema.names)}
@@ -170,14 +170,6 @@ class DuckDBSession:
     def read(self, sql: str, parameters: Mapping[str, object] | None = None) -> Iterator[dict[str, NDArray[np.generic]]]:
         """The same of all rows of a table."""
         return self.stream(sql, parameters)
-
-    def _parse(self, cursor: duckdb.DuckDBPyConnection, sql: str) -> duckdb.Statement | str:
-        """A statement that was read before, since questions that differ by what is bound have the same text; or its text."""
-        if sql not in self._parsed:
-            if len(sql) >= _LONG or len(self._parsed) >= _MANY:
-                return sql
-            (self._parsed[sql],) = cursor.extract_statements(sql)
-        return self._parsed[sql]
 
     @contextmanager
     def _lent(self) -> Iterator[duckdb.DuckDBPyConnection]:
@@ -243,6 +235,22 @@ def _abandon() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_abandon)
+
+
+_parsed: dict[str, duckdb.Statement] = {}  # of this process: a statement is bound to tables when it is carried out, not before
+
+
+def _parse(cursor: duckdb.DuckDBPyConnection, sql: str) -> duckdb.Statement | str:
+    """A statement that was read before, since questions that differ by what is bound have the same text; or its text."""
+    if len(sql) >= _LONG:
+        return sql
+    known = _parsed.get(sql)
+    if known is None:
+        (known,) = cursor.extract_statements(sql)
+        if len(_parsed) >= _MANY:
+            _parsed.pop(next(iter(_parsed), ""), None)
+        _parsed[sql] = known
+    return known
 
 
 def _shape(sql: str, parameters: Mapping[str, object]) -> str:

@@ -47,17 +47,19 @@ def _hashed() -> str:
     return rest
 
 
-def _letters(change: str) -> str:
-    """The template of ``lower`` or ``upper``: every letter by itself, as DuckDB changes it."""
+def _letters() -> dict[str, str]:
+    """The templates of ``lower`` and ``upper``: every letter by itself, as DuckDB changes it."""
     import duckdb
 
     with duckdb.connect() as database:
         # 55296 to 57343 are halves of characters
         numbers = "SELECT unnest(range(65, 55296)) AS c UNION ALL SELECT unnest(range(57344, 1114112)) AS c"
         letters = f"SELECT chr(CAST(c AS INTEGER)) AS a FROM ({numbers})"
-        found = database.execute(f"SELECT a, {change}(a) AS b FROM ({letters}) WHERE a <> b ORDER BY a").fetchall()
-    old, new = (text_literal("".join(column)) for column in zip(*found, strict=True))
-    return f"translate({{0}}, {old}, {new})"
+        cases = f"SELECT a, lower(a) AS l, upper(a) AS u FROM ({letters})"
+        found = database.execute(f"SELECT * FROM ({cases}) WHERE l <> a OR u <> a ORDER BY a").fetchall()
+    changes = {"lower": [(a, b) for a, b, _ in found if b != a], "upper": [(a, b) for a, _, b in found if b != a]}
+    texts = {name: ["".join(column) for column in zip(*pairs, strict=True)] for name, pairs in changes.items()}
+    return {name: f"translate({{0}}, {text_literal(old)}, {text_literal(new)})" for name, (old, new) in texts.items()}
 
 
 _TRIMMED, _WITH_YEAR = "trim({0})", "CASE WHEN left({0}, 4) <> '0000' THEN {0} END"
@@ -74,8 +76,7 @@ _TEMPLATES = {
     "ln": logarithm(let),
     "exp": exponential(let),
     "like": "{0} LIKE replace({1}, chr(92), repeat(chr(92), 2))",  # a backslash is a character
-    "lower": _letters("lower"),
-    "upper": _letters("upper"),
+    **_letters(),
     "trim": "trim({0})",  # of spaces alone
     "length": "CAST(length({0}) AS DOUBLE)",
     "substring": "substring({0}, CAST({1} AS INT), CAST({2} AS INT))",

@@ -308,20 +308,31 @@ MANY = {
 }
 
 
+OF_MANY = ("count(*) AS n, sum(v) AS s", "sum(big) AS b, count(v) AS n", "avg(v) AS m")
+
+
+def columns_by(key: str) -> dict[str, Any]:
+    return {"k": MANY[key][0], "v": number(0, 100, step=0.01), "big": integer(-(2**62), 2**62)}
+
+
+def many(key: str) -> list[dict[str, Any]]:
+    """Rows of a few of many keys, with odd cells."""
+    cells: list[Any] = MANY[key][1]  # type: ignore[assignment]
+    values, large = (None, math.nan, 0.004, 0.006, 99.5, 1e9), (None, 2**62, -(2**62), 5)
+    return [
+        {"k": cells[i % len(cells)], "v": values[i % 6], "big": large[i // 3 % 4], "who": i % 7 if i % 11 else None}
+        for i in range(400)
+    ]
+
+
 @pytest.mark.parametrize("unit", [rows(), person("who", rows=2, groups=2)], ids=["rows", "persons"])
 @pytest.mark.parametrize("key", MANY)
 def test_many_keys_that_are_numbers(key: str, unit: Unit) -> None:
     """They come as they are, and find their groups here: those that are none of the list, or missing, have none. Sums are exact
     beyond 64 bits too."""
-    column, cells = MANY[key]
-    columns = {"k": column, "v": number(0, 100, step=0.01), "big": integer(-(2**62), 2**62)}
-    values, large = (None, math.nan, 0.004, 0.006, 99.5, 1e9), (None, 2**62, -(2**62), 5)
-    held = [
-        {"k": cells[i % len(cells)], "v": values[i % 6], "big": large[i // 3 % 4], "who": i % 7 if i % 11 else None}
-        for i in range(400)
-    ]
-    for asked in ("count(*) AS n, sum(v) AS s", "sum(big) AS b, count(v) AS n", "avg(v) AS m"):
-        plan = planned(f"SELECT k, {asked} FROM data GROUP BY k", columns, unit)
+    held = many(key)
+    for asked in OF_MANY:
+        plan = planned(f"SELECT k, {asked} FROM data GROUP BY k", columns_by(key), unit)
         agree(plan, count(plan, table(plan, held)), held)
         for few in (held[:0], [one | {"k": None} for one in held[:3]]):
             types = {

@@ -63,6 +63,14 @@ def test_long_open_keys(interpreted: Any) -> None:
     alike(plan, table(plan, held), interpreted)
 
 
+@pytest.mark.parametrize("key", ["steps", "halves", "no steps"])
+@pytest.mark.parametrize("unit", ["rows", "persons"])
+def test_many_keys_that_are_numbers(key: str, unit: str, interpreted: Any) -> None:
+    who = rows() if unit == "rows" else person("who", rows=2, groups=2)
+    plan = planned(f"SELECT k, {counting.OF_MANY[0]} FROM data GROUP BY k", counting.columns_by(key), who)
+    alike(plan, table(plan, counting.many(key)), interpreted, rehearse=True)
+
+
 def test_public_tables(spark: Any) -> None:
     """Also one whose name a table of the session has."""
     spark.createDataFrame([("not this",)], "zone string").createOrReplaceTempView("zones")

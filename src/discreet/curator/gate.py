@@ -26,7 +26,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
@@ -34,7 +34,7 @@ import numpy as np
 from discreet.curator.tables import Tables
 from discreet.engine.base import Engine
 from discreet.errors import DiscreetError, EngineError, ParameterError
-from discreet.ledger.chain import Entry, Rows
+from discreet.ledger.chain import BEGIN, Entry, Rows
 from discreet.ledger.ledger import Ledger
 from discreet.mechanisms.secret import Secret
 from discreet.plan.cost import Cost
@@ -359,10 +359,9 @@ def _identify(tables: Tables, salt: bytes, fingerprint: str) -> Rows:
 
 def _stored(ledger: Ledger, request: Request[Result], data: str, rows: Rows, amount: Fraction) -> Result | None:
     """The newest stored result that was paid at least this much; of another request, where that serves as well."""
-    enough = partial(_may_be_paid, amount)
-    for entry in reversed(ledger.find(request.digest, data, lambda: request.former, rows, enough)):
-        if amount_paid(entry) >= amount:
-            return request.read(_texts(entry))
+    found = ledger.find(request.digest, data, lambda: request.former, rows, lambda one: (_paid(one) or amount) >= amount)
+    if enough := [entry for entry in found if amount_paid(entry) >= amount]:
+        return request.read(_texts(enough[-1]))
     serve = serving_of(request)
     return None if serve is None else find_served(serve, ledger.find(None, data, rows=rows))
 
@@ -391,13 +390,13 @@ def _texts(entry: Entry) -> list[str]:
     return [str(text) for text in json.loads(entry.answer or "{}")["answers"]]
 
 
-def _may_be_paid(amount: Fraction, begin: str) -> bool:
-    return (begun := _AMOUNT.match(begin)) is None or Fraction(begun[1]) >= amount
+@lru_cache(maxsize=4096)
+def _paid(begin: str) -> Fraction | None:
+    return None if (begun := _AMOUNT.match(begin)) is None else Fraction(begun[1])
 
 
 def amount_paid(entry: Entry) -> Fraction:
     """What was paid for a result that can be read; less than nothing for others."""
-    if (begun := _AMOUNT.match(entry.answer or "")) is not None:  # most need not be read to their end
-        return Fraction(begun[1])
-    facts = json.loads(entry.answer or "{}")
-    return Fraction(facts["amount"]) if facts.get("version") == 1 else Fraction(-1)
+    paid = _paid((entry.answer or "")[:BEGIN])  # most need not be read to their end
+    facts = json.loads(entry.answer or "{}") if paid is None else {}
+    return paid if paid is not None else Fraction(facts["amount"] if facts.get("version") == 1 else -1)

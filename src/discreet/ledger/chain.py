@@ -110,7 +110,7 @@ def now() -> str:
 
 _VERSION = 2  # 1: before ledgers said whose they are, and which table a question was about
 _READ = (1, _VERSION)
-_BEGIN = 256  # letters of an answer that are remembered
+BEGIN = 256  # letters of an answer that are remembered
 LOOKED = "The owner looked at the data without noise; this is not private."
 
 
@@ -191,7 +191,7 @@ class Chain:
         elif kind == "answered" and facts["reservation"] in self.unanswered:
             self.unanswered.remove(int(facts["reservation"]))
             self.answers[int(facts["reservation"])] = number
-            self.begins[int(facts["reservation"])] = str(facts["answer"])[:_BEGIN]
+            self.begins[int(facts["reservation"])] = str(facts["answer"])[:BEGIN]
         elif kind == "step" and facts["reservation"] in self.unanswered:
             self.steps.setdefault(int(facts["reservation"]), []).append(number)
         elif kind == "torn" and facts["reservation"] in self.unanswered:

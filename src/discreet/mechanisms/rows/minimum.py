@@ -54,7 +54,9 @@ from discreet.privacy.neighbours import Neighbours, read_neighbours
 _BENT, _LEFT = Fraction(3, 20), Fraction(1, 64)  # the shares of e2 and of e3
 _MOST_BENT = 2  # of e2
 _FREE = Fraction(1, 10)  # what the last number, which is 1, has of the sum of 1 / ridge_j
-_SHORT = Fraction(1, 2**16)  # the certified norm of a gradient
+_SHORT = Fraction(1, 2**16)  # the certified norm of a gradient, or so many steps of the slope, if that is more
+_STEPS = 2**10
+_LARGEST = 2**400  # of the slope's scale: its square is a double
 _FINE = 40  # binary digits between the scale of the slope and its grid
 _ROWS = 2**10  # that are added up at a time
 _ROUND = 2.0**-52
@@ -173,7 +175,10 @@ class Minimum(Mechanism):
         bent = min(_BENT * exact, Fraction(_MOST_BENT))
         moved = (1 if lines == 1 else 2) * (1 if neighbours == "add-remove" else 2)
         self._fill(epsilon=exact, lines=lines, width=width, persons=persons, neighbours=read_neighbours(neighbours))
-        self._fill(scale=moved / (exact - bent - _LEFT * exact), ridge=_find_ridge(bent, lines, width, persons))
+        scale = moved / (exact - bent - _LEFT * exact)
+        if scale > _LARGEST:
+            raise ParameterError("So small an epsilon buys a slope of more than 10^120, which says nothing; write a larger one.")
+        self._fill(scale=scale, ridge=_find_ridge(bent, lines, width, persons))
 
     @property
     def privacy(self) -> Privacy:
@@ -189,7 +194,12 @@ class Minimum(Mechanism):
     def short(self) -> Fraction:
         """g of theorem 2: what is certified, and how far the slope lies from the ideal one."""
         numbers = self.lines * self.width
-        return _SHORT + (math.isqrt(numbers) + 1) * self.grid / 2
+        return self.certified + (math.isqrt(numbers) + 1) * self.grid / 2
+
+    @property
+    def certified(self) -> Fraction:
+        """A power of two that is within reach of doubles: they err by 2^-50 of the slope, of which a step is 2^-40."""
+        return max(_SHORT, _STEPS * self.grid)
 
     @property
     def last(self) -> Fraction:
@@ -214,7 +224,7 @@ class Minimum(Mechanism):
             raise EntropyError("Noise of 4,000 scales in a cube has no chance; the system's generator cannot be working.")
         slope = np.array([float(one * self.grid) for one in units])  # exactly
         ridge = np.tile([*[self.ridge[0]] * (self.width - 1), self.ridge[1]], self.lines)
-        found = _descend(losses, slope, ridge)
+        found = _descend(losses, slope, ridge, float(self.certified))
         return np.array(cube.rounded(self.last / self.step, [Fraction(float(one)) / self.step for one in found]), dtype=object)
 
     def moved(self, before: Recording, after: Recording) -> Moved:
@@ -258,10 +268,9 @@ def _above(number: Fraction) -> float:
     return math.nextafter(nearest(number), math.inf)
 
 
-def _descend(losses: Losses, slope: Reals, ridge: Reals) -> Reals:
-    """A point at which the gradient of all is certified to be short."""
+def _descend(losses: Losses, slope: Reals, ridge: Reals, most: float = float(_SHORT)) -> Reals:
+    """A point at which the gradient of all is certified to be short, ``most`` at the most."""
     weights = np.zeros(slope.size)
-    most = float(_SHORT)
 
     def look(at: Reals) -> tuple[Reals, Reals, float, float]:
         gradient, bent, many = losses.slope(at)

@@ -17,7 +17,7 @@ from curator.hospital import COLUMNS, curator, table
 import discreet as dp
 from discreet.curator import plans
 from discreet.engine.sql.engine import SqlEngine
-from discreet.errors import BudgetExceeded, DiscreetError, EngineError
+from discreet.errors import BudgetExceeded, DiscreetError, EngineError, ParameterError
 from discreet.ledger.ledger import Ledger
 
 COUNT = "SELECT count(*) AS n FROM data"
@@ -77,6 +77,20 @@ def test_what_goes_wrong_between_data_and_noise_is_not_told(tmp_path: Path, monk
     assert caught.value.__cause__ is None
     assert caught.value.__context__ is None
     assert hospital.budget.spent.epsilon == 0.5
+
+
+def test_a_refusal_brings_nothing_along_of_what_came_before_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        try:
+            raise ValueError("the cell is Oslo")
+        except ValueError as problem:
+            raise ParameterError("This cannot be.") from problem
+
+    monkeypatch.setattr(plans, "let_out", refuse)
+    with pytest.raises(ParameterError) as caught:
+        curator(tmp_path).sql(COUNT, epsilon=0.5)
+    assert caught.value.__cause__ is None
+    assert caught.value.__context__ is None
 
 
 DRAIN = """

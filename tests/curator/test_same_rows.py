@@ -237,3 +237,38 @@ def test_a_first_question_that_is_refused_makes_no_ledger(tmp_path: Path) -> Non
     curator(FRAME, tmp_path, ledger=tmp_path / "second.ledger").sql(COUNT, epsilon=1)
     with pytest.raises(BudgetExceeded):
         curator(FRAME, tmp_path, ledger=tmp_path / "second.ledger").sql(COUNT, epsilon=1001)
+
+
+def test_a_cell_that_the_engine_cannot_hold_decides_nothing_before_payment(tmp_path: Path, scans: list[str]) -> None:
+    """It is in a column that the question does not read: rows are not known again in another form, and nothing else happens."""
+    columns = {"age": dp.integer(0, 120), "note": dp.text(length=100)}
+    place = tmp_path / "notes.parquet"
+    for letters in (1, 2 * 10**8):
+        parquet.write_table(pa.table({"age": [5] * 500, "note": ["a"] * 499 + ["b" * letters]}), place)
+        one = curator(place, tmp_path, columns=columns, unit=dp.rows(), memory="64MB")
+        spent = one.budget.spent.epsilon
+        assert not one.sql("SELECT count(*) AS n FROM data WHERE age < 50", epsilon=1).repeated
+        assert one.budget.spent.epsilon == spent + 1
+    assert len(scans) == 2
+
+
+def test_who_has_nothing_left_to_pay_with_has_rows_read_once(tmp_path: Path, scans: list[str]) -> None:
+    curator(to_csv(FRAME, tmp_path), tmp_path, budget=dp.Budget(epsilon=1)).sql(COUNT, epsilon=1)
+    other = curator(FRAME.assign(age=3), tmp_path, budget=dp.Budget(epsilon=1))
+    for i in range(3):
+        with pytest.raises(BudgetExceeded):
+            other.sql(f"SELECT count(*) AS n FROM data WHERE age < {i + 1}", epsilon=1)
+    assert len(scans) == 2
+    assert curator(FRAME, tmp_path, budget=dp.Budget(epsilon=1)).sql(COUNT, epsilon=1).repeated  # without a budget, still free
+
+
+def test_a_first_question_that_no_engine_can_count_makes_no_ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise ParameterError("The engine cannot do this question.")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(SqlEngine, "rehearse", refuse)
+        with pytest.raises(ParameterError, match="cannot do"):
+            curator(FRAME, tmp_path).sql(COUNT, epsilon=1)
+    assert not (tmp_path / "x.ledger").exists()
+    curator(FRAME, tmp_path, ledger=tmp_path / "second.ledger").sql(COUNT, epsilon=1)

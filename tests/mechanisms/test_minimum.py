@@ -290,3 +290,14 @@ def test_what_cannot_be_found_is_refused(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_words() -> None:
     assert "in a cube" in Minimum(epsilon=1, lines=1, width=3).describe()
     assert math.isclose(float(Minimum(epsilon=1, lines=1, width=3).grid), 2.0**-40, rel_tol=0.6)
+
+
+@pytest.mark.parametrize("epsilon", [1e-100, 1e-30, 1e-13, 1e-10, 1e-6])
+def test_a_minimum_is_found_however_small_epsilon_is(epsilon: float) -> None:
+    """What is certified grows with the slope, of which doubles hold so many digits and no more; at 1e-4 and above it does not."""
+    mechanism = Minimum(epsilon=epsilon, lines=1, width=3)
+    assert mechanism.certified >= mechanism.scale / 2**31
+    assert len(mechanism.release(losses(*table(40, 1, 3), 1))) == 3
+    assert Minimum(epsilon=1, lines=1, width=3).certified == Fraction(1, 2**16)
+    with pytest.raises(ParameterError, match=r"10\^120"):
+        Minimum(epsilon=1e-130, lines=1, width=3)

@@ -97,11 +97,15 @@ class Desk:
     def ask(self, request: Request[Result], tables: Tables | None = None) -> Outcome[Result]:
         """The result of a request to the gate."""
         self.check_process()
-        (tables or self.tables).check_there()  # what is missing is missed before a ledger is made
-        if request.price is not None and self.view() is None:  # and so is what no budget pays for
+        tables, rehearsed = tables or self.tables, None
+        tables.check_there()  # what is missing is missed before a ledger is made
+        if request.price is not None and self.view() is None:  # and so is what no budget pays for, or no engine can count
             self.budget.open().spend(request.price.privacy, request.price.cost.epsilon)
+            engine = tables.engine("")
+            request.rehearse(engine)
+            rehearsed = engine.layout
         with self._asking[int(request.digest, 16) % _STRIPES]:  # of two threads with the same one, the second gets the first's
-            return ask(request, self.ledger(), tables or self.tables)
+            return ask(request, self.ledger(), tables, rehearsed)
 
     def check_process(self) -> None:
         """Refuse to go on in a forked process: its parent does, with the same ledger."""

@@ -33,7 +33,7 @@ import numpy as np
 
 from discreet.curator.tables import Tables
 from discreet.engine.base import Engine
-from discreet.errors import DiscreetError, EngineError, ParameterError
+from discreet.errors import BudgetExceeded, DiscreetError, EngineError, ParameterError
 from discreet.ledger.chain import BEGIN, Entry, Rows
 from discreet.ledger.ledger import Ledger
 from discreet.mechanisms.secret import Secret
@@ -261,10 +261,11 @@ class Outcome(Generic[Result]):
     repeated: bool = False
 
 
-def ask(request: Request[Result], ledger: Ledger, tables: Tables) -> Outcome[Result]:
+def ask(request: Request[Result], ledger: Ledger, tables: Tables, rehearsed: object = None) -> Outcome[Result]:
     """The result of a request, paid for once, or the stored one.
 
-    Tables are opened when they are needed, after everything that can be refused.
+    Tables are opened when they are needed, after everything that can be refused. ``rehearsed``: the layout of tables on which it
+    was rehearsed before there was a ledger.
     """
     price = request.price
     if price is None:
@@ -273,7 +274,8 @@ def ask(request: Request[Result], ledger: Ledger, tables: Tables) -> Outcome[Res
     stored = _stored(ledger, request, fingerprint, rows, price.cost.amount)
     if stored is None:
         engine = tables.engine(fingerprint)  # what cannot be opened costs nothing
-        request.rehearse(engine)  # nor what cannot be counted
+        if engine.layout != rehearsed:
+            request.rehearse(engine)  # nor what cannot be counted
         rows = ledger.rows_of(fingerprint, rows.declared)
         if rows.declared and not rows.content:  # once for all questions: it is kept with what is paid for first
             rows = _identify(tables, ledger.salt, fingerprint)
@@ -283,17 +285,21 @@ def ask(request: Request[Result], ledger: Ledger, tables: Tables) -> Outcome[Res
         return Outcome(stored, ledger.account, repeated=True)
     number, kept = _begun(ledger, request, fingerprint, rows, price)
     if number is None:
-        number = ledger.reserve(
-            question=request.question,
-            plan=request.digest,
-            data=fingerprint,
-            privacy=price.privacy,
-            asked=str(price.cost),
-            amount=price.cost.epsilon,
-            table=table,
-            digest=_DIGEST,
-            rows=rows,
-        )
+        try:
+            number = ledger.reserve(
+                question=request.question,
+                plan=request.digest,
+                data=fingerprint,
+                privacy=price.privacy,
+                asked=str(price.cost),
+                amount=price.cost.epsilon,
+                table=table,
+                digest=_DIGEST,
+                rows=rows,
+            )
+        except BudgetExceeded:
+            ledger.see(table, fingerprint, rows)  # so that who has nothing left to pay with cannot have rows read again and again
+            raise
     result = _run(request, engine, Reservation(price.privacy, ledger.salt, partial(ledger.keep, number), kept))
     if _layout(tables) != engine.layout:
         raise EngineError(_MOVED)
@@ -323,7 +329,10 @@ def _run(request: Request[Result], engine: Engine, reserved: Reservation) -> Res
         failure = EngineError(
             f"The question could not be finished; nothing more can be said without speaking of the data. {_SPENT}"
         )
-    raise failure.with_traceback(None)  # here, so that neither its words nor its frames travel along
+    failure.__cause__ = failure.__context__ = None
+    raise failure.with_traceback(
+        None
+    )  # here, so that neither its words nor its frames travel along, nor those of what came before
 
 
 def _sum(privacy: Privacy, price: Callable[[Loss], tuple[Fraction, ...] | None]) -> tuple[Fraction, ...] | None:
@@ -352,8 +361,12 @@ def _changed(tables: Tables, salt: bytes, fingerprint: str) -> bool:
 
 
 def _identify(tables: Tables, salt: bytes, fingerprint: str) -> Rows:
-    """Which rows the tables hold; unknown where they are not compared, or changed while they were read."""
-    rows = tables.rows(salt, fingerprint)
+    """Which rows the tables hold; unknown where they are not compared, or changed while they were read, or where the engine could
+    not read them all: one cell may decide that, of a column that the question has nothing to do with, and nothing is paid yet."""
+    try:
+        rows = tables.rows(salt, fingerprint)
+    except EngineError:
+        return Rows()
     return Rows() if _changed(tables, salt, fingerprint) else rows
 
 

@@ -63,7 +63,9 @@ from discreet.privacy.neighbours import Neighbours, read_neighbours
 _BENT, _LEFT = Fraction(3, 20), Fraction(1, 64)  # the shares of e2 and of e3
 _MOST_BENT = 2  # of e2
 _FREE = Fraction(1, 10)  # what the last number, which is 1, has of the sum of 1 / ridge_j
-_SHORT = Fraction(1, 2**16)  # the certified norm of a gradient
+_SHORT = Fraction(1, 2**16)  # the certified norm of a gradient, or so many steps of the slope, if that is more
+_STEPS = 2**10
+_LARGEST = 2**400  # of the slope's scale: its square is a double
 _FINE = 40  # binary digits between the scale of the slope and its grid
 _ROWS = 2**8  # that are added up at a time
 _ROUND = 2.0**-52
@@ -206,7 +208,10 @@ class Minimum(Mechanism):
         bent = min(_BENT * exact, Fraction(_MOST_BENT))
         moved = (1 if lines == 1 else 2) * (1 if neighbours == "add-remove" else 2)
         self._fill(epsilon=exact, lines=lines, width=width, persons=persons, neighbours=read_neighbours(neighbours))
-        self._fill(scale=moved / (exact - bent - _LEFT * exact), ridge=_find_ridge(bent, lines, width, persons))
+        scale = moved / (exact - bent - _LEFT * exact)
+        if scale > _LARGEST:
+            raise ParameterError("So small an epsilon buys a slope of more than 10^120, which says nothing; write a larger one.")
+        self._fill(scale=scale, ridge=_find_ridge(bent, lines, width, persons))
 
     @property
     def privacy(self) -> Privacy:
@@ -222,7 +227,12 @@ class Minimum(Mechanism):
     def short(self) -> Fraction:
         """g of theorem 2: what is certified, and how far the slope lies from the ideal one."""
         numbers = self.lines * self.width
-        return _SHORT + (math.isqrt(numbers) + 1) * self.grid / 2
+        return self.certified + (math.isqrt(numbers) + 1) * self.grid / 2
+
+    @property
+    def certified(self) -> Fraction:
+        """A power of two that is within reach of doubles: they err by 2^-50 of the slope, of which a step is 2^-40."""
+        return max(_SHORT, _STEPS * self.grid)
 
     @property
     def last(self) -> Fraction:
@@ -247,7 +257,7 @@ class Minimum(Mechanism):
             raise EntropyError("Noise of 4,000 scales in a cube has no chance; the system's generator cannot be working.")
         slope = np.array([float(one * self.grid) for one in units])  # exactly
         ridge = np.tile([*[self.ridge[0]] * (self.width - 1), self.ridge[1]], self.lines)
-        found = _Objective(losses, slope, ridge).descend()
+        found = _Objective(losses, slope, ridge, float(self.certified)).descend()
         return np.array(cube.rounded(self.last / self.step, [one / self.step for one in found]), dtype=object)
 
     def moved(self, before: Recording, after: Recording) -> Moved:
@@ -293,18 +303,19 @@ def _above(number: Fraction) -> float:
 
 @dataclass(frozen=True, eq=False)
 class _Objective:
-    """A sum of losses, a ridge and a slope, to be brought to its minimum by theorem 3."""
+    """A sum of losses, a ridge and a slope, to be brought to its minimum by theorem 3; ``most``: the norm of a short gradient."""
 
     losses: Losses
     slope: Reals
     ridge: Reals
+    most: float = float(_SHORT)
 
     def descend(self) -> list[Fraction]:
         """A point at which the gradient is certified to be short."""
-        at, most, stuck = np.zeros(self.slope.size), float(_SHORT), 0
+        at, stuck = np.zeros(self.slope.size), 0
         here = self.look(at)
         size = float(np.linalg.norm(here.slope))
-        while not size * (1 + 2.0**-30) + self.doubt(at, here) <= most:
+        while not size * (1 + 2.0**-30) + self.doubt(at, here) <= self.most:
             if stuck == _STUCK:
                 return self.descend_in_balls([Fraction(float(one)) for one in at])
             at, found, near = self._step(at, here)
@@ -328,7 +339,7 @@ class _Objective:
         with precision(256):
             while True:
                 gradient = self.slope_in_balls(at)
-                if upper(sum((one**2 for one in gradient), arb(0)).sqrt()) <= float(_SHORT):
+                if upper(sum((one**2 for one in gradient), arb(0)).sqrt()) <= self.most:
                     return at
                 bent = self.losses.look(np.array([nearest(one) for one in at])).bent
                 step, reach = self.newton(bent, np.array([float(one) for one in gradient]))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
+import typer.main
 
 from discreet.cli import main
 
@@ -33,6 +35,15 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "here"
     folder.mkdir()
     monkeypatch.chdir(folder)
+
+
+_built = cache(typer.main.get_command)
+
+
+@pytest.fixture(autouse=True)
+def _built_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process builds its commands from their signatures once; so does this one, which runs hundreds of them."""
+    monkeypatch.setattr(typer.main, "get_command", _built)
 
 
 @pytest.fixture

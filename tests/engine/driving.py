@@ -166,22 +166,26 @@ def _held(plan: Plan, source: object) -> Any:
     return open_source(source, columns=_names(plan))
 
 
+_KEPT = 6
 _last: list[tuple[SqlEngine, object]] = []
 
 
 def _opened(held: Any, private: Schema, public: Mapping[str, Rows] | None) -> SqlEngine:
-    """The engine over a table. To open a database takes longer than most questions: where only rows differ from the last table's,
-    they take the place of those, by the name that they have in that database."""
+    """The engine over a table. To open a database takes longer than most questions: where only rows differ from one of the last
+    tables', they take the place of those, by the name that they have in that database."""
     sources = held if isinstance(held, dict) else {"": held}
     facts = (private, public, [(name, one.layout, one.frame is not None) for name, one in sources.items()])
-    if _last and _last[0][1] == facts and all(one.frame is not None for one in sources.values()):
-        session = _last[0][0]._session
-        session._sources = dict(sources)
-        for cursor, (name, one) in itertools.product(session._idle, sources.items()):
-            cursor.register(_name(_RAW, name), one.held)
-        return _last[0][0]
-    while _last:
-        _last.pop()[0].close()
+    framed = all(one.frame is not None for one in sources.values())
+    for place, (engine, known) in enumerate(_last):
+        if framed and known == facts:
+            session = engine._session
+            session._sources = dict(sources)
+            for cursor, (name, one) in itertools.product(session._idle, sources.items()):
+                cursor.register(_name(_RAW, name), one.held)
+            _last.append(_last.pop(place))
+            return engine
+    while len(_last) >= _KEPT:
+        _last.pop(0)[0].close()
     engine = open_engine(held, private, _public(public))
     assert isinstance(engine, SqlEngine)
     assert isinstance(engine._session, DuckDBSession)

@@ -18,6 +18,7 @@ from engine.cells import CELLS, COLUMNS, MIXED, TEXTS
 from engine.reference import reference_clean, reference_id
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.reopened import raw_session
 
 from discreet.engine.duckdb.cleaning import clean, clean_id, clean_key
 from discreet.engine.duckdb.session import DuckDBSession
@@ -32,7 +33,7 @@ def cleaned(source: object, name: str = "x", columns: dict[str, Column] = COLUMN
     opened = open_source(source)
     raw = opened.raw[name]
     wanted = [f"{clean(column, quoted(name), raw)} AS {quoted(said)}" for said, column in columns.items()]
-    with DuckDBSession(opened, threads=1) as session:
+    with raw_session(opened) as session:
         answer = session.fetch(
             f"SELECT {', '.join(wanted)}, CAST({clean_id(quoted(name), raw)} AS VARCHAR) AS id FROM {DuckDBSession.relation}"
         )
@@ -136,7 +137,7 @@ def test_any_text_cleans_as_the_reference_does(cells: list[str]) -> None:
 @given(st.lists(st.integers(-(2**127) + 1, 2**127 - 1), min_size=1, max_size=40))
 def test_integers_of_any_width_are_clamped_exactly(cells: list[int]) -> None:
     column = integer(-(2**63) + 1, 2**63 - 1)
-    with DuckDBSession(open_source(pa.table({"x": [1]}))) as session:
+    with raw_session(open_source(pa.table({"x": [1]}))) as session:
         for kind in ("HUGEINT", "UHUGEINT"):
             held = cells if kind == "HUGEINT" else [2 * abs(cell) for cell in cells]
             rows = ", ".join(f"('{cell}'::{kind})" for cell in held)
@@ -149,7 +150,7 @@ def test_integers_of_any_width_are_clamped_exactly(cells: list[int]) -> None:
 )
 def test_types_that_are_no_plain_values_clean_without_an_error(kind: str) -> None:
     source = pa.table({"x": [1]})
-    with DuckDBSession(open_source(source)) as session:
+    with raw_session(open_source(source)) as session:
         for column in COLUMNS.values():
             sql = f"SELECT {clean(column, 'x', kind)} AS v, {clean_id('x', kind)} AS i FROM (SELECT NULL::{kind} AS x)"
             assert session.fetch(sql)["v"] == [reference_clean(column, None)]
@@ -158,7 +159,7 @@ def test_types_that_are_no_plain_values_clean_without_an_error(kind: str) -> Non
 def test_infinite_and_endless_moments_are_clamped_or_missing() -> None:
     far = {"DATE": "infinity", "TIMESTAMP": "infinity", "TIMESTAMP WITH TIME ZONE": "infinity"}
     column = COLUMNS["day"]
-    with DuckDBSession(open_source(pa.table({"x": [1]}))) as session:
+    with raw_session(open_source(pa.table({"x": [1]}))) as session:
         for kind, value in far.items():
             for sign, end in (("", column.upper), ("-", column.lower)):
                 sql = f"SELECT {clean(column, 'x', kind)} AS v FROM (SELECT '{sign}{value}'::{kind} AS x)"
@@ -177,7 +178,7 @@ def test_a_number_never_leaves_its_bounds_by_rounding() -> None:
 
 def test_a_key_is_cleaned_without_its_list() -> None:
     table = pa.table({"x": ["yes", "other", None]})
-    with DuckDBSession(open_source(table)) as session:
+    with raw_session(open_source(table)) as session:
         sql = f"SELECT {clean_key(category('yes', missing='yes'), 'x', 'VARCHAR')} AS v FROM {DuckDBSession.relation}"
         assert session.fetch(sql)["v"] == ["yes", "other", None]
 

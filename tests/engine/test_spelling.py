@@ -21,6 +21,7 @@ from engine.cells import MIXED as MIXED_CELLS
 from engine.reference import reference_clean
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.reopened import raw_session
 
 from discreet.engine.duckdb.cleaning import MIXED, clean, clean_id
 from discreet.engine.duckdb.session import DuckDBSession
@@ -33,7 +34,7 @@ def read(source: object, columns: dict[str, Column]) -> dict[str, list[object]]:
     """What declarations make of the raw column ``x``."""
     opened = open_source(source)
     wanted = ", ".join(f"{clean(column, 'x', opened.raw['x'])} AS {quoted(said)}" for said, column in columns.items())
-    with DuckDBSession(opened, threads=1) as session:
+    with raw_session(opened) as session:
         return session.fetch(f"SELECT {wanted} FROM {DuckDBSession.relation}")
 
 
@@ -202,7 +203,7 @@ def test_a_text_among_values_does_not_decide_how_they_are_read() -> None:
     held = [f"row({cell}, NULL)" if mark == "text" else f"row(NULL, {cell})" for mark, cell in said]
     rows = [f"SELECT {i} AS i, {cell}::{MIXED} AS x" for i, cell in enumerate(held)]
     wanted.append(f"CAST({clean_id('x', MIXED)} AS VARCHAR) AS id")
-    with DuckDBSession(open_source(pa.table({"x": [1]}))) as session:
+    with raw_session(open_source(pa.table({"x": [1]}))) as session:
         found = session.fetch(f"SELECT {', '.join(wanted)} FROM ({' UNION ALL '.join(rows)}) ORDER BY i")
     turned, plain = datetime.date(2024, 3, 5), datetime.date(2024, 5, 3)
     assert found == {
@@ -215,7 +216,7 @@ def test_a_text_among_values_does_not_decide_how_they_are_read() -> None:
 
 
 def test_an_enumeration_is_made_of_texts() -> None:
-    with DuckDBSession(open_source(pa.table({"x": [1]}))) as session:
+    with raw_session(open_source(pa.table({"x": [1]}))) as session:
         sql = clean(number(0, 10, step=0.5, decimal=","), "x", "ENUM('1,5', '1.5')")
         cells = "SELECT unnest(['1,5', '1.5', NULL])::ENUM('1,5', '1.5') AS x"
         assert session.fetch(f"SELECT {sql} AS v FROM ({cells})")["v"] == [3, None, None]

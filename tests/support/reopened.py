@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from discreet.curator import tables
 from discreet.engine.duckdb.session import _RAW, DuckDBSession
-from discreet.engine.sources.source import LocalSource
+from discreet.engine.sources.source import LocalSource, open_source
 from discreet.engine.sql.engine import SqlEngine
 
 _KEPT = 8
@@ -45,3 +48,22 @@ def _end(facts: object, engine: SqlEngine) -> None:
         _idle.append((facts, engine))
     while len(_idle) > _KEPT:
         SqlEngine.close(_idle.pop(0)[1])
+
+
+@contextmanager
+def raw_session(source: LocalSource) -> Iterator[DuckDBSession]:
+    """A session for questions about the raw cells of a frame, in a database that all frames share; files have one each, as they
+    do in life. Of the table without rows it knows nothing."""
+    if source.frame is None:
+        with DuckDBSession(source, threads=1) as session:
+            yield session
+        return
+    session = _shared(os.getpid())
+    for cursor in session._idle:
+        cursor.register(_RAW, source.held)
+    yield session
+
+
+@cache
+def _shared(process: int) -> DuckDBSession:  # noqa: ARG001
+    return DuckDBSession(open_source(pa.table({"x": [1]})), threads=1)

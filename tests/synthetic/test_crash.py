@@ -30,6 +30,8 @@ from pathlib import Path
 sys.path.insert(0, sys.argv[1])
 from synthetic.test_crash import ASKED, BUDGET, EPSILON, clinic, table
 from discreet.ledger import Ledger
+import discreet.curator, discreet.engine.duckdb.session  # once, not by every child
+import discreet.synthetic.request, discreet.synthetic.synthesize, pandas
 
 true = Ledger.keep
 for folder, place, when in json.loads(sys.argv[2]):

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from discreet.curator.gate import Outcome, Request, amount_paid, ask, find_served, serving_of
+from discreet.curator.gate import Outcome, Request, ask, find_served, serving_of
 from discreet.curator.inspection import looked_at, remark_bounds, remark_changes
 from discreet.curator.plans import Part, Plans
 from discreet.curator.tables import Tables
@@ -22,6 +22,7 @@ from discreet.errors import DiscreetError, ParameterError
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.people import check
 from discreet.ledger.place import Place
+from discreet.ledger.results import amount_paid
 from discreet.plan.cost import Terms
 from discreet.plan.plan import Plan
 from discreet.plan.preview import Preview, Priceable, offer, price_within

@@ -22,11 +22,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
@@ -34,8 +33,9 @@ import numpy as np
 from discreet.curator.tables import Tables
 from discreet.engine.base import Engine
 from discreet.errors import BudgetExceeded, DiscreetError, EngineError, ParameterError
-from discreet.ledger.chain import BEGIN, Entry, Rows
+from discreet.ledger.chain import Entry, Rows
 from discreet.ledger.ledger import Ledger
+from discreet.ledger.results import amount_at_start, amount_paid, texts_of, write_result
 from discreet.mechanisms.secret import Secret
 from discreet.plan.cost import Cost
 from discreet.privacy import Privacy
@@ -43,7 +43,6 @@ from discreet.privacy.account import Account
 from discreet.privacy.filters import as_approximate, as_concentrated
 from discreet.privacy.losses import Loss
 
-_AMOUNT = re.compile(r'\{"version": 1, "amount": "([0-9]+(?:/[0-9]+)?)", "answers": ')
 _TORN = "The table changed while this was counted, so it is of neither state; asked again, it is paid for again."
 _APART = "The same was paid for before, of data that cannot be compared with these; if they hold the same rows, ask those: free."
 _DIGEST = 3  # 1 and 2 were not said: plans of entries without it may have ``former`` digests
@@ -309,17 +308,14 @@ def ask(request: Request[Result], ledger: Ledger, tables: Tables, rehearsed: obj
         remarks = (_TORN,)
     apart = ledger.find_apart(request.digest, fingerprint, lambda: request.former, rows)
     unlike = (_APART,) if any(amount_paid(entry) >= price.cost.amount for entry in apart) else ()  # of this payment alone
-    answer = {"version": 1, "amount": str(price.cost.amount), "answers": request.write(result, remarks)}
-    return Outcome(result, ledger.commit(number, json.dumps(answer)), (*remarks, *unlike))
+    answer = write_result(price.cost.amount, request.write(result, remarks))
+    return Outcome(result, ledger.commit(number, answer), (*remarks, *unlike))
 
 
 def _run(request: Request[Result], engine: Engine, reserved: Reservation) -> Result:
     """The result; whatever goes wrong between data and noise, nothing of it is said."""
     try:
-        with (
-            engine.reading(),
-            np.errstate(all="ignore"),
-        ):  # a warning about noisy numbers, made an error, would end what is paid for
+        with engine.reading(), np.errstate(all="ignore"):  # a warning that is made an error would end what is paid for
             return request.run(engine, reserved)
     except EngineError as problem:
         failure: DiscreetError = EngineError(f"{problem} {_SPENT}")
@@ -329,10 +325,8 @@ def _run(request: Request[Result], engine: Engine, reserved: Reservation) -> Res
         failure = EngineError(
             f"The question could not be finished; nothing more can be said without speaking of the data. {_SPENT}"
         )
-    failure.__cause__ = failure.__context__ = None
-    raise failure.with_traceback(
-        None
-    )  # here, so that neither its words nor its frames travel along, nor those of what came before
+    failure.__cause__ = failure.__context__ = None  # neither words nor frames travel along, nor those of what came before
+    raise failure.with_traceback(None)
 
 
 def _sum(privacy: Privacy, price: Callable[[Loss], tuple[Fraction, ...] | None]) -> tuple[Fraction, ...] | None:
@@ -372,9 +366,13 @@ def _identify(tables: Tables, salt: bytes, fingerprint: str) -> Rows:
 
 def _stored(ledger: Ledger, request: Request[Result], data: str, rows: Rows, amount: Fraction) -> Result | None:
     """The newest stored result that was paid at least this much; of another request, where that serves as well."""
-    found = ledger.find(request.digest, data, lambda: request.former, rows, lambda one: (_paid(one) or amount) >= amount)
+
+    def is_enough(start: str) -> bool:
+        return (amount_at_start(start) or amount) >= amount
+
+    found = ledger.find(request.digest, data, lambda: request.former, rows, is_enough)
     if enough := [entry for entry in found if amount_paid(entry) >= amount]:
-        return request.read(_texts(enough[-1]))
+        return request.read(texts_of(enough[-1]))
     serve = serving_of(request)
     return None if serve is None else find_served(serve, ledger.find(None, data, rows=rows))
 
@@ -395,21 +393,5 @@ def serving_of(request: Request[Result]) -> Callable[[list[str]], Result | None]
 
 def find_served(serve: Callable[[list[str]], Result | None], entries: Sequence[Entry]) -> Result | None:
     """The newest result of other requests that serves."""
-    found = (serve(_texts(entry)) for entry in reversed(entries) if amount_paid(entry) >= 0)
+    found = (serve(texts_of(entry)) for entry in reversed(entries) if amount_paid(entry) >= 0)
     return next((one for one in found if one is not None), None)
-
-
-def _texts(entry: Entry) -> list[str]:
-    return [str(text) for text in json.loads(entry.answer or "{}")["answers"]]
-
-
-@lru_cache(maxsize=4096)
-def _paid(begin: str) -> Fraction | None:
-    return None if (begun := _AMOUNT.match(begin)) is None else Fraction(begun[1])
-
-
-def amount_paid(entry: Entry) -> Fraction:
-    """What was paid for a result that can be read; less than nothing for others."""
-    paid = _paid((entry.answer or "")[:BEGIN])  # most need not be read to their end
-    facts = json.loads(entry.answer or "{}") if paid is None else {}
-    return paid if paid is not None else Fraction(facts["amount"] if facts.get("version") == 1 else -1)

@@ -281,11 +281,15 @@ def _array(column: pyarrow.Array) -> NDArray[np.generic]:
     not enough for all. A sum of nothing is 0."""
     import pyarrow
 
-    if not pyarrow.types.is_decimal128(column.type):
+    kind, held = column.type, column.buffers()[1]
+    if (pyarrow.types.is_integer(kind) or pyarrow.types.is_floating(kind)) and not column.null_count and held is not None:
+        # As ``to_numpy`` would read it, which loads pandas wherever that is installed: longer than most questions take.
+        return np.frombuffer(held, dtype=kind.to_pandas_dtype())[column.offset :][: len(column)]
+    if not pyarrow.types.is_decimal128(kind):
         plain: NDArray[np.generic] = column.to_numpy(zero_copy_only=False)
         return plain
     # Little-endian; more digits than a decimal admits, so its own reader is not asked.
-    words = np.frombuffer(column.buffers()[1], dtype="<u8")[2 * column.offset :][: 2 * len(column)].reshape(-1, 2)
+    words = np.frombuffer(held, dtype="<u8")[2 * column.offset :][: 2 * len(column)].reshape(-1, 2)
     if column.null_count:
         words = np.where(column.is_valid().to_numpy(zero_copy_only=False)[:, None], words, np.uint64(0))
     low, high = words[:, 0], words[:, 1].view("<i8")

@@ -68,9 +68,10 @@ def fit(
     steps: int,
     start: Fit | None = None,
     zeros: Sequence[tuple[Columns, Reals]] = (),
+    enough: float = 0.0,
 ) -> Fit:
     """At most so many steps from ``start``, or from columns that have nothing to do with one another. ``zeros``: tables that are
-    0 where nothing can be."""
+    0 where nothing can be. ``enough``: what 25 steps must win of the sum, or there are no more of them."""
     masks = mask(tree, zeros)
     targets = _targets(tree, measured, total)
     logs = _begin(targets, tree) if start is None else _carry(start, tree)
@@ -95,7 +96,7 @@ def fit(
             here = new
         best = min(best, here, key=lambda point: point.loss)
         if step % _LOOK == 0:
-            if last - best.loss < _GAIN * last:
+            if last - best.loss < max(_GAIN * last, enough):
                 break
             last = best.loss
     return Fit(tuple(best.logs), best.beliefs, best.loss)

@@ -22,6 +22,9 @@ from fractions import Fraction
 
 from discreet.errors import ParameterError
 from discreet.synthetic.inference.tree import Columns, Tree
+from discreet.synthetic.rounds.levels import Levels
+
+Marginal = tuple[Columns, Columns]  # columns, and those of them that are counted by runs
 
 WEIGHT = 2**8  # the largest w
 _MOST_CANDIDATES = 1500
@@ -79,16 +82,17 @@ class Candidates:
         most = max(common.values(), default=1.0)
         return cls({one: max(1, round(WEIGHT * math.sqrt(common[one] / most))) for one in sorted(common)})
 
-    def within(self, tree: Tree, limits: Limits, spent: Fraction) -> list[Columns]:
+    def by_level(self, levels: Levels) -> list[Marginal]:
+        """All of them by joined cells; and those with wide columns by runs of these too."""
+        coarse = [(one, levels.coarse(one)) for one in self.weights]
+        return [*((one, ()) for one in self.weights), *(one for one in coarse if one[1])]
+
+    @staticmethod
+    def within(some: Sequence[Marginal], levels: Levels, tree: Tree, limits: Limits, spent: Fraction) -> list[Marginal]:
         """Those that leave the model small enough: it grows with what is spent."""
         most = max(tree.cells, limits.cells * max(0.1, float(spent)))
-        found = []
-        for one in self.weights:
-            if math.prod(tree.sizes[column] for column in one) > limits.marginal:
-                continue
-            if tree.holder(one) is not None or tree.grown(one) <= most:
-                found.append(one)
-        return found
+        axes = [levels.axes_of(*one) for one in some]
+        return [one for one, own in zip(some, axes, strict=True) if tree.holder(own) is not None or tree.grown(own) <= most]
 
 
 def _parts(columns: Columns) -> list[Columns]:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -151,25 +152,33 @@ def _carry(start: Fit, tree: Tree) -> list[Reals]:
 
 @dataclass(frozen=True, eq=False)
 class _Point:
-    """Logarithms, what they make, and the gradient of the sum there; None for cliques without a measurement."""
+    """Logarithms, what they make, and how each measurement pulls there."""
 
     logs: list[Reals]
     beliefs: Beliefs
     loss: float
-    gradient: list[Reals | None]
+    pulls: list[tuple[_Target, Reals]]
 
     @classmethod
     def at(cls, logs: list[Reals], tree: Tree, masks: Mapping[int, Reals], targets: Sequence[_Target]) -> _Point:
         beliefs = tree.calibrate(logs, masks)
-        gradient: list[Reals | None] = [None] * len(logs)
-        loss = 0.0
+        loss, pulls = 0.0, []
         for one in targets:
             away = np.bincount(one.places, beliefs.marginals[one.clique].ravel(), one.shares.size) - one.shares
             pull = one.weight * away
             loss += float((pull * away).sum()) / 2
-            before, spread = gradient[one.clique], pull[one.places].reshape(tree.shapes[one.clique])
-            gradient[one.clique] = spread if before is None else before + spread
-        return cls(logs, beliefs, loss, gradient)
+            pulls.append((one, pull))
+        return cls(logs, beliefs, loss, pulls)
+
+    @cached_property
+    def gradient(self) -> list[Reals | None]:
+        """That of the sum, made for points that a step is made from; None for cliques without a measurement."""
+        shapes = self.beliefs.tree.shapes
+        found: list[Reals | None] = [None] * len(shapes)
+        for one, pull in self.pulls:
+            before, spread = found[one.clique], pull[one.places].reshape(shapes[one.clique])
+            found[one.clique] = spread if before is None else np.add(before, spread, out=before)
+        return found
 
     def moved(self, by: float) -> list[Reals]:
         return [log if pull is None else log + by * pull for log, pull in zip(self.logs, self.gradient, strict=True)]

@@ -151,8 +151,8 @@ class Scans:
 class Measurements:
     """All that was released for one model: every column's own counts, how its cells were joined then, the ``runs`` of wide
     columns, and what was measured later, of joined cells or of runs. ``choices`` is what the choices between cost, ``bought``
-    what ``cells`` cost that were bought before, and ``lost`` what was paid for and is not known, because somebody interrupted or a
-    process died."""
+    what ``cells`` cost that were bought before, and ``lost`` what was paid for and is not known, because somebody interrupted
+    or a process died."""
 
     own: tuple[Measurement, ...]
     places: tuple[Integers, ...]

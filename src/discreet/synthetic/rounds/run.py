@@ -12,11 +12,13 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import TypeVar
 
 import numpy as np
 
 from discreet.arrays import Integers, Reals
 from discreet.curator.gate import Letting, Reservation
+from discreet.errors import ParameterError
 from discreet.mechanisms.secret import Secret
 from discreet.mechanisms.values import misfits
 from discreet.synthetic.domain import Domain
@@ -30,6 +32,7 @@ from discreet.synthetic.zeros import Zeros
 
 _MEAN = math.sqrt(2 / math.pi)  # of the size of a standard normal
 _MOST = 2.0**50  # units of all cells of a guess
+_Kept = TypeVar("_Kept")
 GUESSED = 8  # bits of a guess beyond those of an engine's counts
 
 
@@ -179,11 +182,12 @@ class Run:
                     schedule.give_back(share)
                     continue
                 self.choices.append(price)
-                chosen = some[place[0]]
+                chosen = some[_in_this_way(place[0], place[0] < len(some))]
             before = state.guess(chosen)
             found = self._measure(chosen, count(chosen, payment.finer), share)
             if found is None:
                 continue
+            _in_this_way(found, len(found.counts) == before.size)
             self.later.append(found.against(before))
             self._say(schedule, found.columns, found)
             state.add(found)
@@ -202,6 +206,15 @@ class Run:
             [round(min(_MEAN * deviation * state.levels.size(*one) * unit, _MOST)) for one in some],
             GUESSED,
         )
+
+
+def _in_this_way(kept: _Kept, fits: bool) -> _Kept:
+    """What was kept before a crash, unless it is of a run that chose among other candidates."""
+    if not fits:
+        raise ParameterError(
+            "This was begun by another version of discreet, which went another way; ask for a little more, or less."
+        )
+    return kept
 
 
 @dataclass

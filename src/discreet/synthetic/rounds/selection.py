@@ -48,7 +48,7 @@ class Limits:
     def of(cls, seconds: Fraction, columns: int) -> Limits:
         """For about so many seconds of a processor: a public number, which no clock is asked about."""
         scale = float(seconds) / 15
-        cells = int(min(max(250_000 * scale, 2_000), 4_000_000))
+        cells = int(min(max(150_000 * scale, 2_000), 4_000_000))
         steps = int(min(max(40 * math.sqrt(scale), 10), 200))
         return cls(max(3 * columns, 12), cells, max(cells // 16, 256), steps, int(min(max(500 * math.sqrt(scale), 50), 2_000)))
 

@@ -75,7 +75,8 @@ def test_groups_order_and_limits_are_as_in_the_curators_language(model: dp.Synth
     assert all(isinstance(n, int) and abs(n - 1000) < 200 for n in numbers)
     assert [*answer.to_pandas().columns][:3] == ["sex", "city", "n"]
     again = model.sql("SELECT sex, count(*) AS n FROM data GROUP BY sex")
-    assert sum(row["n"] for row in again.rows()) == pytest.approx(model.total, abs=2)
+    known = model.total * (1 - model.project((1,))[-1])  # noise makes some rows of which it is missing, and they are no group
+    assert sum(row["n"] for row in again.rows()) == pytest.approx(known, abs=2)
     assert model.sql("SELECT mode(city) AS c FROM data WHERE age < 0").rows()[0]["c"] in ("Oslo", "Bergen")
 
 

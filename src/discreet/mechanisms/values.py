@@ -6,16 +6,16 @@ habits (mixed lists turned into doubles, integers wrapped, ragged lists) are kep
 Histograms of many groups, most of them nearly empty, are kept as the cells that somebody is in, with rows of all cells on demand.
 So are histograms over many axes (``Records``), of which marginals are made: secrets of a secret.
 
-**Sensitivity.** Let what one unit adds to a histogram be nowhere negative and at most r in L1 norm. A marginal adds up cells: of
-what the unit adds to it the same holds, so that it moves by at most r in L1 and in L2 norm where units come or go, and by at
-most 2 r and sqrt(2) r where one is replaced, as the histogram does. By the triangle inequality its L1 distance from a public
-guess (``misfits``) moves by no more than it does in L1 norm, up or down, and a weight multiplies that.
+**Sensitivity.** Let what one unit adds to a histogram be nowhere negative and at most r in L1 norm. A marginal adds up cells, as
+one by runs of cells does: of what the unit adds to it the same holds, so that it moves by at most r in L1 and in L2 norm where
+units come or go, and by at most 2 r and sqrt(2) r where one is replaced, as the histogram does. By the triangle inequality its L1
+distance from a public guess (``misfits``) moves by no more than it does in L1 norm, up or down, and a weight multiplies that.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -66,13 +66,17 @@ class Records:
     cells: tuple[NDArray[np.int32], ...]
     weights: Integers
 
-    def marginal(self, axes: Sequence[int]) -> Integers:
-        """Counts by cell of some axes, the last turning fastest. Whole numbers below 2^53 are added up exactly in doubles."""
-        place = np.zeros(len(self.weights), dtype=np.int64)
+    def marginal(self, axes: Sequence[int], runs: Mapping[int, Integers] | None = None) -> Integers:
+        """Counts by cell of some axes, the last turning fastest; ``runs``: of axes that are counted by runs, that of every cell.
+        Whole numbers below 2^53 are added up exactly in doubles."""
+        place, many = np.zeros(len(self.weights), dtype=np.int64), 1
         for axis in axes:
-            place *= self.sizes[axis]
-            place += self.cells[axis]
-        return np.bincount(place, self.weights, math.prod(self.sizes[axis] for axis in axes)).astype(np.int64)
+            to = None if runs is None else runs.get(axis)
+            size = self.sizes[axis] if to is None else int(to.max()) + 1
+            place *= size
+            place += self.cells[axis] if to is None else to[self.cells[axis]]
+            many *= size
+        return np.bincount(place, self.weights, many).astype(np.int64)
 
 
 def read_records(counted: Secret[Table], sizes: Sequence[int]) -> Secret[Records]:
@@ -93,9 +97,11 @@ def join_cells(records: Secret[Records], places: Sequence[Integers]) -> Secret[R
     return Secret(Records(tuple(int(to.max()) + 1 for to in places), cells, known.weights))
 
 
-def add_up(records: Secret[Records], axes: Sequence[int], bits: int = 0) -> Secret[Integers]:
-    """The marginal of some axes, in ``2**-bits`` of its units."""
-    return Secret(open_secret(records).marginal(axes) << bits)
+def add_up(
+    records: Secret[Records], axes: Sequence[int], bits: int = 0, runs: Mapping[int, Integers] | None = None
+) -> Secret[Integers]:
+    """The marginal of some axes, by cells or by public runs of them, in ``2**-bits`` of its units."""
+    return Secret(open_secret(records).marginal(axes, runs) << bits)
 
 
 def misfits(

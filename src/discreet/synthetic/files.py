@@ -94,13 +94,15 @@ def _read(facts: dict[str, Any], arrays: Any) -> Synthetic:
     tree = Tree(tuple(sizes), tuple(map(tuple, cliques)), tuple(parents), tuple(map(tuple, separators)))
     logs = tuple(np.asarray(arrays[f"log{i}"], dtype=np.float64) for i in range(len(tree.cliques)))
     zeros = Zeros(tuple((tuple(columns), np.asarray(arrays[f"zero{i}"])) for i, columns in enumerate(facts["zeros"])))
-    if not measured.is_whole or measured.sizes != tree.sizes or not tree.is_whole:
+    if not measured.is_whole or measured.levels.shape != tree.sizes or not tree.is_whole:
         raise ValueError
-    if any(not ((table == 0) | (table == 1)).all() or table.shape != _shape(tree, columns) for columns, table in zeros.tables):
+    if any(not ((table == 0) | (table == 1)).all() or table.shape != _shape(measured, own) for own, table in zeros.tables):
+        raise ValueError
+    if measured.levels.coarse(tuple(zeros.columns)):
         raise ValueError
     if any(table.shape != shape or not np.isfinite(table).all() for table, shape in zip(logs, tree.shapes, strict=True)):
         raise ValueError
-    beliefs = tree.calibrate(logs, mask(tree, zeros.tables))
+    beliefs = tree.calibrate(logs, mask(tree, measured.levels.zeros(zeros).tables))
     fitted = Fit(logs, beliefs, float(facts["loss"]))
     privacy, total = Privacy.from_json(facts["privacy"]), float(facts["total"])
     if not beliefs.possible or not 0 < total < _MOST_ROWS or not math.isfinite(fitted.loss):
@@ -108,5 +110,5 @@ def _read(facts: dict[str, Any], arrays: Any) -> Synthetic:
     return Synthetic(domain, tuple(merged), fitted, total, measured, zeros, privacy, str(facts["left"]))
 
 
-def _shape(tree: Tree, columns: Sequence[int]) -> tuple[int, ...]:
-    return tuple(tree.sizes[column] for column in columns)
+def _shape(measured: Measurements, columns: Sequence[int]) -> tuple[int, ...]:
+    return tuple(measured.sizes[column] for column in columns)

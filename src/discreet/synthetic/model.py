@@ -25,12 +25,13 @@ from discreet.plan.expressions import Value
 from discreet.privacy import Privacy
 from discreet.schema.columns import Kind
 from discreet.synthetic.domain import Domain
-from discreet.synthetic.inference.fit import Fit, Noisy, mask
+from discreet.synthetic.inference.fit import Fit, mask
 from discreet.synthetic.inference.tree import Columns
 from discreet.synthetic.replicas import Replica, Replicas, spread_out
+from discreet.synthetic.rounds.levels import Levels, Seen
 from discreet.synthetic.rounds.measuring import Measurements
 from discreet.synthetic.rounds.merging import Merged, share_out
-from discreet.synthetic.rounds.run import noisy_own, refit, total_of
+from discreet.synthetic.rounds.run import refit, seen_own, total_of
 from discreet.synthetic.rounds.selection import Limits
 from discreet.synthetic.rows import Rows, as_evidence, draw_rows
 from discreet.synthetic.zeros import Zeros
@@ -67,10 +68,14 @@ class Synthetic:
             share_out(coding, one.real([coding.count]), one.deviation, places)
             for coding, one, places in zip(domain.columns, measured.own, measured.places, strict=True)
         )
-        noisy = [noisy_own(one, places) for one, places in zip(measured.own, measured.places, strict=True)]
-        noisy += [one.noisy(measured.sizes) for one in measured.later]
-        total = total_of(noisy)
-        return cls(domain, merged, refit(measured.sizes, noisy, total, limits.last, None, zeros), total, measured, zeros, privacy)
+        seen, levels = _seen(measured), measured.levels
+        total = total_of(seen)
+        return cls(domain, merged, refit(levels, seen, total, limits.last, None, zeros), total, measured, zeros, privacy)
+
+    @property
+    def levels(self) -> Levels:
+        """How columns stand in the model."""
+        return self.measured.levels
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -95,23 +100,24 @@ class Synthetic:
             evidence = as_evidence(self.domain, self.merged, where)
             for columns, _, within in evidence:
                 merged[columns[0]] = within
-            fixed = [(columns, left) for columns, left, _ in evidence]
+            fixed = [(self.levels.axes_of(columns), self.levels.spread(left, columns)) for columns, left, _ in evidence]
             share = beliefs.weigh(mask(self.fitted.tree, fixed))
-            masks = mask(self.fitted.tree, [*self.zeros.tables, *fixed])
+            masks = mask(self.fitted.tree, [*self.levels.zeros(self.zeros).tables, *fixed])
             beliefs = self.fitted.tree.calibrate(self.fitted.logs, masks)
             if not share > 0 or not beliefs.possible:
                 raise ParameterError("By this model no row is like that, so that none can be drawn; ask for something less rare.")
         wanted = round(self.total * share) if rows is None else whole("rows", rows, 0)
         if wanted > MOST_ROWS:
             raise ParameterError(f"{wanted:,} rows are more than {MOST_ROWS:,}, the most that are drawn at once; draw fewer.")
-        return draw_rows(beliefs, self.domain, merged, wanted)
+        return draw_rows(beliefs, self.domain, self.levels, merged, wanted)
 
     @called_as('"age", "sex"')
     def marginal(self, *columns: str) -> Answer:
         """How many rows have every combination of values of some columns, by the model.
 
-        Where these columns were measured together, the standard error is that of the noise. Where they were not, what they have
-        to do with one another is the model's guess, and its error is as large as that of other guesses was (``replicas``).
+        Where these columns were measured together, the standard error is that of the noise. Where they were not, or by runs of
+        values alone, what they have to do with one another is the model's guess, and its error is as large as that of other
+        guesses was (``replicas``).
         """
         places = self.domain.places(columns)
         codings = [self.domain.columns[column] for column in places]
@@ -127,7 +133,7 @@ class Synthetic:
         flat = [float(one) for one in counts.ravel()]
         ends = [tuple(float(one) for one in np.maximum(0, counts.ravel() + sign * 1.96 * spread)) for sign in (-1, 1)]
         column = Column(tuple(flat), tuple(map(float, spread)), ends[0], ends[1], "model")
-        remarks = () if known is not None else ("These columns were not measured together: errors are those of other guesses.",)
+        remarks = () if known is not None else (f"These columns were {self._apart(places)}: errors are those of other guesses.",)
         kinds: dict[str, Kind] = {one.name: one.kind if one.widths.max() == 1 else "text" for one in codings}
         asked = f"synthetic rows by {', '.join(one.name for one in codings)}"
         return Answer(
@@ -143,13 +149,17 @@ class Synthetic:
 
     def project(self, columns: Columns) -> Reals:
         """The probabilities of all cells of some columns."""
-        return spread_out(self.fitted.beliefs.project(columns), columns, self.merged)
+        return spread_out(self.levels.project(self.fitted.beliefs, columns), columns, self.merged)
+
+    def _apart(self, columns: Columns) -> str:
+        runs = any({*columns} <= {*one.columns} for one in self.noisy)
+        return "measured together by runs of values, not by values" if runs else "not measured together"
 
     def _errors(self, columns: Columns) -> Reals | None:
         """Standard deviations of the noise behind every cell, by the best measurement that has all columns; None without any."""
         best: Reals | None = None
         for one in self.noisy:
-            if not {*columns} <= {*one.columns}:
+            if not {*columns} <= {*one.columns} - {*one.coarse}:
                 continue
             over = tuple(axis for axis, column in enumerate(one.columns) if column not in columns)
             spread = np.sqrt((np.broadcast_to(one.deviation, one.counts.shape) ** 2).sum(axis=over))
@@ -159,10 +169,9 @@ class Synthetic:
         return best
 
     @cached_property
-    def noisy(self) -> tuple[Noisy, ...]:
-        """All that was measured, by joined cells."""
-        own = (noisy_own(one, places) for one, places in zip(self.measured.own, self.measured.places, strict=True))
-        return (*own, *(one.noisy(self.measured.sizes) for one in self.measured.later))
+    def noisy(self) -> tuple[Seen, ...]:
+        """All that was measured, by joined cells or runs of them."""
+        return _seen(self.measured)
 
     @called_as('"SELECT sex, avg(age) AS age FROM data GROUP BY sex"')
     def sql(self, text: str) -> Answer:
@@ -177,16 +186,17 @@ class Synthetic:
     @cached_property
     def replicas(self) -> Replicas:
         """Tables that the private one could be, drawn when they are first needed."""
-        return Replicas(self.domain, self.measured, self.noisy, Replica(self.merged, self.fitted, self.total), self.zeros)
+        model = Replica(self.levels, self.merged, self.fitted, self.total)
+        return Replicas(self.domain, self.measured, self.noisy, model, self.zeros)
 
     @called_as("")
     def report(self) -> Report:
         """What was measured against what was fitted: free."""
         lines = []
         for one in self.noisy:
-            fitted = self.total * self.fitted.beliefs.project(one.columns)
+            fitted = self.total * self.levels.project(self.fitted.beliefs, one.columns, one.coarse)
             spread = np.broadcast_to(one.deviation, one.counts.shape)
-            names = ", ".join(self.domain.names[column] for column in one.columns)
+            names = ", ".join(self.domain.names[column] + " in runs" * (column in one.coarse) for column in one.columns)
             away = float(np.abs(fitted - one.counts).sum() / (2 * self.total))
             expected = float(math.sqrt(2 / math.pi) * spread.sum() / (2 * self.total))
             lines.append(Line(names, one.counts.size, float(np.sqrt((spread**2).mean())), away, expected))
@@ -228,6 +238,11 @@ class Synthetic:
         return "\n".join([*lines, *measured.remarks])
 
     __repr__ = __str__
+
+
+def _seen(measured: Measurements) -> tuple[Seen, ...]:
+    own = (seen_own(one, places) for one, places in zip(measured.own, measured.places, strict=True))
+    return (*own, *(one.seen(measured.levels) for one in measured.later))
 
 
 @dataclass(frozen=True)

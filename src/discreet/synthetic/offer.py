@@ -13,6 +13,7 @@ from discreet.display import figure, text_table
 from discreet.plan.cost import Terms
 from discreet.synthetic.model import Synthetic
 from discreet.synthetic.request import Asked, Synthesis
+from discreet.synthetic.rounds.levels import RUNS
 from discreet.synthetic.rounds.run import Progress
 from discreet.synthetic.rounds.selection import Schedule
 
@@ -75,9 +76,8 @@ class Offer:
         lines = tuple(
             (one.name, one.count, request.payment.deviation(share)) for one, share in zip(domain.columns, shares, strict=True)
         )
-        held = sum(
-            min(math.prod(domain.sizes[column] for column in one), limits.marginal) for one in self.asked.aim.candidates.weights
-        )
+        sets, ways = self.asked.aim.candidates.weights, (domain.sizes, [min(size, RUNS + 1) for size in domain.sizes])
+        held = sum(min(math.prod(sizes[column] for column in one), limits.marginal) for one in sets for sizes in ways)
         memory = _ALWAYS + 8 * (_TABLES * limits.cells + held)
         seconds = str(self.asked.words["seconds"])
         return Outlook(str(request.cost), fits, domain.cells, limits.cells, memory, limits.rounds, seconds, lines, before)

@@ -15,8 +15,8 @@ Three things are not known of the table, and a replica has a draw of each.
   independent rows do.
 
 The last two leave alone what was measured: the table is scaled until it agrees in the joined cells of every set of columns that
-some measurement has together (iterative proportional fitting, Deming and Stephan 1940), with what was measured, drawn again,
-where that is clear, and with the replica's model elsewhere.
+some measurement has together, or in the runs by which it has them (iterative proportional fitting, Deming and Stephan 1940),
+with what was measured, drawn again, where that is clear, and with the replica's model elsewhere.
 
 All of it is computed of released numbers, and free. Randomness is the system's; no guarantee depends on it.
 """
@@ -34,8 +34,9 @@ from numpy.typing import NDArray
 from discreet.arrays import Integers, Reals
 from discreet.noise.bits import words
 from discreet.synthetic.domain import Domain
-from discreet.synthetic.inference.fit import Fit, Noisy, fit
+from discreet.synthetic.inference.fit import Fit, fit
 from discreet.synthetic.inference.tree import Columns
+from discreet.synthetic.rounds.levels import Levels, Seen
 from discreet.synthetic.rounds.measuring import Measurements
 from discreet.synthetic.rounds.merging import Merged
 from discreet.synthetic.rounds.run import total_of
@@ -71,13 +72,14 @@ class Weighted:
 class Replica:
     """A model of one draw of what was measured."""
 
+    levels: Levels
     merged: tuple[Merged, ...]
     fitted: Fit
     total: float
 
     def project(self, columns: Columns) -> Reals:
         """The probabilities of all cells of some columns."""
-        return spread_out(self.fitted.beliefs.project(columns), columns, self.merged)
+        return spread_out(self.levels.project(self.fitted.beliefs, columns), columns, self.merged)
 
     def rows(self, columns: Columns, domain: Domain) -> Weighted:
         """All combinations of some columns; of too many, rows that are drawn."""
@@ -85,7 +87,7 @@ class Replica:
         if math.prod(sizes) <= _WHOLE:
             cells = np.unravel_index(np.arange(math.prod(sizes)), sizes)
             return Weighted(tuple(one.astype(np.int64) for one in cells), self.total * self.project(columns).ravel())
-        drawn = draw_cells(self.fitted.beliefs, _DRAWN)
+        drawn = self.levels.cells(draw_cells(self.fitted.beliefs, _DRAWN))
         fine = tuple(spread_cells(drawn[column], self.merged[column]) for column in columns)
         return Weighted(fine, np.full(_DRAWN, self.total / _DRAWN))
 
@@ -104,7 +106,7 @@ class Replicas:
 
     domain: Domain
     measured: Measurements
-    noisy: tuple[Noisy, ...]  # by joined cells
+    noisy: tuple[Seen, ...]
     model: Replica
     zeros: Zeros
 
@@ -113,19 +115,19 @@ class Replicas:
         return tuple(self._draw() for _ in range(COUNT))
 
     def _draw(self) -> Replica:
-        own = self.measured.own
-        merged, again = [], []
+        own, levels = self.measured.own, self.model.levels
+        merged, again = [], list[Seen]()
         for coding, one, before in zip(self.domain.columns, own, self.model.merged, strict=True):
             counts = np.maximum(one.real([coding.count]) + one.deviation * normals(coding.count), 0.0)
             sums = np.bincount(before.places, counts)[before.places]
             merged.append(Merged(before.places, np.where(sums > 0, counts / np.where(sums > 0, sums, 1.0), before.shares)))
         for noisy in self.noisy:
-            fitted = self.model.total * self.model.fitted.beliefs.project(noisy.columns)
+            fitted = self.model.total * levels.project(self.model.fitted.beliefs, noisy.columns, noisy.coarse)
             noise = np.broadcast_to(noisy.deviation, fitted.shape) * normals(fitted.size).reshape(fitted.shape)
-            again.append(Noisy(noisy.columns, fitted + noise, noisy.deviation))
-        total = total_of(again)
-        tree = self.model.fitted.tree
-        return Replica(tuple(merged), fit(tree, again, total, _STEPS, None, self.zeros.tables), total)
+            again.append(Seen(noisy.columns, noisy.coarse, fitted + noise, noisy.deviation))
+        total, tree = total_of(again), self.model.fitted.tree
+        fitted_again = fit(tree, [levels.noisy(one) for one in again], total, _STEPS, None, levels.zeros(self.zeros).tables)
+        return Replica(levels, tuple(merged), fitted_again, total)
 
     @cached_property
     def strangeness(self) -> float:
@@ -142,12 +144,26 @@ class Replicas:
         return float(np.mean(late)) if late else _UNKNOWN
 
     def known(self, columns: Columns) -> list[tuple[int, ...]]:
-        """Which of these columns, by their places, were measured together: the largest such sets."""
-        sets = {frozenset(columns.index(column) for column in one.columns if column in columns) for one in self.noisy}
+        """Which of these columns, by their places, were measured together by joined cells: the largest such sets."""
+        sets = {
+            frozenset(columns.index(column) for column in one.columns if column in columns and column not in one.coarse)
+            for one in self.noisy
+        }
         sets |= {frozenset(columns.index(column) for column in table if column in columns) for table, _ in self.zeros.tables} - {
             frozenset()
         }
         return [tuple(sorted(one)) for one in sets if one and not any(one < other for other in sets)]
+
+    def known_by_runs(self, columns: Columns) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+        """Those that were measured together, some of them by runs; and which."""
+        sets = {
+            (
+                tuple(columns.index(column) for column in one.columns if column in columns),
+                tuple(columns.index(column) for column in one.coarse if column in columns),
+            )
+            for one in self.noisy
+        }
+        return sorted((own, coarse) for own, coarse in sets if coarse and len(own) > 1)
 
     def disturbed(self, replica: Replica, columns: Columns) -> Weighted:
         """A replica's table over some columns, wrong about what was not measured, and one draw."""
@@ -163,7 +179,12 @@ class Replicas:
             wrong += math.sqrt(0.5) * both * np.maximum(sums, 1e-9)[place] ** -0.25
         drawn = poisson(plain.rows * np.maximum(0.0, 1 + math.sqrt(self.strangeness) * wrong))
         rows = np.where(unknown, drawn, plain.rows)
-        wanted = [self._measured_again(one, columns, *plain.sums(one, joined)) for one in (*known, *self._singles(known))]
+        wanted = []
+        for one, coarse in self.known_by_runs(columns):
+            runs = [self._by_run(joined[axis], columns[axis]) if axis in coarse else joined[axis] for axis in range(len(columns))]
+            wanted.append(self._measured_again(one, coarse, columns, *plain.sums(one, runs)))
+        singles = self._singles(known)
+        wanted += [self._measured_again(one, (), columns, *plain.sums(one, joined)) for one in (*known, *singles)]
         for _ in range(_SCALED):
             for place, sums in wanted:
                 here = np.bincount(place, rows, len(sums))
@@ -175,11 +196,19 @@ class Replicas:
         """Every column by itself, where it is known with others: it is measured best."""
         return [(axis,) for axis in sorted({axis for one in known if len(one) > 1 for axis in one})]
 
-    def _measured_again(self, axes: Sequence[int], columns: Columns, place: Integers, sums: Reals) -> tuple[Integers, Reals]:
+    def _by_run(self, joined: Merged, column: int) -> Merged:
+        """Cells by the runs of a wide column."""
+        runs = self.model.levels.runs[column]
+        assert runs is not None, "it was measured by runs"
+        return Merged(runs[joined.places], joined.shares)
+
+    def _measured_again(
+        self, axes: Sequence[int], coarse: Sequence[int], columns: Columns, place: Integers, sums: Reals
+    ) -> tuple[Integers, Reals]:
         """What a table is scaled to: what was measured, with fresh noise, where that is clear; a model that agrees with all that
         was measured as well as it can may be off from each. Elsewhere what the replica says."""
-        own = tuple(columns[axis] for axis in axes)
-        same = [one for one in self.noisy if one.columns == own]
+        own = tuple(tuple(columns[axis] for axis in some) for some in (axes, coarse))
+        same = [one for one in self.noisy if (one.columns, one.coarse) == own]
         if not same:
             return place, sums
         best = min(same, key=lambda one: float(np.mean(one.deviation)))

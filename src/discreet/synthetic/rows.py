@@ -24,6 +24,7 @@ from discreet.errors import DiscreetError, ParameterError
 from discreet.noise.bits import words
 from discreet.synthetic.domain import Coding, Domain
 from discreet.synthetic.inference.tree import Beliefs
+from discreet.synthetic.rounds.levels import Levels
 from discreet.synthetic.rounds.merging import Merged
 
 if TYPE_CHECKING:
@@ -90,8 +91,8 @@ class Rows:
         return f"{len(self):,} synthetic rows of {', '.join(self.table.column_names)}"
 
 
-def draw_rows(beliefs: Beliefs, domain: Domain, merged: Sequence[Merged], count: int) -> Rows:
-    """Rows of values. ``merged``: what the model's cells are made of."""
+def draw_rows(beliefs: Beliefs, domain: Domain, levels: Levels, merged: Sequence[Merged], count: int) -> Rows:
+    """Rows of values. ``levels``: how columns stand in the model; ``merged``: what joined cells are made of."""
     import pyarrow
 
     parts: list[Any] = []
@@ -99,7 +100,7 @@ def draw_rows(beliefs: Beliefs, domain: Domain, merged: Sequence[Merged], count:
         cells = draw_cells(beliefs, many)
         if not parts:
             check_cells(cells, beliefs)
-        fine = [spread_cells(own, one) for own, one in zip(cells, merged, strict=True)]
+        fine = [spread_cells(own, one) for own, one in zip(levels.cells(cells), merged, strict=True)]
         arrays = [decode_cells(one, own) for one, own in zip(domain.columns, fine, strict=True)]
         parts.append(pyarrow.table(dict(zip(domain.names, arrays, strict=True))))
     return Rows(pyarrow.concat_tables(parts))
@@ -113,7 +114,7 @@ def _parts(count: int) -> Iterator[int]:
 
 
 def draw_cells(beliefs: Beliefs, count: int) -> list[Integers]:
-    """The cells of some rows, column by column."""
+    """The cells of some rows, axis by axis."""
     tree = beliefs.tree
     found: dict[int, Integers] = {}
     for i, clique in enumerate(tree.cliques):

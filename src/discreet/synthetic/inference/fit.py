@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,9 +69,10 @@ def fit(
     steps: int,
     start: Fit | None = None,
     zeros: Sequence[tuple[Columns, Reals]] = (),
+    enough: float = 0.0,
 ) -> Fit:
     """At most so many steps from ``start``, or from columns that have nothing to do with one another. ``zeros``: tables that are
-    0 where nothing can be."""
+    0 where nothing can be. ``enough``: what 25 steps must win of the sum, or there are no more of them."""
     masks = mask(tree, zeros)
     targets = _targets(tree, measured, total)
     logs = _begin(targets, tree) if start is None else _carry(start, tree)
@@ -95,7 +97,7 @@ def fit(
             here = new
         best = min(best, here, key=lambda point: point.loss)
         if step % _LOOK == 0:
-            if last - best.loss < _GAIN * last:
+            if last - best.loss < max(_GAIN * last, enough):
                 break
             last = best.loss
     return Fit(tuple(best.logs), best.beliefs, best.loss)
@@ -150,25 +152,33 @@ def _carry(start: Fit, tree: Tree) -> list[Reals]:
 
 @dataclass(frozen=True, eq=False)
 class _Point:
-    """Logarithms, what they make, and the gradient of the sum there; None for cliques without a measurement."""
+    """Logarithms, what they make, and how each measurement pulls there."""
 
     logs: list[Reals]
     beliefs: Beliefs
     loss: float
-    gradient: list[Reals | None]
+    pulls: list[tuple[_Target, Reals]]
 
     @classmethod
     def at(cls, logs: list[Reals], tree: Tree, masks: Mapping[int, Reals], targets: Sequence[_Target]) -> _Point:
         beliefs = tree.calibrate(logs, masks)
-        gradient: list[Reals | None] = [None] * len(logs)
-        loss = 0.0
+        loss, pulls = 0.0, []
         for one in targets:
             away = np.bincount(one.places, beliefs.marginals[one.clique].ravel(), one.shares.size) - one.shares
             pull = one.weight * away
             loss += float((pull * away).sum()) / 2
-            before, spread = gradient[one.clique], pull[one.places].reshape(tree.shapes[one.clique])
-            gradient[one.clique] = spread if before is None else before + spread
-        return cls(logs, beliefs, loss, gradient)
+            pulls.append((one, pull))
+        return cls(logs, beliefs, loss, pulls)
+
+    @cached_property
+    def gradient(self) -> list[Reals | None]:
+        """That of the sum, made for points that a step is made from; None for cliques without a measurement."""
+        shapes = self.beliefs.tree.shapes
+        found: list[Reals | None] = [None] * len(shapes)
+        for one, pull in self.pulls:
+            before, spread = found[one.clique], pull[one.places].reshape(shapes[one.clique])
+            found[one.clique] = spread if before is None else np.add(before, spread, out=before)
+        return found
 
     def moved(self, by: float) -> list[Reals]:
         return [log if pull is None else log + by * pull for log, pull in zip(self.logs, self.gradient, strict=True)]

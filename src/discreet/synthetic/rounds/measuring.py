@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -28,8 +28,8 @@ from discreet.plan.measures import Norms
 from discreet.privacy import Privacy, pure, zcdp
 from discreet.privacy.filters import as_concentrated
 from discreet.synthetic.domain import Coding, Domain
-from discreet.synthetic.inference.fit import Noisy
 from discreet.synthetic.inference.tree import Columns
+from discreet.synthetic.rounds.levels import Levels, Seen
 
 _LEAST = 1e-3  # rows
 _MOST_BITS, _MOST_COUNT = 128, 512  # of numbers in a file
@@ -92,7 +92,8 @@ class Payment:
 @dataclass(frozen=True, eq=False)
 class Measurement:
     """A marginal that was released: counts in ``2**-bits`` rows, what they cost, and the standard deviation of each, in rows.
-    ``missed``: how far the model before it was off, where it was one of several columns (``against``)."""
+    ``missed``: how far the model before it was off, where it was one of several columns (``against``). ``coarse``: the columns
+    that were counted by runs."""
 
     columns: Columns
     counts: tuple[int, ...]
@@ -100,6 +101,7 @@ class Measurement:
     deviation: float
     bits: int
     missed: tuple[float, float, float] | None = None
+    coarse: Columns = ()
 
     @property
     def is_finite(self) -> bool:
@@ -118,9 +120,9 @@ class Measurement:
         found: Reals = (np.array(self.counts, dtype=np.float64) / 2**self.bits).reshape(tuple(shape))
         return found
 
-    def noisy(self, sizes: Sequence[int]) -> Noisy:
-        """As the fit takes it."""
-        return Noisy(self.columns, self.real([sizes[column] for column in self.columns]), self.deviation)
+    def seen(self, levels: Levels) -> Seen:
+        """In rows."""
+        return Seen(self.columns, self.coarse, self.real(levels.shape_of(self.columns, self.coarse)), self.deviation)
 
 
 def price_of(privacy: Privacy) -> Fraction:
@@ -134,9 +136,11 @@ class Scans:
 
     of: Sequence[tuple[Columns, Secret[Records]]]
 
-    def marginal(self, columns: Columns, bits: int = 0) -> Secret[Integers]:
+    def marginal(self, columns: Columns, bits: int = 0, runs: Mapping[int, Integers] | None = None) -> Secret[Integers]:
+        """The counts of some columns; ``runs``: of those that are counted by runs, that of every cell."""
         own, records = next(one for one in self.of if {*columns} <= {*one[0]})
-        return add_up(records, [own.index(column) for column in columns], bits)
+        by_axis = {own.index(column): to for column, to in (runs or {}).items()}
+        return add_up(records, [own.index(column) for column in columns], bits, by_axis)
 
     def joined(self, places: Sequence[Integers]) -> Scans:
         """The same by joined cells."""
@@ -145,9 +149,10 @@ class Scans:
 
 @dataclass(frozen=True, eq=False)
 class Measurements:
-    """All that was released for one model: every column's own counts, how its cells were joined then, and what was measured
-    later, of joined cells. ``choices`` is what the choices between cost, ``bought`` what ``cells`` cost that were bought before,
-    and ``lost`` what was paid for and is not known, because somebody interrupted or a process died."""
+    """All that was released for one model: every column's own counts, how its cells were joined then, the ``runs`` of wide
+    columns, and what was measured later, of joined cells or of runs. ``choices`` is what the choices between cost, ``bought``
+    what ``cells`` cost that were bought before, and ``lost`` what was paid for and is not known, because somebody interrupted
+    or a process died."""
 
     own: tuple[Measurement, ...]
     places: tuple[Integers, ...]
@@ -160,21 +165,30 @@ class Measurements:
     lost: tuple[Fraction, ...] = ()
     bought: tuple[Fraction, ...] = ()
     cells: tuple[Coding, ...] = ()
+    runs: tuple[Integers | None, ...] = ()
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
         """How many joined cells every column has."""
         return tuple(int(where.max()) + 1 for where in self.places)
 
+    @cached_property
+    def levels(self) -> Levels:
+        """How columns stand in the model."""
+        return Levels(self.sizes, self.runs or (None,) * len(self.sizes))
+
     @property
     def is_whole(self) -> bool:
         """Whether all numbers are there that belong to these columns, and none that cannot be."""
         sizes, own = self.sizes, [len(where) for where in self.places]
+        if self.runs and (len(self.runs) != len(sizes) or not all(map(_is_cut, self.runs, sizes))):
+            return False
         named = [one.columns for one in self.own] == [(i,) for i in range(len(own))]
         right = [len(one.counts) == many for one, many in zip(self.own, own, strict=True)]
         for one in self.later:
             within = list(one.columns) == sorted({*one.columns}) and {*one.columns} <= {*range(len(sizes))} and bool(one.columns)
-            right.append(within and len(one.counts) == math.prod(sizes[column] for column in one.columns))
+            within = within and {*one.coarse} <= {*self.levels.coarse(one.columns)}
+            right.append(within and len(one.counts) == self.levels.size(one.columns, one.coarse))
         return named and all(right) and all(one.is_finite for one in (*self.own, *self.later))
 
     @property
@@ -192,7 +206,7 @@ class Measurements:
         cost = self.cost
         facts = {
             "discreet": "synthesis",
-            "version": 1,
+            "version": 2 if self.runs else 1,
             "own": [_write(one) for one in self.own],
             "places": [places.tolist() for places in self.places],
             "later": [_write(one) for one in self.later],
@@ -204,13 +218,15 @@ class Measurements:
             "bought": [str(one) for one in self.bought],
             "cells": [one.facts for one in self.cells],
         }
+        if self.runs:
+            facts["runs"] = [None if one is None else one.tolist() for one in self.runs]
         return json.dumps(facts, allow_nan=False)
 
     @classmethod
     def read(cls, text: str) -> Measurements:
         """The same from text."""
         facts = json.loads(text)
-        if (facts.get("discreet"), facts.get("version")) != ("synthesis", 1):
+        if facts.get("discreet") != "synthesis" or facts.get("version") not in (1, 2):
             raise ParameterError("This was measured by another version of discreet, in another way; ask for more, for a new one.")
         own, later = (tuple(_read(one) for one in facts[name]) for name in ("own", "later"))
         currency, amount, paid = facts["cost"]
@@ -226,14 +242,24 @@ class Measurements:
             tuple(map(read_fraction, facts.get("lost", ()))),
             tuple(map(read_fraction, facts.get("bought", ()))),
             tuple(map(Coding.read, facts.get("cells", ()))),
+            tuple(None if one is None else np.array(one, dtype=np.int64) for one in facts.get("runs", ())),
         )
 
 
 def _write(one: Measurement) -> list[object]:
-    return [list(one.columns), list(one.counts), str(one.cost), one.deviation, one.bits, *([one.missed] if one.missed else [])]
+    known = [list(one.columns), list(one.counts), str(one.cost), one.deviation, one.bits]
+    if one.coarse:
+        return [*known, one.missed, list(one.coarse)]
+    return [*known, *([one.missed] if one.missed else [])]
 
 
 def _read(written: Sequence[Any]) -> Measurement:
-    columns, counts, cost, deviation, bits, *missed = written
+    columns, counts, cost, deviation, bits, missed, coarse = [*written, None, ()][:7] if len(written) < 7 else written
     known = (tuple(map(int, columns)), tuple(map(int, counts)), read_fraction(cost), float(deviation), int(bits))
-    return Measurement(*known, *((float(a), float(b), float(c)) for a, b, c in missed))
+    away = None if missed is None else (float(missed[0]), float(missed[1]), float(missed[2]))
+    return Measurement(*known, away, tuple(map(int, coarse or ())))
+
+
+def _is_cut(runs: Integers | None, size: int) -> bool:
+    """Whether these are runs of so many joined cells, one after the other."""
+    return runs is None or (len(runs) == size and runs[0] == 0 and bool(np.isin(np.diff(runs), (0, 1)).all()))

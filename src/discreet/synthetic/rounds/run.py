@@ -12,23 +12,27 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import TypeVar
 
 import numpy as np
 
 from discreet.arrays import Integers, Reals
 from discreet.curator.gate import Letting, Reservation
+from discreet.errors import ParameterError
 from discreet.mechanisms.secret import Secret
 from discreet.mechanisms.values import misfits
 from discreet.synthetic.domain import Domain
-from discreet.synthetic.inference.fit import Fit, Noisy, fit
+from discreet.synthetic.inference.fit import Fit, fit
 from discreet.synthetic.inference.tree import Columns, Tree
+from discreet.synthetic.rounds.levels import Levels, Seen, cut_runs
 from discreet.synthetic.rounds.measuring import Measurement, Measurements, Payment, Scans
 from discreet.synthetic.rounds.merging import keep_apart, merge
-from discreet.synthetic.rounds.selection import SELECTION, WEIGHT, Candidates, Limits, Schedule
+from discreet.synthetic.rounds.selection import SELECTION, WEIGHT, Candidates, Limits, Marginal, Schedule
 from discreet.synthetic.zeros import Zeros
 
 _MEAN = math.sqrt(2 / math.pi)  # of the size of a standard normal
 _MOST = 2.0**50  # units of all cells of a guess
+_Kept = TypeVar("_Kept")
 GUESSED = 8  # bits of a guess beyond those of an engine's counts
 
 
@@ -76,9 +80,10 @@ class Run:
         schedule = Schedule(self.payment.left, self.aim.rounds)
         own = self._own(schedule)
         places = join(self.aim.domain, own, self.aim.zeros)
+        runs = self._runs(own, places)
         complete = False
         try:
-            self._rounds(schedule, own, places)
+            self._rounds(schedule, own, places, runs)
             complete = not self.lost
         except KeyboardInterrupt:
             pass
@@ -93,6 +98,15 @@ class Run:
             lost=tuple(self.lost),
             bought=self.payment.bought,
             cells=self.aim.domain.columns if self.payment.bought else (),
+            runs=runs if any(one is not None for one in runs) else (),
+        )
+
+    def _runs(self, own: Sequence[Measurement], places: Sequence[Integers]) -> tuple[Integers | None, ...]:
+        """Those of wide columns, where there is a choice among marginals; none of columns of which facts are declared."""
+        free = len(self.aim.candidates.weights) > 1
+        return tuple(
+            cut_runs(coding, seen_own(one, where).counts) if free and column not in self.aim.zeros.columns else None
+            for column, (coding, one, where) in enumerate(zip(self.aim.domain.columns, own, places, strict=True))
         )
 
     def _own(self, schedule: Schedule) -> list[Measurement]:
@@ -102,7 +116,7 @@ class Run:
             counts, found, paid = self.scans.marginal((column,), self.payment.finer), None, share
             while found is None:
                 then = shares[column + 1] if column + 1 < len(shares) else None
-                found = self._measure((column,), counts, paid, then)
+                found = self._measure(((column,), ()), counts, paid, then)
                 if found is None:
                     paid = schedule.again(paid)
             own.append(found)
@@ -118,14 +132,15 @@ class Run:
         return found
 
     def _measure(
-        self, columns: Columns, counts: Secret[Integers], share: Fraction, then: Fraction | None = None
+        self, marginal: Marginal, counts: Secret[Integers], share: Fraction, then: Fraction | None = None
     ) -> Measurement | None:
         payment = self.payment
         after = None if then is None else Letting(payment.noise(then))
         released = self._let_out(Letting(payment.noise(share)), counts, share, after)
         if released is None:
             return None
-        return Measurement(columns, tuple(released), share, payment.deviation(share), payment.bits)
+        columns, coarse = marginal
+        return Measurement(columns, tuple(released), share, payment.deviation(share), payment.bits, coarse=coarse)
 
     def _say(self, schedule: Schedule, columns: Columns, measured: Measurement) -> None:
         if self.watch is not None:
@@ -133,17 +148,29 @@ class Run:
             names = tuple(self.aim.domain.names[column] for column in columns)
             self.watch(Progress(len(self.later), spent, names, measured.deviation))
 
-    def _rounds(self, schedule: Schedule, own: Sequence[Measurement], places: Sequence[Integers]) -> None:
+    def _rounds(
+        self,
+        schedule: Schedule,
+        own: Sequence[Measurement],
+        places: Sequence[Integers],
+        runs: Sequence[Integers | None],
+    ) -> None:
         if schedule.left <= 0:
             return
         aim, payment = self.aim, self.payment
-        state = _State.begin(aim, own, places)
-        scans = self.scans.joined(places)
-        secrets = {one: scans.marginal(one) for one in aim.candidates.weights if state.size(one) <= aim.limits.marginal}
+        state = _State.begin(aim, own, places, runs)
+        scans, levels = self.scans.joined(places), state.levels
+
+        def count(marginal: Marginal, bits: int = 0) -> Secret[Integers]:
+            columns, coarse = marginal
+            return scans.marginal(columns, bits, {column: to for column in coarse if (to := runs[column]) is not None})
+
+        secrets = {one: count(one) for one in aim.candidates.by_level(levels) if levels.size(*one) <= aim.limits.marginal}
         while (share := schedule.take()) is not None:
             spent = 1 - schedule.left / payment.cost.amount
-            some = [one for one in aim.candidates.within(state.model.tree, aim.limits, spent) if one in secrets]
-            chosen: Columns = (max(range(len(own)), key=lambda column: state.sizes[column]),)  # where there is no candidate
+            some = aim.candidates.within([*secrets], levels, state.model.tree, aim.limits, spent)
+            widest = max(range(len(own)), key=lambda column: levels.sizes[column])
+            chosen: Marginal = ((widest,), ())  # where there is no candidate
             if len(some) == 1:
                 chosen = some[0]
             elif some:
@@ -155,29 +182,39 @@ class Run:
                     schedule.give_back(share)
                     continue
                 self.choices.append(price)
-                chosen = some[place[0]]
+                chosen = some[_in_this_way(place[0], place[0] < len(some))]
             before = state.guess(chosen)
-            found = self._measure(chosen, scans.marginal(chosen, payment.finer), share)
+            found = self._measure(chosen, count(chosen, payment.finer), share)
             if found is None:
                 continue
+            _in_this_way(found, len(found.counts) == before.size)
             self.later.append(found.against(before))
-            self._say(schedule, chosen, found)
+            self._say(schedule, found.columns, found)
             state.add(found)
             if np.abs(state.guess(chosen) - before).sum() <= _MEAN * found.deviation * before.size:
                 schedule.anneal()
 
     def _score(
-        self, some: Sequence[Columns], secrets: Mapping[Columns, Secret[Integers]], state: _State, deviation: float
+        self, some: Sequence[Marginal], secrets: Mapping[Marginal, Secret[Integers]], state: _State, deviation: float
     ) -> Secret[Integers]:
         """How wrong the model is about every candidate, still secret."""
         unit = 2 ** (self.payment.norms.bits + GUESSED)
         return misfits(
             [secrets[one] for one in some],
             [in_units(state.guess(one), unit) for one in some],
-            [self.aim.candidates.weights[one] for one in some],
-            [round(min(_MEAN * deviation * state.size(one) * unit, _MOST)) for one in some],
+            [self.aim.candidates.weights[columns] for columns, _ in some],
+            [round(min(_MEAN * deviation * state.levels.size(*one) * unit, _MOST)) for one in some],
             GUESSED,
         )
+
+
+def _in_this_way(kept: _Kept, fits: bool) -> _Kept:
+    """What was kept before a crash, unless it is of a run that chose among other candidates."""
+    if not fits:
+        raise ParameterError(
+            "This was begun by another version of discreet, which went another way; ask for a little more, or less."
+        )
+    return kept
 
 
 @dataclass
@@ -185,36 +222,38 @@ class _State:
     """The model so far."""
 
     aim: Aim
-    sizes: tuple[int, ...]
-    measured: list[Noisy]
+    levels: Levels
+    measured: list[Seen]
     total: float
     model: Fit
 
     @classmethod
-    def begin(cls, aim: Aim, own: Sequence[Measurement], places: Sequence[Integers]) -> _State:
-        measured = [noisy_own(one, where) for one, where in zip(own, places, strict=True)]
-        sizes, total = tuple(int(where.max()) + 1 for where in places), total_of(measured)
-        model = refit(sizes, measured, total, 2 * aim.limits.steps, None, aim.zeros)
-        return cls(aim, sizes, measured, total, model)
+    def begin(cls, aim: Aim, own: Sequence[Measurement], places: Sequence[Integers], runs: Sequence[Integers | None]) -> _State:
+        measured = [seen_own(one, where) for one, where in zip(own, places, strict=True)]
+        levels, total = Levels(tuple(one.counts.size for one in measured), tuple(runs)), total_of(measured)
+        return cls(aim, levels, measured, total, refit(levels, measured, total, 2 * aim.limits.steps, None, aim.zeros))
 
-    def size(self, columns: Columns) -> int:
-        return math.prod(self.sizes[column] for column in columns)
-
-    def guess(self, columns: Columns) -> Reals:
+    def guess(self, marginal: Marginal) -> Reals:
         """What the model says of a marginal, in rows."""
-        return self.total * self.model.beliefs.project(columns)
+        return self.total * self.levels.project(self.model.beliefs, *marginal)
 
     def add(self, one: Measurement) -> None:
         """Fit again, with one more."""
-        self.measured.append(one.noisy(self.sizes))
-        self.model = refit(self.sizes, self.measured, self.total, self.aim.limits.steps, self.model, self.aim.zeros)
+        self.measured.append(one.seen(self.levels))
+        self.model = refit(self.levels, self.measured, self.total, self.aim.limits.steps, self.model, self.aim.zeros)
 
 
-def refit(sizes: Sequence[int], measured: Sequence[Noisy], total: float, steps: int, start: Fit | None, zeros: Zeros) -> Fit:
-    """The model of all that was measured; ``start``: that of all but the last."""
-    sets = [one.columns for one in measured]
-    tree = grow_tree(sizes, sets, zeros) if start is None else _grown(start.tree, sets, zeros)
-    return fit(tree, measured, total, steps, start, zeros.tables)
+def refit(levels: Levels, measured: Sequence[Seen], total: float, steps: int, start: Fit | None, zeros: Zeros) -> Fit:
+    """The model of all that was measured; ``start``: that of all but the last.
+
+    Noise alone leaves half a chi-square number of the sum that is minimised, of as many degrees as there are counts. Steps that
+    win less of it than its standard deviation fit noise, and a model without them is nearer to the table (early stopping).
+    """
+    noisy, never = [levels.noisy(one) for one in measured], levels.zeros(zeros)
+    sets = [one.columns for one in noisy]
+    tree = grow_tree(levels.shape, sets, never) if start is None else _grown(start.tree, sets, never)
+    enough = math.sqrt(sum(one.counts.size for one in measured) / 2)
+    return fit(tree, noisy, total, steps, start, never.tables, enough)
 
 
 def grow_tree(sizes: Sequence[int], sets: Sequence[Columns], zeros: Zeros) -> Tree:
@@ -246,7 +285,7 @@ def in_units(counts: Reals, unit: int) -> Integers:
     return np.rint(np.minimum(counts.ravel() * unit, _MOST / counts.size)).astype(np.int64)
 
 
-def noisy_own(one: Measurement, places: Integers) -> Noisy:
+def seen_own(one: Measurement, places: Integers) -> Seen:
     """A column's own counts, by joined cells.
 
     Noise of many cells that are empty is a large number where they are joined, and would stay one half of the time, when it is
@@ -255,10 +294,10 @@ def noisy_own(one: Measurement, places: Integers) -> Noisy:
     many = np.bincount(places)
     counts, spread = np.bincount(places, one.real([len(places)])).astype(np.float64), one.deviation * np.sqrt(many)
     drawn = np.where(counts > 0, counts * np.maximum(0, 1 - (spread / np.where(counts > 0, counts, 1.0)) ** 2), counts)
-    return Noisy(one.columns, np.where(many > 1, drawn, counts), spread)
+    return Seen(one.columns, (), np.where(many > 1, drawn, counts), spread)
 
 
-def total_of(measured: Sequence[Noisy]) -> float:
+def total_of(measured: Sequence[Seen]) -> float:
     """The number of rows that measurements speak for, each as much as its noise lets it; at least one."""
     sums = [(float(one.counts.sum()), float((np.broadcast_to(one.deviation, one.counts.shape) ** 2).sum())) for one in measured]
     return max(1.0, sum(total / variance for total, variance in sums) / sum(1 / variance for _, variance in sums))

@@ -22,6 +22,9 @@ from fractions import Fraction
 
 from discreet.errors import ParameterError
 from discreet.synthetic.inference.tree import Columns, Tree
+from discreet.synthetic.rounds.levels import Levels
+
+Marginal = tuple[Columns, Columns]  # columns, and those of them that are counted by runs
 
 WEIGHT = 2**8  # the largest w
 _MOST_CANDIDATES = 1500
@@ -45,7 +48,7 @@ class Limits:
     def of(cls, seconds: Fraction, columns: int) -> Limits:
         """For about so many seconds of a processor: a public number, which no clock is asked about."""
         scale = float(seconds) / 15
-        cells = int(min(max(250_000 * scale, 2_000), 4_000_000))
+        cells = int(min(max(150_000 * scale, 2_000), 4_000_000))
         steps = int(min(max(40 * math.sqrt(scale), 10), 200))
         return cls(max(3 * columns, 12), cells, max(cells // 16, 256), steps, int(min(max(500 * math.sqrt(scale), 50), 2_000)))
 
@@ -79,16 +82,17 @@ class Candidates:
         most = max(common.values(), default=1.0)
         return cls({one: max(1, round(WEIGHT * math.sqrt(common[one] / most))) for one in sorted(common)})
 
-    def within(self, tree: Tree, limits: Limits, spent: Fraction) -> list[Columns]:
+    def by_level(self, levels: Levels) -> list[Marginal]:
+        """All of them by joined cells; and those with wide columns by runs of these too."""
+        coarse = [(one, levels.coarse(one)) for one in self.weights]
+        return [*((one, ()) for one in self.weights), *(one for one in coarse if one[1])]
+
+    @staticmethod
+    def within(some: Sequence[Marginal], levels: Levels, tree: Tree, limits: Limits, spent: Fraction) -> list[Marginal]:
         """Those that leave the model small enough: it grows with what is spent."""
         most = max(tree.cells, limits.cells * max(0.1, float(spent)))
-        found = []
-        for one in self.weights:
-            if math.prod(tree.sizes[column] for column in one) > limits.marginal:
-                continue
-            if tree.holder(one) is not None or tree.grown(one) <= most:
-                found.append(one)
-        return found
+        axes = [levels.axes_of(*one) for one in some]
+        return [one for one, own in zip(some, axes, strict=True) if tree.holder(own) is not None or tree.grown(own) <= most]
 
 
 def _parts(columns: Columns) -> list[Columns]:

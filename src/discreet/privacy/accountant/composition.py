@@ -48,6 +48,7 @@ _POOR = 1e-4  # relative: where a bracket is wider, mechanisms that hardly ever 
 _RARE = Fraction(1, 20)  # of delta
 _FEW = 8  # different mechanisms: their total variations are soon added up
 _KNOWN = 1e-9  # relative: where a bracket is as narrow as that, moments cannot lower it further
+_WIDTH = 1e-12  # relative: how well a crossing is known
 
 
 def canonical(parts: Parts) -> Parts:
@@ -103,10 +104,15 @@ def delta_bounds(parts: Parts, epsilon: Fraction, *, rough: bool = False) -> tup
         high = max(high, _delta(ways[1], epsilon, rough=rough, top=True))
     if high > low * (1 + _KNOWN):
         high = min(high, max(moment_delta(_worst(way), down(epsilon)) for way in ways))
-    if high > 2 * low and not rough:
-        low = max(low, *(typical_delta(way, up(epsilon)) for way in attained))
-        if low < _TINY < high and max(_epsilon(way, Fraction(_TINY), None, top=True) for way in ways) <= down(epsilon):
-            high = _TINY  # delta falls
+    if high > low * (1 + _POOR) and not rough:
+        low = max([low, *(typical_delta(way, up(epsilon)) for way in attained if _mean(way) > epsilon)])
+    if (
+        high > 2 * low
+        and not rough
+        and low < _TINY < high
+        and max(_epsilon(way, Fraction(_TINY), None, top=True) for way in ways) <= down(epsilon)
+    ):
+        high = _TINY  # delta falls
     return min(low, high), max(low, high)
 
 
@@ -118,20 +124,23 @@ def epsilon_bounds(parts: Parts, delta: Fraction) -> tuple[float, float]:
     ways, attained = directions(parts), directions(_members(parts))
 
     def bracket(way: Parts, member: Parts) -> tuple[float, float]:
+        least, most = _summit_epsilon(member, delta), supremum(way)
+        if most is not None and least >= up(most) * (1 - _WIDTH) and delta > disclosure(_worst(way)):
+            return least, up(most)
         high = _epsilon(way, delta, None, top=True)
-        return _epsilon(member, delta, high if member == way else None, top=False), high
+        return max(least, _epsilon(member, delta, high if member == way else None, top=False)), high
 
     low, high = bracket(ways[0], attained[0])
-    if len(ways) > 1 and _moments_epsilon(_worst(ways[1]), delta) > low:  # else the other direction is certainly no worse
+    if len(ways) > 1 and not _holds(_worst(ways[1]), low, delta):  # else the other direction is certainly no worse
         low, high = map(max, zip((low, high), bracket(ways[1], attained[-1]), strict=True))
     if high > low * (1 + _KNOWN):
         high = min(high, max(_moments_epsilon(_worst(way), delta) for way in ways))
     if high > 1.05 * low and up(delta) < 0.999:
-        low = max(low, *(typical_epsilon(way, up(delta)) for way in attained))
+        low = max([low, *(typical_epsilon(way, up(delta)) for way in attained if _mean(way) > low)])
     if high > low * (1 + _POOR) and (rest := _without_rare(parts, delta)):
         others, rare = rest
-        low = max(low, epsilon_bounds(others, delta)[0] if others else 0.0)
-        high = min(high, epsilon_bounds(others, delta - rare)[1] if others else 0.0)
+        low = max(low, _epsilon(directions(_members(others))[0], delta, None, top=False))  # one direction will do
+        high = min(high, max(_lowest_epsilon(way, delta - rare) for way in directions(others)))
     return min(low, high), max(low, high)
 
 
@@ -154,6 +163,25 @@ def _total_variation(loss: Loss) -> Fraction:
         return max(Fraction(min(upper(value), 1.0)) if value is not None and value.is_finite() else Fraction(1) for value in both)
 
 
+def _mean(parts: Parts) -> float:
+    """Of the loss, roughly: what is typical (``typical_epsilon``) never exceeds it, as K(-y) >= -y times the mean."""
+    try:
+        return math.fsum(count * loss.mean_variance()[0] for loss, count in parts) * (1 + 2.0**-10)
+    except OverflowError:  # more than doubles can count
+        return math.inf
+
+
+def _holds(parts: Parts, epsilon: float, delta: Fraction) -> bool:
+    """Whether a closed form, or moments alone, say that delta holds at this epsilon, in one direction."""
+    closed = closed_delta(parts, Fraction(epsilon), top=True) if math.isfinite(epsilon) else None
+    return (closed is not None and closed <= delta) or _moments_epsilon(parts, delta) <= epsilon
+
+
+def _lowest_epsilon(parts: Parts, delta: Fraction) -> float:
+    """An upper bound in one direction, from pairs or from moments."""
+    return min(_epsilon(parts, delta, None, top=True), _moments_epsilon(_worst(parts), delta)) if parts else 0.0
+
+
 def _moments_epsilon(parts: Parts, delta: Fraction) -> float:
     """From moments alone, in one direction; infinity where disclosure takes all of delta."""
     sure = disclosure(parts)
@@ -169,6 +197,24 @@ def supremum(parts: Parts, *, top: bool = True) -> Fraction | None:
             return None
         total += count * largest
     return total
+
+
+def _summit_epsilon(parts: Parts, delta: Fraction) -> float:
+    """A lower bound from the one outcome in which all losses are as large as they can be.
+
+    With m its mass and S its loss, delta(e) >= m (1 - e^(e - S)), so that epsilon >= S + ln(1 - delta / m): of a small delta that
+    is nearly all there is.
+    """
+    largest, masses = supremum(parts, top=False), [(loss.pure_mass, count) for loss, count in parts]
+    if largest is None or not masses or not min(masses)[0] > 0:
+        return 0.0
+    try:
+        log_mass = math.fsum(count * math.log(mass) for mass, count in masses) * (1 + 2.0**-40)
+    except OverflowError:  # more uses than doubles can count
+        return 0.0
+    finite = delta - disclosure(parts, top=False)
+    share = math.exp(min(log(finite) - log_mass, 0.0) + 2.0**-30) if finite > 0 else 1.0
+    return max(0.0, down(largest + Fraction(math.log1p(-share) * (1 + 2.0**-40)))) if share < 1 else 0.0
 
 
 def tradeoff(parts: Parts, fpr: float) -> float:
@@ -264,7 +310,7 @@ def _epsilon(parts: Parts, delta: Fraction, near: float | None, *, top: bool) ->
             if near is None or math.isinf(near):
                 near = saddle.epsilon if bound.near is None else bound.near
             finest = closed_delta(parts, Fraction(0), top=top) is not None
-            answers.append(_invert(bound, target, near, most, 0.0 if finest else 1e-12, top=top))
+            answers.append(_invert(bound, target, near, most, 0.0 if finest else _WIDTH, top=top))
         except OverflowError:  # more uses than doubles can count: the largest loss and the moments still hold
             pass
     if top and _has_moments(parts):

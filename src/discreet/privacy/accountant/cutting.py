@@ -24,7 +24,7 @@ from discreet.arrays import Complex, Reals, dot
 from discreet.privacy.accountant.contour import Saddle, decay, find_saddle, saddle_at
 from discreet.privacy.accountant.cut_gaussian import CutGaussian, cut_gaussian
 from discreet.privacy.accountant.sampled_density import SampledDensity, has_path
-from discreet.privacy.accountant.smoothing import open_smoothed, window
+from discreet.privacy.accountant.smoothing import EACH, open_smoothed, window
 from discreet.privacy.accountant.turning import turned_sums, units
 from discreet.privacy.losses import SampledGaussian, SampledLattice
 from discreet.privacy.losses.atoms import Atomic, Listed
@@ -35,7 +35,8 @@ from discreet.privacy.losses.sampled_gaussian import no_groups
 __all__ = ["CutList", "Kept", "crossing", "cut_list", "cut_losses", "expected_error", "has_sides", "settle"]
 
 _LOST = -27.6  # ln of the share of delta that may be lost
-_COARSE = 1 << 18  # terms
+_COARSE = 1 << 19  # terms
+_SAME = 0.01  # of a tilt
 _MANY = 10**6  # uses: moments of each need digits beyond the doubles' around 1
 _EFFORT, _NODES = 1 << 24, 1 << 18  # terms and nodes of a contour, roughly
 
@@ -269,7 +270,9 @@ def _settled(parts: Parts, top: bool, epsilon: float | None, log_delta: float | 
             near = crossing(coarse, math.exp(target), max(saddle.epsilon, saddle.spread))
             if abs(near - saddle.epsilon) < 0.02 * max(near, 1 / saddle.tilt):
                 break
-            saddle = replace(find_saddle(kept, epsilon=near), epsilon=near)
+            before, saddle = saddle.tilt, replace(find_saddle(kept, epsilon=near), epsilon=near)
+            if abs(saddle.tilt - before) < _SAME * before:
+                break  # another contour would be the same one
     saddle = replace(saddle, log_delta=target, epsilon=saddle.epsilon if epsilon is None else epsilon)
     return _cheapest(parts, Kept(kept, lost, saddle), top=top) if lost else Kept(kept, lost, saddle)
 
@@ -305,7 +308,7 @@ def expected_error(parts: Parts, saddle: Saddle, width: float, nodes: int, slope
     x, surplus = saddle.tilt, saddle.log_scale - saddle.tilt * saddle.epsilon - saddle.log_delta
     still, turned = (math.fsum(count * loss.rounding(x, t) for loss, count in parts) for t in (0.0, x))
     rounding = (still + 3 * (turned - still)) / x * math.exp(min(surplus, 600.0))
-    end = 2 * math.pi / width * min(nodes, _EFFORT / sum(loss.work(x) for loss, _ in parts))
+    end = 2 * math.pi / width * min(nodes, _EFFORT / sum(loss.work(x) + EACH for loss, _ in parts))
     faded = surplus + 25 + math.log(max(decay(parts, x, end), 1e-300)) < 0
     return rounding + (0.0 if faded else (9 * slope / end) ** 2)
 

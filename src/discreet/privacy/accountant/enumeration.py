@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 from discreet.arrays import Reals
 from discreet.privacy.accountant.cutting import cut_list
 from discreet.privacy.losses import Atomic, Loss, SampledLattice
+from discreet.privacy.losses.atoms import LEAST
 from discreet.privacy.losses.base import UNIT, Parts
 
 __all__ = ["Outcomes", "list_outcomes"]
@@ -110,7 +111,7 @@ def list_outcomes(parts: Parts, log_delta: float) -> Outcomes | None:
         half = _listed([(law, count) for (law, _), count in zip(laws, counts, strict=True) if count])
         held, left = _without_the_least(half, least)
         half = _Half(half.losses[held], half.masses[held])
-        if half.losses.size > _HELD or not half.span < _FAR or not half.masses.min() > 0:
+        if half.losses.size > _HELD or not half.span < _FAR or not half.masses.min() > LEAST:
             return None
         halves.append(half)
         depth = 1 - math.log(half.masses.min()) + 3 * math.fsum(math.lgamma(count + 1) for count in counts)
@@ -123,7 +124,7 @@ def list_outcomes(parts: Parts, log_delta: float) -> Outcomes | None:
     gone = np.append(np.cumsum(steps[::-1])[::-1], 0.0)
     if not error < 0.5:
         return None
-    return Outcomes(left_half, other.losses, rest, gone, math.expm1(error), blur, lost * (1 + 2.0**-40))
+    return Outcomes(left_half, other.losses, rest, gone, math.expm1(error), blur, lost * (1 + math.expm1(error) + 2.0**-40))
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,7 @@ from discreet.privacy.accountant.smoothing import Smoothed, open_smoothed
 from discreet.privacy.losses import SampledGaussian, SampledLattice
 from discreet.privacy.losses.base import UNIT, Loss, Parts
 
-__all__ = ["Far", "Masses", "Split", "follow_line", "split_far"]
+__all__ = ["Far", "Masses", "Split", "belongs", "follow_line", "split_far"]
 
 _SHARE = 0.5  # of epsilon, where jumps begin
 _SMALLER = 0.35  # where what is small costs digits
@@ -64,6 +64,7 @@ _NODES = 1 << 18
 _FEW = 10  # uses: fewer need not be known as well
 _PRECISE, _ENOUGH, _FINE = 1e-7, 1e-5, 1e-10  # of delta
 _CLOSE = 2e-10  # of epsilon
+_ELSEWHERE = 0.5  # of epsilon: what is as far from where it should be belongs to another delta
 
 Steps = tuple[tuple[CutGaussian, int], ...]
 Masses = tuple[float, float, float, float]
@@ -152,11 +153,9 @@ class FarJumps:
 
 def follow_line(masses: tuple[Masses, ...], counts: list[int], epsilon: float, side: int) -> float:
     """P(A) - e^e Q(A) = (P(A) - Q(A)) - (e^e - 1) Q(A), from below (-1) or above (1)."""
-    stay = drop = 0.0
-    for (n, n_error, d, d_error), k in zip(masses, counts, strict=True):
-        n, d = n * (1 - side * n_error), d * (1 + side * d_error)
-        stay += k * math.log1p(-n)
-        drop += k * math.log1p(-d / (1 - n))
+    moved = [(n * (1 - side * n_error), d * (1 + side * d_error)) for n, n_error, d, d_error in masses]
+    stay = math.fsum(k * math.log1p(-n) for (n, _), k in zip(moved, counts, strict=True))
+    drop = math.fsum(k * math.log1p(-d / (1 - n)) for (n, d), k in zip(moved, counts, strict=True))
     gained, other = -math.exp(stay) * math.expm1(drop), -math.expm1(epsilon) * math.expm1(stay)
     return gained - other + side * (64 * len(masses) + 8 * (abs(stay) + abs(drop))) * UNIT * (gained + other)
 
@@ -222,9 +221,13 @@ class Split:
 
     def delta(self, epsilon: float) -> tuple[float, float]:
         """Bounds on the finite part of delta(epsilon)."""
-        lows, highs = zip(self.far.delta(epsilon), *(contour.delta(epsilon) for contour in self.contours), strict=True)
-        spare = 2.0**-50 * sum(map(abs, highs + lows))
-        return max(0.0, sum(lows) - spare), sum(highs) + spare
+        return self.bound(epsilon, top=False), self.bound(epsilon, top=True)
+
+    def bound(self, epsilon: float, *, top: bool) -> float:
+        """One of them."""
+        terms = [self.far.delta(epsilon)[top], *(contour.bound(epsilon, top=top) for contour in self.contours)]
+        spare = 2.0**-50 * sum(map(abs, terms))
+        return sum(terms) + spare if top else max(0.0, sum(terms) - spare)
 
     def estimate(self, epsilon: float) -> float:
         """delta(epsilon), but for errors: to find where to work."""
@@ -240,18 +243,21 @@ def split_far(parts: Parts, epsilon: float | None, log_delta: float | None, effo
         return None
     bare = tuple((CutGaussian(loss, 0.0, 0.0, digits=math.log(k) if k > _MANY else 0.0), k) for loss, k in steps)
     e, level = (epsilon, 0.0) if epsilon is not None else (_guess(bare, log_delta or 0.0), log_delta or 0.0)
-    work, found = _COARSE, None
+    if epsilon is None and others:
+        e = max(e, math.fsum(k * loss.mean_variance()[0] for loss, k in parts))
+    work, found, settled = _COARSE, None, False
     for _ in range(6):
         guess = math.log(max(_one_jump(bare, e), 1e-300)) if log_delta is None else log_delta
         found = _open(bare, others, e, guess, work)
         if found is None or (found.width > 0.5 and work > _COARSE):
             return found
         if log_delta is None:
-            level = math.log(max(found.estimate(e), 1e-300))
+            level, settled = math.log(min(max(found.estimate(e), 1e-300), 1.0)), True
             break
         near = 0.0 if found.estimate(0.0) < math.exp(log_delta) else crossing(found, math.exp(log_delta), e)
         near = min(near, 3 * e) if len(found.contours) == 1 else min(max(near, e / 3), 3 * e)  # estimates are good nearby
-        if abs(near - e) <= 0.05 * near:
+        settled = abs(near - e) <= 0.05 * near
+        if settled:
             break
         e, work = near, 8 * _COARSE if found.width > 0.5 else work
     assert found is not None
@@ -261,7 +267,13 @@ def split_far(parts: Parts, epsilon: float | None, log_delta: float | None, effo
     result = _open(bare, others, e, level, effort, share, off)
     if share < _SHARE and (result is None or len(result.contours) < len(found.contours)):  # jumps are not that rare
         result = _open(bare, others, e, level, effort, _SHARE, off)
-    return result
+    return result if settled or (result and belongs(result, level)) else None
+
+
+def belongs(found: Split, log_delta: float) -> bool:
+    """Whether what is found is good for about the epsilon that belongs to this delta."""
+    near = crossing(found, math.exp(log_delta), found.epsilon)
+    return abs(near - found.epsilon) < _ELSEWHERE * near
 
 
 def _stands_beside(loss: Loss) -> bool:

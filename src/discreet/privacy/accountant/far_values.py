@@ -30,7 +30,7 @@ import numpy as np
 from discreet.arrays import Reals
 from discreet.privacy.accountant.contour import Saddle, log_moment, saddle_at
 from discreet.privacy.accountant.cutting import CutList, Kept, crossing, cut_list, list_of
-from discreet.privacy.accountant.far_jumps import Masses, Split, follow_line
+from discreet.privacy.accountant.far_jumps import Masses, Split, belongs, follow_line
 from discreet.privacy.accountant.smoothing import open_smoothed, window
 from discreet.privacy.losses import SampledLattice
 from discreet.privacy.losses.atoms import Listed
@@ -128,20 +128,21 @@ def split_values(parts: Parts, near: Kept, log_delta: float | None, effort: int)
     if len(wholes) < len(parts) or not all(map(_has_list, wholes)):
         return None
     e, level = near.saddle.epsilon, near.saddle.log_delta if log_delta is None else log_delta
-    coarse, close = None, e
+    coarse, close, settled = None, e, False
     for _ in range(6):
         if not e < _FARTHEST or (coarse := _open(parts, e, level, _COARSE)) is None:
             return None
         if log_delta is not None:
             close = min(max(crossing(coarse, math.exp(log_delta), e), e / 3), 3 * e)  # estimates are good nearby
-        if abs(close - e) <= 0.02 * e:
+        settled = abs(close - e) <= 0.02 * e
+        if settled:
             break
         e = close
     assert coarse is not None
-    if coarse.width <= _FINE:
+    if coarse.width <= _FINE and settled:
         return replace(coarse, epsilon=close)
     found = _open(parts, e, level, effort, _finest(coarse, close))
-    return replace(found, epsilon=close) if found else None
+    return replace(found, epsilon=close) if found and (settled or belongs(found, level)) else None
 
 
 def _has_list(loss: SampledLattice) -> bool:

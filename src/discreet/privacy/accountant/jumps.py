@@ -174,13 +174,22 @@ class Apart:
     @property
     def is_precise(self) -> bool:
         """Whether nothing else has to be tried."""
+        return self.width <= _PRECISE
+
+    @property
+    def width(self) -> float:
+        """Of its bracket of delta, relative."""
         low, high = self.delta(self.epsilon)
-        return high - low <= _PRECISE * high
+        return (high - low) / high if high else 0.0
 
     def delta(self, epsilon: float) -> tuple[float, float]:
-        """Bounds on the finite part of delta(epsilon); what is cut counts for nothing, or as disclosed."""
-        (low, high), (below, above) = (contour.delta(epsilon) for contour in self.contours)
-        return (low + below) * (1 - 2.0**-50), (high + above + self.lost) * (1 + 2.0**-50)
+        """Bounds on the finite part of delta(epsilon)."""
+        return self.bound(epsilon, top=False), self.bound(epsilon, top=True)
+
+    def bound(self, epsilon: float, *, top: bool) -> float:
+        """One of them; what is cut counts for nothing, or as disclosed."""
+        total = sum(contour.bound(epsilon, top=top) for contour in self.contours)
+        return (total + self.lost) * (1 + 2.0**-50) if top else total * (1 - 2.0**-50)
 
     def estimate(self, epsilon: float) -> float:
         return sum(contour.estimate(epsilon) for contour in self.contours)
@@ -195,7 +204,7 @@ def take_apart(kept: Kept, effort: int, log_delta: float | None) -> Apart | None
         if found is None:
             return None
         if log_delta is None:
-            level = math.log(max(found.estimate(e), 1e-320))
+            level = math.log(min(max(found.estimate(e), 1e-320), 1.0))
             if abs(level - saddle.log_delta) < 1:
                 break
             saddle = replace(saddle, log_delta=level)

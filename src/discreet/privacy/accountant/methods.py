@@ -20,13 +20,14 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache, partial
 from typing import cast
 
 from discreet.balls import lower, precision, upper
 from discreet.exact import down, up
 from discreet.privacy.accountant.contour import Contour, Saddle, open_contour
 from discreet.privacy.accountant.cut_gaussian import CutGaussian
-from discreet.privacy.accountant.cutting import CutList, settle
+from discreet.privacy.accountant.cutting import CutList, Kept, settle
 from discreet.privacy.accountant.enumeration import list_outcomes
 from discreet.privacy.accountant.far_jumps import Split, split_far
 from discreet.privacy.accountant.far_values import split_values
@@ -36,7 +37,7 @@ from discreet.privacy.accountant.sampled_density import SampledDensity
 from discreet.privacy.accountant.smoothing import open_smoothed
 from discreet.privacy.accountant.tails import disclosure, moment_delta, typical_delta
 from discreet.privacy.losses import Atoms, Batch, SampledGaussian, SampledLattice
-from discreet.privacy.losses.base import Parts
+from discreet.privacy.losses.base import Loss, Parts
 from discreet.privacy.losses.rounding import Smooth, round_atoms
 
 __all__ = ["Aim", "Bound", "certain", "closed_delta", "pair_bound"]
@@ -49,8 +50,11 @@ _HEAVY = 4e3  # times the variance: a tilt that sees so much more of it sees tai
 _SURE = 0.999  # a delta that no more work makes any better
 _NONE = 1e-6  # of the spread: an epsilon that is next to nothing
 _WINDOW = 12.0  # standard deviations: no window is smaller
+_DIGITS = 30.0  # of a convolution, in logarithms
 _SHORT = 4  # parts: so few are quickly added up at many nodes
-_WORK = 1 << 24  # terms of a smoothed contour: half a second or so
+_WORK = 5 << 22  # terms of a smoothed contour: a third of a second or so
+_LISTS = 1 << 23  # the same, of lists
+_KNOWN = 0.5  # of delta: where a bracket is wider, it is none
 
 
 @dataclass(frozen=True)
@@ -101,7 +105,7 @@ def _evaluate(bound: Bound, e: float, *, top: bool) -> float:
 def closed_delta(parts: Parts, epsilon: Fraction, *, top: bool) -> float | None:
     """One use of a loss with a closed form, at exactly this epsilon; None where there is none."""
     (loss, count), *others = parts
-    if others or count > 1 or loss.hockey_stick(Fraction(0)) is None:
+    if others or count > 1 or not _is_closed(loss):
         return None
     bits = 128
     while True:
@@ -113,6 +117,12 @@ def closed_delta(parts: Parts, epsilon: Fraction, *, top: bool) -> float | None:
             if bits > 1 << 14:
                 return certain(math.nan, top=top)
         bits *= 2
+
+
+@lru_cache(maxsize=256)
+def _is_closed(loss: Loss) -> bool:
+    """Whether one use has a closed form."""
+    return loss.hockey_stick(Fraction(0)) is not None
 
 
 def _bound_composition(parts: Parts, saddle: Saddle, aim: Aim, *, top: bool) -> Bound:
@@ -142,6 +152,7 @@ def _bound_composition(parts: Parts, saddle: Saddle, aim: Aim, *, top: bool) -> 
     if (
         smooth
         and not plain
+        and _reaches(saddle, aim, smooth.near)
         and _is_poor(smooth, parts, aim, saddle, top=top)
         and (lattice := _bound_on_lattice(parts, saddle, sure, top=top))
     ):
@@ -155,6 +166,12 @@ def _bound_composition(parts: Parts, saddle: Saddle, aim: Aim, *, top: bool) -> 
     if top and aim.log_delta is None:
         return Bound(lambda e: moment_delta(parts, e))
     return Bound(lambda _: 1.0 if top else sure)  # moments have an epsilon of their own
+
+
+def _reaches(saddle: Saddle, aim: Aim, near: float | None) -> bool:
+    """Whether a law that is convolved at the saddle's tilt has digits left where it is asked: some e^-30 of e^(K - x e)."""
+    e = max(saddle.epsilon, saddle.epsilon if near is None else near) if aim.epsilon is None else aim.epsilon
+    return saddle.log_scale - saddle.tilt * e - _DIGITS < (saddle.log_delta if aim.log_delta is None else aim.log_delta)
 
 
 def _is_poor(bound: Bound, parts: Parts, aim: Aim, saddle: Saddle, *, top: bool) -> bool:
@@ -201,29 +218,43 @@ def _precise(contour: Contour, saddle: Saddle, aim: Aim) -> bool:
 
 
 def _bound_smoothed(parts: Parts, aim: Aim, sure: float, *, top: bool) -> Bound | None:
-    side, best = (1, min) if top else (0, max)
+    """The best of those that are tried: large losses taken apart, and all of them together."""
+    bounds, near, best = list[Callable[[float], float]](), None, min if top else max
     apart: Split | Apart | None = split_far(parts, aim.epsilon, aim.log_delta, _WORK)
-    kept = None if apart and apart.is_precise else settle(parts, top=top, epsilon=aim.epsilon, log_delta=aim.log_delta)
-    listed = [loss for loss, _ in kept.parts if isinstance(loss, CutList)] if kept else []
-    effort = _WORK >> (3 if not all(loss.exact for loss in listed) else 2 if listed else 0)
-    if kept and not apart:
-        apart = split_values(parts, kept, aim.log_delta, effort)
-    if kept and not apart:
-        apart = take_apart(kept, effort, aim.log_delta)
-    contour = None
-    if kept and not (apart and apart.is_precise):
-        nodes = 1 << 17
-        if not listed and any(isinstance(loss, (CutGaussian, SampledDensity)) for loss, _ in kept.parts):
-            nodes = 1 << 18  # few steps fade late
-        if listed and len(kept.parts) <= _SHORT and all(loss.exact for loss in listed):
-            nodes = 1 << 21  # lists hardly fade
-        contour = open_smoothed(kept.parts, kept.saddle, effort, nodes)
-    if kept is None or contour is None:
-        return Bound(lambda e: _with_disclosure(apart.delta(e)[side], sure, top=top), apart.epsilon) if apart else None
-    near, lost = kept.saddle.epsilon, kept.lost if top else 0.0
-    if apart is None:
-        return Bound(lambda e: _with_disclosure(contour.delta(e)[side], sure + lost, top=top), near)
-    return Bound(lambda e: _with_disclosure(best(apart.delta(e)[side], contour.delta(e)[side] + lost), sure, top=top), near)
+    if apart:
+        bounds, near = [partial(apart.bound, top=top)], apart.epsilon
+    if not (apart and apart.is_precise) and (kept := settle(parts, top=top, epsilon=aim.epsilon, log_delta=aim.log_delta)):
+        taken = apart is not None and apart.width < _KNOWN
+        near = near if taken else kept.saddle.epsilon
+        bounds += _bound_kept(parts, kept, aim, taken=taken, top=top)
+    if not bounds:
+        return None
+    return Bound(lambda e: _with_disclosure(best(bound(e) for bound in bounds), sure, top=top), near)
+
+
+def _bound_kept(parts: Parts, kept: Kept, aim: Aim, *, taken: bool, top: bool) -> list[Callable[[float], float]]:
+    """Of losses that are cut; large ones are taken apart unless they are (``taken``)."""
+    listed = [loss for loss, _ in kept.parts if isinstance(loss, CutList)]
+    drawn = any(isinstance(loss, (CutGaussian, SampledDensity)) for loss, _ in kept.parts)  # along a line
+    effort, bounds = _WORK, list[Callable[[float], float]]()
+    if listed:  # which differ from side to side where they are not the law itself
+        effort = _LISTS if all(loss.exact for loss in listed) else _LISTS >> 2
+    apart: Split | Apart | None = None
+    if not taken:
+        apart = split_values(parts, kept, aim.log_delta, effort) or take_apart(kept, effort, aim.log_delta)
+    if apart:
+        bounds = [partial(apart.bound, top=top)]
+        if apart.is_precise:
+            return bounds
+    nodes = 1 << 17
+    if drawn and not listed:
+        nodes = 1 << 18  # few steps fade late
+    if listed and len(kept.parts) <= _SHORT and all(loss.exact for loss in listed):
+        nodes = 1 << 21  # lists hardly fade
+    if contour := open_smoothed(kept.parts, kept.saddle, effort, nodes):
+        lost = kept.lost if top else 0.0
+        bounds.append(lambda e: contour.bound(e, top=top) + lost)
+    return bounds
 
 
 def _lost(laws: list[tuple[Atoms, int]], *, top: bool) -> float:
@@ -257,7 +288,8 @@ def _step(parts: Parts, saddle: Saddle, points: float) -> tuple[Fraction, bool]:
 def _round(parts: Parts, saddle: Saddle, step: Fraction, *, shared: bool, top: bool) -> list[tuple[Atoms, int]] | None:
     """All laws on one lattice, unless that would be too much to convolve."""
     span = 2 * sum(count * loss.reach(0.0) for loss, count in parts)
-    if min(_WINDOW * saddle.spread, span) / float(step) * len(parts) > MOST_POINTS:
+    points = 2.0 ** math.ceil(math.log2(max(min(_WINDOW * saddle.spread, span) / float(step), 1.0)))
+    if points * len(parts) > MOST_POINTS >> 1:
         return None
     laws = []
     for loss, count in parts:

@@ -42,10 +42,11 @@ from numpy.typing import NDArray
 
 from discreet.arrays import Complex, Reals
 from discreet.privacy.accountant.contour import Saddle, decay, log_moment
+from discreet.privacy.accountant.turning import Nodes
 from discreet.privacy.losses.atoms import Atomic
 from discreet.privacy.losses.base import UNIT, Loss, Parts
 
-__all__ = ["Smoothed", "log1p", "open_smoothed", "window"]
+__all__ = ["EACH", "Smoothed", "log1p", "open_smoothed", "window"]
 
 _GOAL = 1e-11  # of the answer, for each source of error that can be chosen
 _FINEST = 8e-10  # of epsilon, from ten uses on: no need to smooth less
@@ -53,8 +54,10 @@ _FINE = 4e-8  # with fewer
 _MOST_NODES = 1 << 17  # to begin with
 _MANY_NODES = 1 << 20  # where most of them are given up
 _WIDE = 1.0  # mu: from here on the payoff is moved
-_ROW = 1024
 _BLOCK = 1 << 16
+EACH = 4  # terms: what a node takes for every loss, beside its sum
+_DIFFERENT = 8  # losses: among so many some turn at any node
+_ALONE = 8  # times as much as in a matrix
 _FACTORS = (1.02, 1.05, 1.2, 1.5, 2.0, 3.0, 6.0)  # of the tilt, tried in Chernoff bounds
 
 
@@ -70,47 +73,34 @@ class Smoothed:
     shift: float  # c
     missed: float  # P[Z > c]
     beyond: tuple[tuple[float, float], ...]  # larger tilts y with their K(y), for Chernoff bounds
-    step: float
-    index: NDArray[np.int64]  # nodes are index * step
-    first: Complex  # phi / (s (s+1)), twice for t > 0
-    second: Complex  # phi, twice for t > 0
+    above: Nodes  # phi / (s (s+1)), twice for t > 0
+    below: Nodes  # the same without bumps: phi (1 / (s (s+1)) - mu^2 e^(mu^2/8))
     noise: tuple[float, float]  # errors of the two sums
     turning: tuple[float, float]  # the same, for each unit of |epsilon|
     work: int  # terms that were computed
 
     def estimate(self, epsilon: float) -> float:
         """delta(epsilon), but for errors: to find where to work."""
-        exponent = self.log_scale - self.tilt * epsilon
-        return math.exp(min(exponent, 600.0)) / self.width * float((self.first * self._phases(epsilon)).real.sum())
-
-    def _phases(self, epsilon: float) -> Complex:
-        """e^(-i t epsilon) at every node, a product of two of a few."""
-        turn = -1j * epsilon * self.step
-        fine = np.exp(turn * np.arange(_ROW))
-        coarse = np.exp(turn * _ROW * np.arange(int(self.index[-1]) // _ROW + 1 if self.index.size else 1))
-        found: Complex = coarse[self.index // _ROW] * fine[self.index % _ROW]
-        return found
+        return math.exp(min(self.log_scale - self.tilt * epsilon, 600.0)) / self.width * self.above.turned(epsilon)
 
     def delta(self, epsilon: float) -> tuple[float, float]:
         """Bounds on the finite part of delta(epsilon)."""
-        if self.shift:
-            return max(0.0, self._bracket(epsilon + self.shift, 0.0)[0] - self.missed), self._bracket(epsilon, 0.0)[1]
-        return self._bracket(epsilon, self.bump)
+        return self.bound(epsilon, top=False), self.bound(epsilon, top=True)
 
-    def _bracket(self, epsilon: float, bump: float) -> tuple[float, float]:
-        """E[F(L - epsilon)] without so many bumps from below, and with none from above."""
+    def bound(self, epsilon: float, *, top: bool) -> float:
+        """One of them: E[F(L - epsilon)] from above, or the same without bumps, or moved, from below."""
+        epsilon += 0.0 if top else self.shift
         exponent = self.log_scale - self.tilt * epsilon
         slack = math.expm1(min(self.known + 512 * UNIT * (1 + abs(self.log_scale) + abs(self.tilt * epsilon)), 1.0))
         if not exponent < 600 or slack > 0.5:
-            return 0.0, 1.0
-        scale = math.exp(exponent) / self.width
-        phases = self._phases(epsilon)
-        total, bumps = float((self.first * phases).real.sum()), float((self.second * phases).real.sum())
-        errors = [noise + turn * abs(epsilon) for noise, turn in zip(self.noise, self.turning, strict=True)]
-        above = max(total + errors[0], 0.0)
-        below = total - errors[0] - (bump * max(bumps + errors[1], 0.0) if bump else 0.0)
-        low = scale * (below - abs(below) * 2 * slack) - self._alias(epsilon)
-        return max(0.0, low * (1 - 2.0**-40)), min(1.0, scale * above * (1 + 2 * slack) * (1 + 2.0**-40) + 5e-324)
+            return 1.0 if top else 0.0
+        scale, error = math.exp(exponent) / self.width, self.noise[top] + self.turning[top] * abs(epsilon)
+        if top:
+            total = max(self.above.turned(epsilon) + error, 0.0)
+            return min(1.0, scale * total * (1 + 2 * slack) * (1 + 2.0**-40) + 5e-324)
+        total = self.below.turned(epsilon) - error
+        low = scale * (total - abs(total) * 2 * slack) - self._alias(epsilon)
+        return max(0.0, max(0.0, low * (1 - 2.0**-40)) - (self.missed if self.shift else 0.0))
 
     def _alias(self, epsilon: float) -> float:
         left, best = math.exp(-self.tilt * self.width), math.inf
@@ -172,29 +162,30 @@ def open_smoothed(
         work += kept.work
     held, law = np.concatenate(index), np.concatenate(laws)
     if mu > wish and size > nodes * 0.99 and held.size < nodes >> 4 and nodes == _MOST_NODES:
-        more = min(_MANY_NODES, int(nodes * effort / work))
+        more = min(_MANY_NODES, int(2 * nodes * effort / work))  # farther ones are given up sooner
         if more > 2 * nodes:
             return open_smoothed(parts, saddle, effort, more, finest)
     last = (size - 1) * step
     tails = [width / math.pi * tail for tail in _beyond(parts, x, mu, scatters, last)]
     noise = [(float(part) + tail) * (1 + 2.0**-20) for part, tail in zip(sums[0], tails, strict=True)]
-    away = math.sqrt(2 * (30 - saddle.log_delta))
+    away = math.sqrt(2 * (30 - min(saddle.log_delta, 0.0)))
     s, doubled = x + 1j * step * held, law * np.where(held > 0, 2.0, 1.0)
+    bump = mu * mu * math.exp(mu * mu / 8) * (1 + 2.0**-40) if mu < _WIDE else 0.0
+    smooth = doubled / (s * (s + 1))
+    above = Nodes.of(step, held, smooth)
     return Smoothed(
         x,
         plain + mu * mu * x * (x + 1) / 2,
         known,
         width,
-        mu * mu * math.exp(mu * mu / 8) * (1 + 2.0**-40) if mu < _WIDE else 0.0,
+        bump,
         (mu * mu / 2 + mu * away) * (1 + 2.0**-40) if mu >= _WIDE else 0.0,
         math.exp(-away * away / 2),
         tuple((y, top + mu * mu * y * (y + 1) / 2) for y, top in beyond),
-        step,
-        held,
-        doubled / (s * (s + 1)),
-        doubled,
-        (noise[0], noise[1]),
-        (float(sums[1][0]), float(sums[1][1])),
+        above,
+        Nodes.of(step, held, smooth - bump * doubled) if bump else above,
+        (noise[0] + bump * noise[1] * (1 + 2.0**-40), noise[0]),
+        (float(sums[1][0] + bump * sums[1][1] * (1 + 2.0**-40)), float(sums[1][0])),
         work,
     )
 
@@ -267,11 +258,15 @@ class _Nodes:
             if two_values(loss) and self.at.size:
                 self.bound(loss, count)
         for loss, count in parts:
-            each = loss.work(self.x) * (8 if self.at.size < self.t.size / 8 else 1)  # scattered nodes are no matrix
+            each = self._work(loss)
             if self.at.size * each > self.most - self.work:  # the farthest are given up
                 self._keep(np.arange(self.at.size) < max(64, (self.most - self.work) / each))
             if self.at.size:
                 self.multiply(loss, count)
+
+    def _work(self, loss: Loss) -> int:
+        """Terms a node takes now: scattered ones are no matrix."""
+        return EACH + loss.work(self.x) * (_ALONE if self.at.size < self.t.size / 8 else 1)
 
     @property
     def limits(self) -> Reals:
@@ -319,7 +314,7 @@ class _Nodes:
             mu, x = self.mu, self.x
             self.law, self.depth = np.exp(mu * mu * (-0.5 * self.at**2 + 1j * (x + 0.5) * self.at)), np.zeros(self.at.size)
         small = self._turn(loss, count) - 1 if two_values(loss) else loss.increment(self.x, self.at)
-        self.work += self.at.size * loss.work(self.x) * (8 if self.at.size < self.t.size / 8 else 1)
+        self.work += self.at.size * self._work(loss)
         log_phi = log1p(small)
         if count == 1:
             self.law = self.law * (1 + small)
@@ -350,7 +345,7 @@ class _Nodes:
         self.law = np.where(known, self.law, 0.0)
         size = np.abs(self.law)
         far = self.mu * self.mu * (self.x + 1) * float(self.t[-1])  # phases of Z
-        units = 16 * (self.depth + 12 + far) * limits + 64 * size  # sums are pairwise
+        units = 16 * (self.depth + 12 + far) * limits + 96 * size  # of the sum, which is pairwise
         result = self.given_up.copy()
         result[self.held] = np.where(known, np.maximum(limits - size, 0.0) + units * UNIT, 1.0)
         return result
@@ -367,10 +362,11 @@ def log1p(small: Complex) -> Complex:
 
 def _work(parts: Parts, x: float) -> float:
     """Terms a node costs: nearly all are given up after some twenty uses, or more of losses that hardly ever vary."""
-    work, uses = 0, 0.0
-    for loss, count in parts:
-        known = loss.scatter(x)
-        work, uses = work + loss.work(x), uses + count * (min(1.0, 4 * known[0] / known[1] ** 2) if known else 1.0)
-        if uses > 20:
-            break
+    work, bounds, uses = 0.0, 0.0, 0.0
+    for i, (loss, count) in enumerate(parts):
+        known, each = loss.scatter(x), loss.work(x) + EACH
+        work, bounds = work + each, bounds + (1 if two_values(loss) else each)
+        uses += count * (min(1.0, 4 * known[0] / known[1] ** 2) if known else 1.0)
+        if uses > 20 and i >= _DIFFERENT:
+            return bounds / 2  # one by one
     return work

@@ -9,20 +9,27 @@ units of |z| (t is a multiple of the step to 4 units); sums are taken over 32
 complex terms at a time, which costs at most 64 sqrt(2) < 96 units of their moduli in whatever order a library adds, and those
 are added up, n / 32 more. In all that is at most 128 + n / 32 units of sum |w| (|e^(ibl) - 1| + |e^(icl) - 1|) <= t sum |w| |l|,
 since b + c = t: less than ``units(n)``.
+
+``Nodes`` are the sums the other way round, over the nodes t for one loss: where most nodes are there they stand in rows of one
+matrix, whose columns are turned alike and whose sums are then turned row by row; else each is turned by itself.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from discreet.arrays import Complex, Reals
+from discreet.arrays import Complex, Integers, Reals
 
-__all__ = ["expm1", "turned_sums", "units"]
+__all__ = ["Nodes", "expm1", "turned_sums", "units"]
 
 _FINE = 128  # points of the fine grid
 _TERMS = 32  # added up at a time
 _BLOCK = 1 << 18
 _ROWS = 12  # small matrices: larger ones are given to threads, which spin
+_COLUMNS = 1024  # of nodes
+_DENSE = 4  # times as many places as nodes may stand in a matrix
 
 
 def units(terms: int) -> float:
@@ -79,3 +86,34 @@ def expm1(z: Complex) -> Complex:
     result.real = small * np.cos(b) - 2 * half * half
     result.imag = (small + 1) * np.sin(b)
     return result
+
+
+@dataclass(frozen=True, eq=False)
+class Nodes:
+    """Values at multiples of one step."""
+
+    step: float
+    index: Integers  # ascending: nodes are index * step
+    values: Complex  # at these, or a matrix of all from 0 on
+
+    @classmethod
+    def of(cls, step: float, index: Integers, values: Complex) -> Nodes:
+        rows = int(index[-1]) // _COLUMNS + 1 if index.size else 0
+        if 0 < rows * _COLUMNS <= _DENSE * index.size:
+            matrix = np.zeros(rows * _COLUMNS, dtype=np.complex128)
+            matrix[index] = values
+            values = matrix.reshape(rows, _COLUMNS)
+        return cls(step, index, values)
+
+    def turned(self, loss: float) -> float:
+        """The real part of the sum of values * e^(-i t loss), within 96 units of the values' moduli and 8 of t |loss| of them.
+
+        Each is multiplied by two rounded exponentials and added up pairwise, twice where they stand in rows.
+        """
+        turn, last = -1j * loss * self.step, int(self.index[-1]) if self.index.size else 0
+        fine, coarse = np.exp(turn * np.arange(_COLUMNS)), np.exp(turn * _COLUMNS * np.arange(last // _COLUMNS + 1))
+        if self.values.ndim == 1:
+            phases = coarse[self.index // _COLUMNS] * fine[self.index % _COLUMNS]
+            return float((self.values * phases).real.sum())
+        rows = [(some * fine).sum(axis=1) for some in np.array_split(self.values, -(-len(self.values) // 32))]
+        return float((np.concatenate(rows) * coarse).real.sum())

@@ -17,6 +17,9 @@ from discreet.arrays import Complex, Reals, dot
 from discreet.privacy.losses.base import UNIT, Loss
 from discreet.privacy.losses.law import Law, list_law
 
+LEAST = 2.0**-1018
+"""Masses up to this are next to underflow, where doubles have hardly any digits: lists leave them out."""
+
 
 @dataclass(frozen=True)
 class Atoms:
@@ -109,6 +112,14 @@ class Atomic(_Finite):
     @property
     def exact(self) -> bool:
         return True
+
+    @property
+    def pure_mass(self) -> float:
+        atoms, mass = self.atoms, float(self.atoms.mass[-1])
+        if self.pure is None or not mass or self.lattice(None, up=True) is not atoms:
+            return 0.0
+        there = not atoms.blur and atoms.first + (atoms.mass.size - 1) * atoms.step == self.pure
+        return mass * (1 - atoms.error + 8 * UNIT * math.log(mass)) if there else 0.0
 
     def lattice(self, step: Fraction | None, *, up: bool) -> Atoms:  # noqa: ARG002
         return self.atoms

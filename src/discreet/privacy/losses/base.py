@@ -57,6 +57,11 @@ class Loss(ABC):
         return self.pure
 
     @property
+    def pure_mass(self) -> float:
+        """P's mass where the loss is ``pure``, from below; 0 where it has none there, or none that is known."""
+        return 0.0
+
+    @property
     @abstractmethod
     def rho(self) -> Fraction | None:
         """The zero-concentrated cost of the finite part, not below the truth; None where there is none."""
@@ -214,6 +219,10 @@ class Family(Loss):
     @property
     def pure_below(self) -> Fraction | None:
         return self.attained.pure_below
+
+    @property
+    def pure_mass(self) -> float:
+        return self.attained.pure_mass
 
     @property
     def rho(self) -> Fraction | None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from discreet.arrays import Complex, Reals
 from discreet.balls import arb, ball, bits
-from discreet.privacy.losses.atoms import Atomic, Atoms
+from discreet.privacy.losses.atoms import LEAST, Atomic, Atoms
 from discreet.privacy.losses.base import UNIT, Family, Loss
 from discreet.privacy.losses.law import Law, Spread, list_law
 
@@ -84,7 +84,8 @@ class Gaussian(Loss):
 class DiscreteGaussian(Atomic):
     """Discrete Gaussian noise when one coordinate moves by 1: losses (1 - 2x) / (2 sigma^2) over the integers x.
 
-    Values of x beyond 40 sigma are left out: their mass is below 2^-1000, and under the tilts that are answered below e^-200.
+    Values of x whose masses are next to underflow, some 37 sigma away, are left out: two tails of at most 2^-1018 (1 + sigma /
+    37), less than 2^-1000, and under the tilts that are answered less than e^-120.
     """
 
     squared_sigma: Fraction
@@ -130,7 +131,9 @@ class DiscreteGaussian(Atomic):
         reach = 40 * math.isqrt(math.ceil(self.squared_sigma)) + 40
         x = np.arange(reach, -reach - 1, -1)
         mass = np.exp(-(x.astype(np.float64) ** 2) / float(2 * self.squared_sigma))
-        first = (1 - 2 * Fraction(reach)) / (2 * self.squared_sigma)
+        held = mass > LEAST * math.fsum(mass)
+        x, mass = x[held], mass[held]
+        first = (1 - 2 * Fraction(int(x[0]))) / (2 * self.squared_sigma)
         # Exponents err by 3 units of themselves, the sum by that on average (they are 1/2), and by its terms' own.
         return Atoms(first, 1 / self.squared_sigma, mass / math.fsum(mass), 16 * UNIT, lost=2.0**-1000)
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from discreet.arrays import Complex, Reals
 from discreet.balls import arb, ball, precision, upper
-from discreet.privacy.losses.atoms import Atomic, Atoms, Listed
+from discreet.privacy.losses.atoms import LEAST, Atomic, Atoms, Listed
 from discreet.privacy.losses.base import UNIT, tanh_rho
 from discreet.privacy.losses.law import Law, list_law
 from discreet.privacy.losses.rounding import Smooth, atoms_to_cells
@@ -46,6 +46,10 @@ class Laplace(Smooth):
         """
         with precision(160):
             return Fraction(upper(ball(self.epsilon) + (-ball(self.epsilon)).expm1()))
+
+    @property
+    def pure_mass(self) -> float:
+        return 0.5
 
     def log_moment(self, x: float) -> float:
         e, u, size = self._number, abs(x + 0.5), x if x >= -0.5 else -1 - x  # symmetric about -1/2; all digits of small x
@@ -119,6 +123,10 @@ class DiscreteLaplace(Atomic):
         return self.sensitivity / self.scale
 
     @property
+    def pure_mass(self) -> float:
+        return (1 - 2.0**-48) / (1 + math.exp(-1 / float(self.scale)))
+
+    @property
     def rho(self) -> Fraction:
         return tanh_rho(self.pure)
 
@@ -155,9 +163,9 @@ class DiscreteLaplace(Atomic):
             x, mass = np.append(x, start + width / 2), np.append(mass, inner)
         order = np.argsort(-x)
         x, mass = x[order], mass[order]
-        held = mass > 0
+        held = mass > LEAST
         losses = (d - 2 * x[held]) / t
-        return Listed(losses, mass[held], 64 * UNIT, 8 * UNIT * float(self.pure), mass.size * 2.0**-1070)
+        return Listed(losses, mass[held], 64 * UNIT, 8 * UNIT * float(self.pure), mass.size * LEAST)
 
     def _transform(self, x: float, t: Reals) -> Complex:
         """M(x + it) e^(-x d / scale) with the geometric sum in closed form: fit for any sensitivity."""

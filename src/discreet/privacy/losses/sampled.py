@@ -17,7 +17,8 @@ import numpy as np
 from discreet.arrays import Complex, Reals
 from discreet.balls import arb, ball, lower, precision, upper
 from discreet.errors import ParameterError
-from discreet.privacy.losses.atoms import Atoms, Listed
+from discreet.exact import down, up
+from discreet.privacy.losses.atoms import LEAST, Atoms, Listed
 from discreet.privacy.losses.base import UNIT, Family, Loss
 from discreet.privacy.losses.boxes import Box
 from discreet.privacy.losses.gaussian import Gaussian
@@ -58,6 +59,15 @@ class SampledLattice(Loss):
     def pure_below(self) -> Fraction | None:
         with precision(160):
             return None if (largest := self._largest) is None else max(Fraction(0), Fraction(lower(largest)))
+
+    @property
+    def pure_mass(self) -> float:
+        """Removing, (1 - q) Q + q P of the base's own; adding, Q's mass where P has none, or its mirror image."""
+        if self.adding:
+            return (down(self.base.infinity) if self.base.infinity else self.base.pure_mass) * (1 - 2.0**-40)
+        if self.base.pure is None:
+            return 0.0
+        return self.base.pure_mass * (down(1 - self.rate) * math.exp(-up(self.base.pure)) + float(self.rate)) * (1 - 2.0**-40)
 
     @property
     def _largest(self) -> arb | None:
@@ -119,17 +129,13 @@ class SampledLattice(Loss):
         0 elsewhere; the base is its own mirror image, so delta_q(x) = w delta(y). In both y >= 0. As delta falls, its
         values at both ends of a ball around y enclose it.
         """
-        if self.base.hockey_stick(Fraction(0)) is None:
-            return None
         q, factor = ball(self.rate), ball(epsilon).exp()
         weight = 1 - factor * (1 - q) if self.adding else q
         if not weight > 0:
             return ball(0).union(weight.upper()) if weight.upper() > 0 else ball(0)
         y = (factor * q / weight).log() if self.adding else (1 + ball(epsilon).expm1() / q).log()
         high, low = (self.base.hockey_stick(max(_exact(end), Fraction(0))) for end in (y.lower(), y.upper()))
-        assert high is not None
-        assert low is not None
-        return weight * low.union(high)
+        return None if high is None or low is None else weight * low.union(high)
 
     @property
     def divisor(self) -> Fraction:
@@ -241,23 +247,24 @@ def _sampled_list(loss: SampledLattice, up: bool) -> Listed:
     The new loss is computed to 16 units of itself: ln(1 + q (e^l - 1)) where that sum is above 1/2, else ln((1 - q) + q e^l),
     whose terms do not cancel; it moves by at most the slope there times what l was off (twice that: the slope changes little over
     so small a move). A new mass (1 - q) Q + q P is as good as both its terms, Q = P e^-l being known to 4 units of |ln P| + |l|
-    more, and to what l was off; |ln P| is within |ln q| or |ln(1 - q)| + |l| of the new mass's. Masses that underflow are counted
-    as lost.
+    more, and to what l was off; |ln P| is within |ln q| or |ln(1 - q)| + |l| of the new mass's. Masses next to underflow, which
+    have hardly any digits, are counted as lost. The base's pair is its own mirror image: where a value is listed, so is minus
+    that value, with Q's mass there, though P's may be next to underflow; so what Q has off the list is what P has.
     """
     law, q, keep = loss.base.pieces(up=up), float(loss.rate), float(1 - loss.rate)
     assert law is not None
-    far = float(np.abs(law.losses).max(initial=0.0))
+    inner, log_mass, known, off = _with_mirror_images(law)
+    far = float(np.abs(inner).max(initial=0.0))
     with np.errstate(under="ignore"):
-        other = np.exp(np.log(law.mass) - law.losses)
-        mixed = keep * other + q * law.mass
-        small, large = np.minimum(law.losses, 600.0), np.maximum(law.losses, 600.0)
+        mass, other = np.append(np.exp(log_mass[: inner.size - law.mass.size]), law.mass), np.exp(log_mass - inner)
+        mixed = keep * other + q * mass
+        small, large = np.minimum(inner, 600.0), np.maximum(inner, 600.0)
         rise = q * np.expm1(small)
         near = np.where(rise < -0.5, np.log(keep + q * np.exp(small)), np.log1p(np.maximum(rise, -0.75)))
-        losses = np.where(law.losses > 600, large + math.log(q) + np.log1p(keep / q * np.exp(-large)), near)
-    off, slope = law.loss_errors, 1 / (1 + keep / q * np.exp(-np.minimum(law.losses, 600.0)))
-    known = law.mass_errors + 4 * UNIT
-    moved = known + off + 4 * UNIT * (4 + np.abs(np.log(law.mass)) + np.abs(law.losses))
-    doubts = moved if loss.adding else (keep * other * moved + q * law.mass * known) / np.maximum(mixed, 1e-320) + 8 * UNIT
+        losses = np.where(inner > 600, large + math.log(q) + np.log1p(keep / q * np.exp(-large)), near)
+    slope = 1 / (1 + keep / q * np.exp(-np.clip(inner, -600.0, 600.0)))
+    moved = known + off + 4 * UNIT * (4 + np.abs(log_mass) + np.abs(inner))
+    doubts = moved if loss.adding else (keep * other * moved + q * mass * known) / np.maximum(mixed, 1e-320) + 8 * UNIT
     blurs = 16 * UNIT * np.abs(losses) + 2 * slope * off
     if loss.base.infinity:  # as P has mass where Q has none, so has Q where P has none: there the ratio is 1 - q
         empty = float(loss.base.infinity)
@@ -266,15 +273,31 @@ def _sampled_list(loss: SampledLattice, up: bool) -> Listed:
         mixed, other = np.append(keep * empty, mixed), np.append(empty, other)
     if loss.adding:
         losses, mixed, blurs, doubts = -losses[::-1], other[::-1], blurs[::-1], doubts[::-1]
-    held = mixed > 0
+    held = mixed > LEAST
     return Listed(
         losses[held],
         mixed[held],
         law.error + (32 + 8 * far - 8 * math.log(q) - 8 * math.log(keep)) * UNIT,
         float(blurs.max()),
-        law.lost + losses.size * 2.0**-1070,
+        law.lost + losses.size * LEAST,
         doubts[held],
         blurs[held],
+    )
+
+
+def _with_mirror_images(law: Listed) -> tuple[Reals, Reals, Reals, Reals]:
+    """Losses, logarithms of P's masses, and what those and these are known to; at the front all -l that P hardly reaches."""
+    missing = law.losses > -float(law.losses[0]) * (1 + 2.0**-30)
+    far, log_mass, known = law.losses[missing][::-1], law._points[1], law.mass_errors + 4 * UNIT
+    if not far.size:
+        return law.losses, log_mass, known, law.loss_errors
+    doubts, off = known[missing][::-1], law.loss_errors[missing][::-1]
+    doubts = doubts + off + 4 * UNIT * (4 + np.abs(log_mass[missing][::-1]) + far)
+    return (
+        np.append(-far, law.losses),
+        np.append(log_mass[missing][::-1] - far, log_mass),
+        np.append(doubts, known),
+        np.append(off, law.loss_errors),
     )
 
 

@@ -277,7 +277,7 @@ def ask(request: Request[Result], ledger: Ledger, tables: Tables, rehearsed: obj
             request.rehearse(engine)  # nor what cannot be counted
         rows = ledger.rows_of(fingerprint, rows.declared)
         if rows.declared and not rows.content:  # once for all questions: it is kept with what is paid for first
-            rows = _identify(tables, ledger.salt, fingerprint)
+            rows = tables.identify(ledger.salt, fingerprint)
             stored = _stored(ledger, request, fingerprint, rows, price.cost.amount)
     if stored is not None:
         ledger.see(table, fingerprint, rows)
@@ -303,7 +303,7 @@ def ask(request: Request[Result], ledger: Ledger, tables: Tables, rehearsed: obj
     if _layout(tables) != engine.layout:
         raise EngineError(_MOVED)
     remarks: tuple[str, ...] = ()
-    if _changed(tables, ledger.salt, fingerprint):
+    if tables.changed(ledger.salt, fingerprint):
         ledger.tear(number)
         remarks = (_TORN,)
     apart = ledger.find_apart(request.digest, fingerprint, lambda: request.former, rows)
@@ -345,23 +345,6 @@ def _layout(tables: Tables) -> object:
         return tables.layout()
     except DiscreetError:
         return None  # it vanished, or cannot be read as a table any more
-
-
-def _changed(tables: Tables, salt: bytes, fingerprint: str) -> bool:
-    try:
-        return tables.fingerprint(salt) != fingerprint
-    except DiscreetError:
-        return True  # it vanished, or is being written
-
-
-def _identify(tables: Tables, salt: bytes, fingerprint: str) -> Rows:
-    """Which rows the tables hold; unknown where they are not compared, or changed while they were read, or where the engine could
-    not read them all: one cell may decide that, of a column that the question has nothing to do with, and nothing is paid yet."""
-    try:
-        rows = tables.rows(salt, fingerprint)
-    except EngineError:
-        return Rows()
-    return Rows() if _changed(tables, salt, fingerprint) else rows
 
 
 def _stored(ledger: Ledger, request: Request[Result], data: str, rows: Rows, amount: Fraction) -> Result | None:

@@ -18,7 +18,7 @@ from discreet.curator.digest import hash_declarations
 from discreet.curator.held import Held
 from discreet.engine import check_ids, open_engine, open_public
 from discreet.engine.base import Engine, NoFile, Source, hashed
-from discreet.errors import ParameterError
+from discreet.errors import DiscreetError, EngineError, ParameterError
 from discreet.ledger import witness
 from discreet.ledger.chain import Rows
 from discreet.ledger.people import Table
@@ -154,6 +154,22 @@ class Tables:
         """Which rows the tables hold, in whatever form and order: one more scan. It is of what they hold at that moment."""
         found = self.engine(fingerprint).identify(self.schema, salt) if self.declared else None
         return Rows() if found is None else Rows(self.declared, self._with_public(salt, found))
+
+    def identify(self, salt: bytes, fingerprint: str) -> Rows:
+        """The same; unknown where they are not compared, or changed while they were read, or where the engine could not read them
+        all: one cell may decide that, of a column that a question has nothing to do with, and nothing is paid for yet."""
+        try:
+            rows = self.rows(salt, fingerprint)
+        except EngineError:
+            return Rows()
+        return Rows() if self.changed(salt, fingerprint) else rows
+
+    def changed(self, salt: bytes, fingerprint: str) -> bool:
+        """Whether the tables hold something else than they did."""
+        try:
+            return self.fingerprint(salt) != fingerprint
+        except DiscreetError:
+            return True  # one vanished, or is being written
 
     def _with_public(self, salt: bytes, private: str) -> str:
         public = [f"{held.fingerprint(salt)} {name}" for name, held in sorted(self._public.items())]

@@ -240,8 +240,9 @@ def draw() -> None:
         "persons": "discreet, persons",
     }
     for engine in dict.fromkeys(point["engine"] for point in points):
-        figure, axes = pyplot.subplots(2, 3, figsize=(11, 6), layout="constrained")
-        for column, grows in enumerate(GROWS):
+        against = [grows for grows in GROWS if any((p["engine"], p["grows"]) == (engine, grows) for p in points)]
+        figure, axes = pyplot.subplots(2, len(against), figsize=(11, 6), layout="constrained", squeeze=False)
+        for column, grows in enumerate(against):
             for row, (of, said) in enumerate((("cpu", "processor seconds"), ("peak", "megabytes"))):
                 ax = axes[row][column]
                 for one, (colour, line) in looks.items():

@@ -92,6 +92,19 @@ def test_few_statements_are_kept(session: DuckDBSession, monkeypatch: pytest.Mon
     assert len(_parsed) == most
 
 
+def test_arrays_of_files_load_no_pandas(file: Path) -> None:
+    """Which takes longer than most questions do."""
+    program = (
+        "import sys; from pathlib import Path; from discreet.engine.duckdb.session import DuckDBSession, open_source\n"
+        "session = DuckDBSession(open_source(Path(sys.argv[1])))\n"
+        "sql = f'SELECT x, x / 2 AS half FROM {DuckDBSession.relation} WHERE x > 996'\n"
+        "found = [dict(zip(b, (v.tolist() for v in b.values()))) for b in session.stream(sql)]\n"
+        "print(found, 'pandas' in sys.modules); session.close()"
+    )
+    ran = subprocess.run([sys.executable, "-c", program, str(file)], check=True, capture_output=True, text=True)
+    assert ran.stdout == "[{'x': [997, 998, 999], 'half': [498.5, 499.0, 499.5]}] False\n"
+
+
 def test_public_tables_are_there_by_name(session: DuckDBSession) -> None:
     assert sorted(session.fetch("SELECT r FROM regions")["r"]) == ["a", "b"]
 

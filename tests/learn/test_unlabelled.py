@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -60,6 +61,24 @@ def test_where_noise_is_much_one_centre_is_measured_with_all_that_is_left(monkey
         assert model.cluster_centers_.shape == (16, 2)
         assert len(shares) == releases
         assert sum(shares) == 1
+
+
+def test_rows_that_are_one_point_are_looked_at_twice_more_and_have_one_centre(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without noise, for certain. What is left buys the middle; under a pure epsilon nothing is spent on looks."""
+    shares: list[Fraction] = []
+
+    def release(self: Payment, total: Any, share: Fraction) -> Any:
+        shares.append(share)
+        self.left -= share
+        return open_secret(total.value) * float(total.ball.step)
+
+    monkeypatch.setattr(Payment, "release", release)
+    for delta, expected in ((1e-5, [2, 1, 1, 4]), (None, [2, 6])):
+        shares.clear()
+        model = KMeans(clusters=3, epsilon=3, delta=delta, bounds=(-1, 1)).fit(np.full((400, 6), 0.37))
+        assert [8 * one for one in shares] == expected
+        assert len({*map(tuple, model.cluster_centers_.tolist())}) == 1
+        assert np.allclose(model.cluster_centers_, 0.37, atol=0.01)
 
 
 def test_one_centre_has_all_of_the_cost() -> None:

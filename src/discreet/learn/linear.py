@@ -1,7 +1,8 @@
 """Linear models from one noisy matrix of second moments: least squares, ridge regression, principal components.
 
-**Guarantee.** All that is let out is the matrix (``moments``), by one Gaussian or Laplace mechanism; what is made of it is free.
-Neighbours are those of the unit.
+**Guarantee.** All that is let out is the matrix (``moments``), by one Gaussian or Laplace mechanism, and before it, for least
+squares, the number of rows and the sum of the target, where that number is not declared; or these alone, where the matrix would
+be mostly noise. What is made of them is free. Shares add up to the cost. Neighbours are those of the unit.
 """
 
 from __future__ import annotations
@@ -19,11 +20,9 @@ from discreet.errors import ParameterError
 from discreet.exact import not_negative, whole
 from discreet.learn.base import Model, Regressor, State
 from discreet.learn.features import own_units
-from discreet.learn.moments import RESPONSE, as_matrix, learn_moments
+from discreet.learn.moments import RESPONSE, Mean, as_matrix, draw_in, learn_line, learn_moments
 from discreet.learn.payment import Payment
 from discreet.learn.rows import Rows
-
-_USUAL = 1 / 16  # the square of a mean, where the bounds of the target are from -1 to 1
 
 
 class Linear(Regressor):
@@ -46,8 +45,9 @@ class Linear(Regressor):
 
 @called_as("epsilon=1, delta=1e-5, bounds=(0, 1), target=(0, 100)")
 class LinearRegression(Linear):
-    """Least squares. Where noise is too large for single coefficients they are shrunk towards the private mean, which is decided
-    by the noisy numbers alone; ``coef_error_`` are their standard errors, of sampling and noise together, infinite where unknown.
+    """Least squares. Where noise is too large for single coefficients they are shrunk towards the private mean, and where it is
+    too large for any there is that mean alone: the noisy numbers decide. ``coef_error_`` are their standard errors, of sampling
+    and noise together, infinite where unknown.
 
     >>> model = LinearRegression(epsilon=1, delta=1e-5, bounds=(0, 10), target=(0, 100))
     >>> fitted = model.fit(np.arange(2000)[:, None] % 11, (np.arange(2000) % 11) * 10)
@@ -61,7 +61,10 @@ class LinearRegression(Linear):
         self.epsilon, self.delta, self.bounds, self.target, self.unit = epsilon, delta, bounds, target, unit
 
     def _learn(self, rows: Rows, payment: Payment) -> State:
-        sums, spread = learn_moments(rows, payment)
+        known = learn_line(rows, payment)
+        if isinstance(known, Mean):
+            return {"offset": known.drawn, "weights": [0.0] * rows.width, "errors": [None] * rows.width, "factor": 1.0}
+        sums, spread = known
         matrix = as_matrix(sums, spread, pure=payment.pure)
         columns = [Column("1"), *(Column(f"x{i}", (f"x{i}",)) for i in range(rows.width))]
         found = fit(matrix, columns, RESPONSE)
@@ -107,7 +110,10 @@ class Ridge(Linear):
         not_negative("alpha", self.alpha)
 
     def _learn(self, rows: Rows, payment: Payment) -> State:
-        sums, spread = learn_moments(rows, payment)
+        known = learn_line(rows, payment)
+        if isinstance(known, Mean):
+            return {"offset": known.drawn, "weights": [0.0] * rows.width}
+        sums, spread = known
         mean, moments = centre(sums)
         size = len(moments) - 1
         penalty = float(not_negative("alpha", self.alpha)) + float(spread[0, 0]) * np.sqrt(2 * size)  # the noise's own size
@@ -161,12 +167,9 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):  # type: ig
 
 
 def doubt(sums: Reals, spread: Reals) -> float:
-    """What is taken off the noisy mean of the target, so that it goes to the middle of its bounds as noise grows: what noise
-    explains, if a third of what is believed of its square is what was found, and two thirds a public guess (empirical Bayes)."""
+    """What is taken off the noisy mean of the target, so that it goes to the middle of its bounds as noise grows."""
     mean = float(np.clip(sums[0, -1] / sums[0, 0], -1, 1))
-    noise = (float(spread[0, -1]) / float(sums[0, 0])) ** 2
-    square = max((mean**2 - noise + 2 * _USUAL) / 3, 0.0)
-    return mean * noise / (square + noise) if noise else 0.0
+    return mean - draw_in(mean, float(spread[0, -1]) / float(sums[0, 0]))
 
 
 def centre(sums: Reals) -> tuple[Reals, Reals]:

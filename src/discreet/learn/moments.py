@@ -9,11 +9,17 @@ The norm is clipped, to that of a row whose numbers are evenly spread between th
 least squares of weighed rows estimate the same coefficients, and means and variances are those of weighed rows. So a smaller
 norm costs no more than rows at the corners of the box lose, and all noise is less. Rows without a target add nothing; of
 persons the rows are added up first.
+
+Of few rows the matrix is noise, and a line that is made of it worse than none. Where the number of rows is declared that is known
+beforehand; else an eighth of the cost buys it, with the sum of the target. Where noise of the matrix would be more than 0.4 of
+the rows, less the noise of their number, the mean of the target is all that is bought, for all that is left, and slopes are 0:
+by public numbers and noisy ones alone.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -26,7 +32,75 @@ from discreet.mechanisms.rows.block import MISSING, Block
 from discreet.mechanisms.rows.sums import Dense, add_up
 
 _LAPLACE = 1.09  # 95 % of a Laplace law are within 1.09 times as many standard deviations as of a Gaussian one
+_FIRST = Fraction(1, 8)  # of the cost, for the number of rows and the sum of the target, where the number is not declared
+_ROW = 0.5  # what a row's 1 weighs there against its target
+_VAGUE = 0.4  # noise of the matrix against the number of rows, above which no line is looked for
+_USUAL = 1 / 16  # the square of a mean, where the bounds of the target are from -1 to 1
 RESPONSE = "y"
+
+
+@dataclass(frozen=True)
+class Mean:
+    """Of the target, from -1 to 1: how many rows have one, and the sum of it, both with the deviations of their noise."""
+
+    count: float
+    doubt: float
+    total: float
+    noise: float
+
+    @property
+    def drawn(self) -> float:
+        """The mean, drawn to the middle of the bounds as far as noise explains it."""
+        count = max(self.count, 2 * self.doubt, 1.0)
+        return draw_in(float(np.clip(self.total / count, -1, 1)), self.noise / count)
+
+    def join(self, other: Mean) -> Mean:
+        """Both, each by how little noise it has."""
+        count, doubt = _pool((self.count, self.doubt), (other.count, other.doubt))
+        return Mean(count, doubt, *_pool((self.total, self.noise), (other.total, other.noise)))
+
+
+def draw_in(mean: float, noise: float) -> float:
+    """A noisy mean, brought to 0 as noise grows: what noise explains is taken off, if a third of what is believed of its square
+    is what was found, and two thirds a public guess (empirical Bayes)."""
+    square = max((mean**2 - noise**2 + 2 * _USUAL) / 3, 0.0)
+    return mean * square / (square + noise**2) if noise else mean
+
+
+def _pool(one: tuple[float, float], other: tuple[float, float]) -> tuple[float, float]:
+    """Two noisy numbers of the same, with the deviations of each, as one."""
+    if not one[1] or not other[1]:
+        return one if not one[1] else other
+    trust = one[1] ** 2 / (one[1] ** 2 + other[1] ** 2)
+    return one[0] + trust * (other[0] - one[0]), one[1] * math.sqrt(1 - trust)
+
+
+def learn_line(rows: Rows, payment: Payment) -> Mean | tuple[Reals, Reals]:
+    """What is known for a line, for all of a cost: moments, or the mean of the target where these would be mostly noise."""
+    first = None if rows.size is not None else _learn_mean(rows, payment, _FIRST)
+    size = float(rows.size or 1) if first is None else first.count - first.doubt
+    if payment.deviation(payment.ball(_usual_norm(rows, payment.order)), payment.left) <= _VAGUE * size:
+        return learn_moments(rows, payment, payment.left)
+    found = _learn_mean(rows, payment, payment.left)
+    return found if first is None else first.join(found)
+
+
+def _learn_mean(rows: Rows, payment: Payment, share: Fraction) -> Mean:
+    """By one release."""
+    row = 0.0 if rows.size is not None else _ROW
+    ball = payment.ball(1)
+    length = 1 + row if payment.pure else math.hypot(1, row)
+
+    def of(block: Block) -> Dense:
+        z = lines(rows, block)
+        return Dense(np.stack([row * z[:, 0], z[:, -1]], axis=1) / length)
+
+    total = add_up(rows.read(), of, ball, 2)
+    noise = payment.deviation(ball, share) * length
+    counted, summed = (payment.release(total, share) * length).tolist()
+    return (
+        Mean(float(rows.size), 0.0, summed, noise) if rows.size is not None else Mean(counted / row, noise / row, summed, noise)
+    )
 
 
 def learn_moments(rows: Rows, payment: Payment, share: Fraction = Fraction(1)) -> tuple[Reals, Reals]:

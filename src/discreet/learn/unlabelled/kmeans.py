@@ -3,11 +3,13 @@
 The first release, with a quarter of the cost, is the sum of the inputs, of their squares and of 1: where the middle is, how far
 rows lie from it, and how many there are. That decides what the rest buys. Where a mean of a k-th of the rows would have noise
 longer than rows are far from the middle, k centres cannot be told apart: all of the rest measures the middle once more, and
-every centre is there. Otherwise every round adds up, for each centre, the rows that are nearest to it, measured from the middle
-and clipped to that distance, and counts them. A mean that noise explains is no centre: it stays in the middle, and what is
+every centre is there, which is then as if one had been asked for. Where it may be so and is not sure, an eighth of the cost looks
+once more at the middle and the distance, at most twice (not under a pure epsilon, which has no shares to spare). Otherwise every
+round adds up, for each centre, the rows that are nearest to it, measured from the middle and clipped to that distance, and counts
+them; all together they measure the middle too. A mean that noise explains is no centre: it stays in the middle, and what is
 found of others is drawn towards it by as much as noise adds to its length (James and Stein); so is the middle itself drawn to
-the middle of the bounds. So it is no worse, on average, than one centre that the same cost buys. Lloyd's algorithm with noise
-is due to Blum, Dwork, McSherry and Nissim (2005).
+the middle of the bounds. So it is no worse, on average, than one centre that the same cost buys, but for what the looks cost.
+Lloyd's algorithm with noise is due to Blum, Dwork, McSherry and Nissim (2005).
 
 **Sensitivity.** Inputs of a row, numbers from -1 to 1 and lists as one 1, have norm at most R = sqrt(F) in L2 and F in L1, for
 F features; the vectors are scaled to norm 1 and checked in whole numbers (``mechanisms.rows.sums``). **Guarantee**: that of the
@@ -36,12 +38,14 @@ from discreet.mechanisms.rows.block import Block, Reader
 from discreet.mechanisms.rows.sums import Dense, Outer, add_up, direct
 
 _FIRST = Fraction(1, 4)  # of the cost, for the middle
+_LOOKS, _LOOK = 2, Fraction(1, 8)  # how often, and for how much, it is looked once more where that does not decide
 _ROUNDS = 3
 _COUNT, _SQUARE = 0.5, 0.5  # what a row's 1 and its squares weigh in the first release, against its inputs
 _MEMBER = 0.3  # what a row's 1 weighs in later ones
 _VAGUE = 3.0  # the square of the noise of a centre against that of the distance of rows, above which none is looked for
 _USUAL, _BELIEF = 1 / 16, 2.0  # the mean square of a mean, and how much this guess weighs against what is found
-_SURE = 1.0  # deviations of the length of noise, above which the middle is shifted
+_ROUGH = 0.15  # the same of the noise of the middle
+_SURE = 2.0  # deviations that are taken off what is known of that distance
 _MOST = 1000
 
 
@@ -78,21 +82,23 @@ class KMeans(Model):
         many, d = int(self.clusters), rows.width  # type: ignore[call-overload]
         reader = rows.prepare(lambda block: {"x": rows.inputs(block)})
         found = _find_middle(rows, reader, payment)
-        share = (1 - _FIRST) / _ROUNDS
-        if many == 1 or found.is_vague(many, payment, share):
-            middle = _find_once_more(reader, payment, found, 1 - _FIRST).drawn
+        for _ in range(_LOOKS if many > 1 and not payment.pure else 0):
+            if found.may_be(many, payment) and not found.is_clear(many, payment):
+                found = _look_once_more(reader, payment, found, _LOOK, _MEMBER)
+        if many == 1 or not found.is_clear(many, payment):
+            middle = _look_once_more(reader, payment, found, payment.left).drawn
             return {"centres": np.repeat(middle[None, :], many, axis=0).tolist(), "middle": middle.tolist()}
-        middle, reach = found.drawn, found.reach
+        middle, reach, share = found.drawn, found.reach, payment.left / _ROUNDS
         centres = middle + _scatter(0, many, d, reach / 2)
         for turn in range(_ROUNDS):
             noisy, deviation = _add_around(reader, payment, found, share, middle, centres)
-            counts = np.maximum(noisy[:, 0], 2 * deviation) / _MEMBER
-            shift = _find_shift(noisy, deviation)
+            counts, far = np.maximum(noisy[:, 0], 2 * deviation) / _MEMBER, found.far(payment)
+            found = found.join(noisy.sum(axis=0), deviation * math.sqrt(many), far, middle)
+            shift = (found.drawn - middle) / far
             sums = noisy[:, 1:] - noisy[:, :1] / _MEMBER * shift
             kept = _draw_in(sums, deviation, 1.5)[:, None]
-            far = found.far(payment)
             means = _clip(sums / counts[:, None] * far, far, payment.order)
-            middle = np.clip(middle + shift * far, -1, 1)
+            middle = found.drawn
             fresh = _scatter(turn + 1, many, d, reach / 2) if turn < _ROUNDS - 1 else np.zeros((many, d))
             centres = np.clip(middle + np.where(kept > 0, kept * means, fresh), -1, 1)
         return {"centres": centres.tolist(), "middle": middle.tolist()}
@@ -117,11 +123,12 @@ class KMeans(Model):
 @dataclass(frozen=True, eq=False)
 class _Middle:
     """What is known of the mean of all inputs: as it came, with the standard deviation of each number; how far rows lie from it,
-    the root of the mean square; and how many there are, with its deviation."""
+    the root of the mean square, and the square that this surely has; and how many rows there are, with its deviation."""
 
     mean: Reals
     noise: float
     reach: float
+    sure: float
     count: float
     doubt: float
 
@@ -133,12 +140,32 @@ class _Middle:
         square = max((found + _BELIEF * _USUAL) / (1 + _BELIEF), 0.0)
         return np.clip(self.mean * (square / (square + self.noise**2)), -1, 1)
 
-    def is_vague(self, many: int, payment: Payment, share: Fraction) -> bool:
-        """Whether a share buys no mean of one of so many parts of the rows, of which there are at least so many, with less noise
-        than rows are far from the middle."""
+    def may_be(self, many: int, payment: Payment) -> bool:
+        """Whether means of so many parts of the rows can be told apart, as far as is known."""
+        return self._blur(many, payment) <= _VAGUE * self.reach**2
+
+    def is_clear(self, many: int, payment: Payment) -> bool:
+        """Whether they surely can, and the middle is known much better than by how far rows lie from it."""
+        return self._blur(many, payment) <= _VAGUE * self.sure and len(self.mean) * self.noise**2 <= _ROUGH * self.sure
+
+    def _blur(self, many: int, payment: Payment) -> float:
+        """The square of the noise of the mean of one of so many parts of the rows, of which there are at least so many, as a
+        round buys it with what is left."""
         least = max(self.count - 2 * self.doubt, 1e-9)
-        part = payment.deviation(payment.outer_ball(1), share) * _length(payment) * many / least
-        return len(self.mean) * (part * self.far(payment)) ** 2 > _VAGUE * self.reach**2
+        part = payment.deviation(payment.outer_ball(1), payment.left / _ROUNDS) * _length(payment) * many / least
+        return len(self.mean) * (part * self.far(payment)) ** 2
+
+    def join(self, noisy: Reals, deviation: float, far: float, around: Reals) -> _Middle:
+        """The same with one more noisy sum over all rows, of 1 and of how far they lie from a point: each of both by how little
+        noise it has."""
+        counted, doubt = float(noisy[0]) / _MEMBER, deviation / _MEMBER
+        trust = self.doubt**2 / (self.doubt**2 + doubt**2)  # none, where the number of rows is declared
+        doubt = self.doubt * math.sqrt(1 - trust)
+        count = max(self.count + trust * (counted - self.count), 2 * doubt)
+        mean, noise = around + noisy[1:] * (far / count), deviation * far / count
+        trust = self.noise**2 / (self.noise**2 + noise**2)
+        found = self.mean + trust * (mean - self.mean)
+        return replace(self, mean=found, noise=self.noise * math.sqrt(1 - trust), count=count, doubt=doubt)
 
     def far(self, payment: Payment) -> float:
         """The distance in the norm of the noise."""
@@ -161,55 +188,53 @@ def _find_middle(rows: Rows, reader: Reader, payment: Payment) -> _Middle:
     noisy = payment.release(total, _FIRST) * length
     doubt = deviation / _COUNT
     count, doubt = (max(float(noisy[d]) / _COUNT, 2 * doubt), doubt) if rows.size is None else (float(rows.size), 0.0)
-    found = _Middle(noisy[:d] * size / count, deviation * size / count, 1.0, count, doubt)
-    square = float(noisy[d + 1]) / _SQUARE * features / count - float(found.drawn @ found.drawn)
-    return replace(found, reach=math.sqrt(min(max(square, features / 64), features)))
+    found = _Middle(noisy[:d] * size / count, deviation * size / count, 1.0, 0.0, count, doubt)
+    whole, length = float(noisy[d + 1]) / _SQUARE * features / count, float(found.mean @ found.mean)
+    square = whole - float(found.drawn @ found.drawn)
+    unsure = [deviation / _SQUARE * features / count, 2 * math.sqrt(length) * found.noise, math.sqrt(2 * d) * found.noise**2]
+    least = whole - length + d * found.noise**2 - _SURE * math.hypot(*unsure, (2 * length - whole) * doubt / count)
+    return replace(found, reach=math.sqrt(min(max(square, features / 64), features)), sure=max(least, 0.0))
 
 
-def _find_once_more(reader: Reader, payment: Payment, known: _Middle, share: Fraction) -> _Middle:
-    """The same with a further share, each of both by how little noise it has."""
-    noisy, deviation = _add_around(reader, payment, known, share, known.drawn, known.drawn[None, :])
-    counted, doubt = float(noisy[0, 0]) / _MEMBER, deviation / _MEMBER
-    trust = known.doubt**2 / (known.doubt**2 + doubt**2)  # none, where the number of rows is declared
-    doubt = known.doubt * math.sqrt(1 - trust)
-    count = max(known.count + trust * (counted - known.count), 2 * doubt)
-    mean = known.drawn + noisy[0, 1:] * (known.far(payment) / count)
-    noise = deviation * known.far(payment) / count
-    trust = known.noise**2 / (known.noise**2 + noise**2)
-    return _Middle(known.mean + trust * (mean - known.mean), known.noise * math.sqrt(1 - trust), known.reach, count, doubt)
+def _look_once_more(reader: Reader, payment: Payment, known: _Middle, share: Fraction, squares: float = 0.0) -> _Middle:
+    """The same with a further share; with ``squares`` also how far rows lie from the middle."""
+    middle = known.drawn
+    (noisy,), deviation = _add_around(reader, payment, known, share, middle, middle[None, :], squares)
+    found = known.join(noisy[: 1 + len(middle)], deviation, known.far(payment), middle)
+    if not squares:
+        return found
+    square, unsure = (one / squares * known.reach**2 / found.count for one in (float(noisy[-1]), deviation))
+    off = len(middle) * known.noise**2  # of the point from which it was measured
+    least = square - off - _SURE * math.hypot(unsure, square * found.doubt / found.count)
+    return replace(found, sure=max(found.sure, least))
 
 
-def _length(payment: Payment) -> float:
-    """Of what a row adds around a centre: its 1 and its offset."""
-    return 1 + _MEMBER if payment.pure else math.hypot(1, _MEMBER)
+def _length(payment: Payment, squares: float = 0.0) -> float:
+    """Of what a row adds around a centre: its 1, its offset, and the square of it."""
+    return 1 + _MEMBER + squares if payment.pure else math.hypot(1, _MEMBER, squares)
 
 
 def _add_around(
-    reader: Reader, payment: Payment, known: _Middle, share: Fraction, middle: Reals, centres: Reals
+    reader: Reader, payment: Payment, known: _Middle, share: Fraction, middle: Reals, centres: Reals, squares: float = 0.0
 ) -> tuple[Reals, float]:
-    """For every centre what the rows add that are nearest to it: 1, and how far they lie from the middle, clipped; noisy, and the
-    deviation of each number."""
+    """For every centre what the rows add that are nearest to it: 1, how far they lie from the middle, clipped, and the square of
+    that, where it is to weigh anything; noisy, and the deviation of each number."""
     many, d = centres.shape
-    far, length = known.far(payment), _length(payment)
+    far, length = known.far(payment), _length(payment, squares)
 
     def of(block: Block) -> Outer:
         inputs = np.asarray(block["x"], dtype=np.float64)
-        offsets = _clip(inputs - middle, far, payment.order) / far
-        line = np.hstack([np.full((len(inputs), 1), _MEMBER), offsets]) / length
+        offsets = _clip(inputs - middle, far, payment.order)
+        line = [np.full((len(inputs), 1), _MEMBER), offsets / far]
+        if squares:
+            line.append(squares * (offsets**2).sum(axis=1, keepdims=True) / known.reach**2)
         nearest_one = _nearest(inputs, centres)[:, None] == np.arange(many)
-        return Outer(nearest_one.astype(np.float64), *direct(line, payment.order))
+        return Outer(nearest_one.astype(np.float64), *direct(np.hstack(line) / length, payment.order))
 
-    total = add_up(reader(), of, payment.outer_ball(1), many * (1 + d))
+    width = 1 + d + (squares > 0)
+    total = add_up(reader(), of, payment.outer_ball(1), many * width)
     deviation = payment.deviation(total.ball, share) * length
-    return payment.release(total, share).reshape(many, 1 + d) * length, deviation
-
-
-def _find_shift(noisy: Reals, deviation: float) -> Reals:
-    """How far all rows together lie from the middle, by what was added up for every centre."""
-    counted, *sums = noisy.sum(axis=0).tolist()
-    noise = deviation * math.sqrt(len(noisy))
-    found: Reals = np.array(sums) * (_MEMBER / max(counted, 2 * noise)) * _draw_in(np.array([sums]), noise, _SURE)
-    return found
+    return payment.release(total, share).reshape(many, width) * length, deviation
 
 
 def _draw_in(sums: Reals, deviation: float, many: float) -> Reals:

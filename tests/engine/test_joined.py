@@ -55,7 +55,12 @@ JOINED = {
     "on": f"SELECT patients.g, {AGGREGATES} FROM patients LEFT JOIN visits ON visits.id = patients.id AND y > 0 GROUP BY 1",
     "people": f"SELECT g, count(*) AS n, sum(k) AS s, avg(k) AS m FROM (SELECT id, any_value(patients.g) AS g, "
     f"count(*) AS k FROM {BOTH} GROUP BY id) AS t GROUP BY g",
+    "people joined": "SELECT p.g, count(*) AS n, sum(k) AS s, avg(k) AS m, sum(x) AS w FROM (SELECT id, count(*) AS k FROM "
+    "visits GROUP BY id) AS t JOIN patients AS p USING (id) GROUP BY p.g",
+    "people joined left": "SELECT count(*) AS n, sum(k) AS s, sum(x) AS w, count(p.g) AS c FROM (SELECT id, count(*) AS k FROM "
+    "visits GROUP BY id) AS t LEFT JOIN patients AS p ON t.id = p.id AND p.x > 0",
 }
+ONE_EACH = {"people joined": {"patients": 1}, "people joined left": {"patients": 1}}  # rows of a person that a join takes
 SHARES = {"pure": PURE, "rho": RHO}
 Rows = list[dict[str, Any]]
 Tables = dict[str, Rows]
@@ -140,7 +145,7 @@ WORST += [("two", "add-remove", "rho"), ("left", "add-remove", "pure"), ("people
 def test_persons_at_their_worst(form: str, neighbours: Any, currency: str) -> None:
     """No bound is exceeded, and each is attained: rows=3 in two groups of four, all of a person's rows in every table at once."""
     unit, share = person("id", rows=3, groups=2, neighbours=neighbours), SHARES[currency]
-    plan = planned(JOINED[form], unit, share)
+    plan = planned(JOINED[form], unit, share, **ONE_EACH.get(form, {}))
     found = [opened_on(plan, together(base(3), extra)) for extra in extreme_persons(3).values()]
     reached = set()
     for i, j in pairs(unit, len(found)):
@@ -171,7 +176,7 @@ def test_no_person_moves_anything_too_far(neighbours: Any, share: Cost) -> None:
     @given(st.integers(1, 3), st.integers(1, 4), st.integers(1, 4), st.sampled_from(sorted(JOINED)), ANY, ANY)
     def search(r: int, g: int, most: int, form: str, tables: Tables, others: Tables) -> None:
         unit = person("id", rows=r, groups=g, neighbours=neighbours)
-        plan = planned(JOINED[form], unit, share, patients=most)
+        plan = planned(JOINED[form], unit, share, **({"patients": most} | ONE_EACH.get(form, {})))
         rest = {name: [row for row in rows if row["id"] != "new"] for name, rows in tables.items()}
         new = {name: [row for row in rows if row["id"] == "new"] for name, rows in others.items()}
         before = together(rest, new) if neighbours == "replace" else rest

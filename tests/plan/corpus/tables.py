@@ -53,6 +53,12 @@ def own(tables: Tables, row: Row) -> Rows:
     return [v for v in known(tables, "visits") if v["pid"] == row["pid"] and v["visits.ward"] != "ear"]
 
 
+def stays(tables: Tables, test: Callable[[Row], Any] = lambda _: True) -> Rows:
+    """One row a person with visits who is a patient: how many visits, and the patient."""
+    visits = [row["pid"] for row in known(tables, "visits") if test(row)]
+    return [{**row, "stays": visits.count(row["pid"])} for row in known(tables, "patients") if row["pid"] in visits]
+
+
 def gt(column: str, bound: Any) -> Callable[[Row], Any]:
     return lambda row: row[column] is not None and row[column] > bound
 
@@ -310,6 +316,35 @@ ASKED = [
         "SELECT ward, count(*) FROM data WHERE pid IN (SELECT pid FROM data GROUP BY pid HAVING count(*) > 2) GROUP BY ward",
         lambda rows: grouped([r for r in rows if len([o for o in rows if o["pid"] == r["pid"]]) > 2], lambda r: r["ward"], len),
     ),
+    # One row a person, with another table joined to it.
+    ask(
+        "SELECT p.sex, count(*) AS n, avg(t.stays) FROM (SELECT pid, count(*) AS stays FROM visits GROUP BY pid) t JOIN patients "
+        "p USING (pid) GROUP BY p.sex",
+        lambda t: grouped(stays(t), lambda r: r["patients.sex"], lambda g: (len(g), fmean(r["stays"] for r in g))),
+    ),
+    ask(
+        "WITH t AS (SELECT pid, count(*) AS stays FROM visits WHERE ward <> 'ear' GROUP BY pid HAVING count(*) > 1) SELECT "
+        "region, count(*) FROM patients JOIN t ON t.pid = patients.pid AND age < 90 WHERE stays < 4 AND smoker GROUP BY region",
+        lambda t: grouped(
+            where(
+                stays(t, lambda r: r["visits.ward"] != "ear"),
+                lambda r: 1 < r["stays"] < 4 and r["patients.age"] < 90 and r["patients.smoker"],
+            ),
+            lambda r: r["patients.region"],
+            len,
+        ),
+    ),
+    ask(
+        "SELECT count(*), count(sex), count(DISTINCT t.pid) AS d FROM (SELECT pid, sum(cost) AS c FROM visits GROUP BY pid) t "
+        "LEFT JOIN patients ON patients.pid = t.pid AND patients.age > 40",
+        lambda t: [
+            (
+                len(persons(known(t, V))),
+                len(persons(known(t, V)) & persons(known(t, P), gt("patients.age", 40))),
+                len(persons(known(t, V))),
+            )
+        ],
+    ),
     # With one private table, the same about its own rows.
     Asked(
         "hospital",
@@ -359,8 +394,30 @@ HOPELESS = [
     hopeless("SELECT count(DISTINCT v.pid) FROM patients p LEFT JOIN (SELECT pid FROM visits) v USING (pid)", "JOIN visits"),
     hopeless("SELECT count(*) FROM patients JOIN (SELECT pid FROM visits LIMIT 3) v USING (pid)", "choose single rows"),
     hopeless(
-        "SELECT count(*) FROM patients JOIN (SELECT pid, count(*) AS n FROM visits GROUP BY pid) v USING (pid)",
+        "SELECT count(*) FROM patients JOIN prescriptions USING (pid) JOIN (SELECT pid, count(*) AS n FROM visits GROUP BY pid) "
+        "v USING (pid)",
         "selects from one private table",
+    ),
+    hopeless(
+        "SELECT count(*) FROM prescriptions JOIN (SELECT pid, count(*) AS n FROM visits GROUP BY pid) v USING (pid)",
+        "at_most={'prescriptions': 1}",
+    ),
+    hopeless(
+        "SELECT count(*) FROM patients LEFT JOIN (SELECT pid, count(*) AS n FROM visits GROUP BY pid) v USING (pid)",
+        "FROM patients LEFT JOIN",
+    ),
+    hopeless(
+        "SELECT count(*) FROM (SELECT pid, count(*) AS n FROM visits GROUP BY pid) v JOIN visits USING (pid)",
+        "read in the query within already",
+    ),
+    hopeless(
+        "SELECT count(*) FROM (SELECT pid, count(*) AS n FROM visits GROUP BY pid) v JOIN patients ON v.n = patients.age",
+        "joined by pid only",
+    ),
+    hopeless(
+        "WITH a AS (SELECT pid FROM visits GROUP BY pid), b AS (SELECT pid FROM prescriptions GROUP BY pid) SELECT count(*) FROM "
+        "a JOIN b USING (pid)",
+        "FILTER",
     ),
     hopeless("SELECT count(*) FROM patients JOIN (SELECT pid FROM visits) USING (pid)", "needs a name"),
 ]

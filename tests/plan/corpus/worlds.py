@@ -33,6 +33,7 @@ class World:
     unit: Any
     columns: Mapping[str, Any]
     public: Mapping[str, Rows]
+    at_most: Mapping[str, int] | None = None
 
     def open(self, ledger: Path) -> dp.Curator:
         public = {name: pa.Table.from_pylist(rows) for name, rows in self.public.items()}
@@ -41,7 +42,8 @@ class World:
         table = (
             {name: pa.Table.from_pylist(rows) for name, rows in self.rows.items()} if tables else pa.Table.from_pylist(self.rows)
         )
-        return dp.Curator(table, unit=self.unit, columns=self.columns, budget=budget, public=public, ledger=ledger)
+        more = {} if self.at_most is None else {"at_most": self.at_most}
+        return dp.Curator(table, unit=self.unit, columns=self.columns, budget=budget, public=public, ledger=ledger, **more)
 
 
 def _hospital() -> World:
@@ -227,7 +229,7 @@ def _clinic() -> World:
     }
     wards = [{"ward": ward, "building": building} for ward, building in (("eye", "A"), ("ear", "A"), ("heart", "B"))]
     tables = {"patients": patients, "visits": visits, "prescriptions": prescriptions}
-    return World(tables, dp.person("pid", rows=6, groups=3), columns, {"wards": wards})
+    return World(tables, dp.person("pid", rows=6, groups=3), columns, {"wards": wards}, {"patients": 1})
 
 
 WORLDS = {"hospital": _hospital(), "shop": _shop(), "telemetry": _telemetry(), "survey": _survey(), "clinic": _clinic()}

@@ -13,7 +13,7 @@ before anybody walks over it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
@@ -26,6 +26,7 @@ from discreet.plan.sql.people import is_of_people, read_people
 from discreet.plan.sql.scalars import aggregates_in, scalar
 from discreet.plan.sql.scope import PERSON, Scope, match, private
 from discreet.plan.sql.syntax import name_of, only, refusal
+from discreet.plan.sql.tables.persons import join_persons
 from discreet.plan.sql.tables.private import Selected, begin, read_members
 from discreet.plan.sql.tables.public import move_conditions, read_joins, read_table
 from discreet.schema.table import Schema
@@ -60,14 +61,48 @@ def read_source(tree: exp.Select, schema: Schema, views: Mapping[str, View] | No
     if not isinstance(source, exp.From):
         raise ParameterError("A question is about the private table; write FROM data.")
     only(source, "this")
-    found = _from(source.this, schema, known)
     move_conditions(tree)
+    first, nodes = _persons_first(source.this, tree.args.get("joins") or [], schema, known)
+    found = _from(first, schema, known)
+    used = {str(column.name).lower() for column in tree.find_all(exp.Column)}
 
     def derive(node: object) -> tuple[str, Selected] | None:
         return _selected_from(node, schema, known)
 
-    scope, joins = read_joins(tree.args.get("joins") or [], found.scope, found.joins, known, derive)
+    def persons(node: exp.Expression, scope: Scope, name: str, quoted: bool, alias: str) -> Scope | None:
+        return join_persons(node, scope, schema, name, quoted, alias, used)
+
+    scope, joins = read_joins(nodes, found.scope, found.joins, known, derive, persons)
     return replace(found, scope=replace(scope, views=frozenset(known)), joins=joins)
+
+
+def _persons_first(
+    first: exp.Expression, nodes: Sequence[exp.Expression], schema: Schema, views: Mapping[str, View]
+) -> tuple[exp.Expression, Sequence[exp.Expression]]:
+    """FROM and its JOINs, such that a query of one row a person comes first where it is joined to a private table: both ways
+    mean the same."""
+    if not schema.tables or not nodes or not _is_query(nodes[0].this, views) or _is_query(first, views):
+        return first, nodes
+    node = nodes[0]
+    if _from(node.this, schema, views).scope.people is None:
+        return first, nodes
+    if str(node.args.get("side") or "").upper() == "LEFT":
+        assert isinstance(schema.unit, Person)
+        raise ParameterError(
+            f"{node.this.alias_or_name} has one row of a person, or none; make one row a person of both tables: SELECT "
+            f"{schema.unit.id}, any_value(...), sum(...) FROM {first.name} LEFT JOIN ... USING ({schema.unit.id}) GROUP BY "
+            f"{schema.unit.id}."
+        )
+    turned = node.copy()
+    turned.set("this", first.copy())
+    return node.this, [turned, *nodes[1:]]
+
+
+def _is_query(node: object, views: Mapping[str, View]) -> bool:
+    """Whether a table is a query within the question, or the name of one."""
+    if isinstance(node, exp.Subquery):
+        return isinstance(node.this, exp.Select)
+    return isinstance(node, exp.Table) and not node.args.get("db") and node.name.lower() in views
 
 
 def _views(node: object, around: Mapping[str, View]) -> dict[str, View]:
@@ -122,9 +157,7 @@ def _from(node: object, schema: Schema, views: Mapping[str, View]) -> Source:
 
 def _selected_from(node: object, schema: Schema, views: Mapping[str, View]) -> tuple[str, Selected] | None:
     """What a query that is joined is called, and what it selects; None for the name of a table."""
-    is_query = isinstance(node, exp.Subquery) and isinstance(node.this, exp.Select)
-    is_view = isinstance(node, exp.Table) and not node.args.get("db") and node.name.lower() in views
-    if not schema.tables or not (is_query or is_view):
+    if not schema.tables or not _is_query(node, views):
         return None
     assert isinstance(node, exp.Expression)
     found, alias = _from(node, schema, views), str(node.alias_or_name)

@@ -28,10 +28,10 @@ from discreet.schema.units import Person
 
 def begin(name: str, quoted: bool, alias: str, schema: Schema) -> Scope:
     """The scope of the table after FROM, of several."""
-    table = _find(name, quoted, schema)
+    table = find_private(name, quoted, schema)
     if table is None:
         raise ParameterError(f"There is no private table {name[:60]!r}; write FROM {' or FROM '.join(schema.tables)}.")
-    return replace(of_table(schema, table, alias), private=(_private(schema, table, "first"),))
+    return replace(of_table(schema, table, alias), private=(private_of(schema, table, "first"),))
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,8 @@ class Selected:
         if self.scope.people is not None or len(self.scope.private) != 1:
             raise ParameterError(
                 f"{alias} is a query, and a query that is joined selects from one private table and filters its rows; put its "
-                "other conditions into WHERE, or join the tables themselves."
+                "other conditions into WHERE, or join the tables themselves. One row a person comes first: FROM (SELECT "
+                f"{unit.id}, ... GROUP BY {unit.id}) AS {alias} JOIN ..."
             )
         table = self.scope.private[0].table
         id = next((of for name, of in self.columns.items() if name.lower() == unit.id.lower()), None)
@@ -60,15 +61,11 @@ def join_private(
     node: exp.Expression, scope: Scope, name: str, quoted: bool, alias: str, selected: Selected | None = None
 ) -> Scope | None:
     """The scope with a private table, or with a query that selects from one, joined by the person's id; None for others."""
-    unit = _person(scope)
-    table = _find(name, quoted, scope.schema) if selected is None else selected.table(unit, alias)
+    unit = person_of(scope)
+    table = find_private(name, quoted, scope.schema) if selected is None else selected.table(unit, alias)
     if table is None:
         return None
-    how = f"write JOIN {table} USING ({unit.id})"
-    only(node, "this", "side", "kind", "on", "using")
-    side, kind = (str(node.args.get(part) or "").upper() for part in ("side", "kind"))
-    if (side, kind) not in (("", ""), ("", "INNER"), ("LEFT", ""), ("LEFT", "OUTER")):
-        raise refusal(node, f"{side or kind} JOIN is not answered; {how}, or LEFT JOIN")
+    how = side_of(node, table, unit)
     if any(one.table == table for one in scope.private):
         raise ParameterError(
             f"{table} is joined with itself, which is not answered; for persons that have such a row write WHERE {unit.id} IN "
@@ -76,11 +73,21 @@ def join_private(
         )
     if alias.lower() in {*scope.tables, *scope.derived}:
         raise ParameterError(f"Two tables go by the name {alias}; give one another alias.")
-    private = _private(scope.schema, table, "left" if side == "LEFT" else "inner")
+    private = private_of(scope.schema, table, how)
     linked = scope.linked(alias, private)
     if selected is not None:
-        _check_kept(selected.columns, alias, left=side == "LEFT")
+        _check_kept(selected.columns, alias, left=how == "left")
         linked = replace(linked, derived={**linked.derived, alias.lower(): dict(selected.columns)})
+    tests = beside_id(node, scope, linked, table, alias)
+    mine = of_table(scope.schema, table, alias)
+    kept = [] if selected is None or selected.where is None else [selected.where]
+    private = replace(private, where=all_of([*kept, *(own_condition(one, mine, linked) for one in tests)], mine))
+    return replace(linked, private=(*scope.private, private))
+
+
+def beside_id(node: exp.Expression, scope: Scope, linked: Scope, table: str, alias: str) -> list[exp.Expression]:
+    """The conditions of a JOIN beside equality of the person's id, without which it is refused; ``linked``: with its table."""
+    unit = person_of(scope)
     using = [name_of(one.this if isinstance(one, exp.Column) else one) for one in node.args.get("using") or []]
     strange = [one for one, _ in using if one.lower() != unit.id.lower()]
     by_id = bool(using) and not strange and all(scope.is_person(one, None, quoted) for one, quoted in using)
@@ -92,13 +99,19 @@ def join_private(
             tests.append(one)
     if strange or not by_id:
         raise ParameterError(
-            f"Private tables are joined by {unit.id} only, so that every row belongs to one person; {how}, and put further "
-            "conditions into WHERE."
+            f"Private tables are joined by {unit.id} only, so that every row belongs to one person; write JOIN {table} USING "
+            f"({unit.id}), and put further conditions into WHERE."
         )
-    mine = of_table(scope.schema, table, alias)
-    kept = [] if selected is None or selected.where is None else [selected.where]
-    private = replace(private, where=_together([*kept, *(_own(one, mine, linked) for one in tests)], mine))
-    return replace(linked, private=(*scope.private, private))
+    return tests
+
+
+def side_of(node: exp.Expression, table: str, unit: Person) -> How:
+    """How a table is joined; refused are ways that make rows of nobody."""
+    only(node, "this", "side", "kind", "on", "using")
+    side, kind = (str(node.args.get(part) or "").upper() for part in ("side", "kind"))
+    if (side, kind) not in (("", ""), ("", "INNER"), ("LEFT", ""), ("LEFT", "OUTER")):
+        raise refusal(node, f"{side or kind} JOIN is not answered; write JOIN {table} USING ({unit.id}), or LEFT JOIN")
+    return "left" if side == "LEFT" else "inner"
 
 
 def _check_kept(columns: Mapping[str, Expression], alias: str, *, left: bool) -> None:
@@ -113,11 +126,11 @@ def _check_kept(columns: Mapping[str, Expression], alias: str, *, left: bool) ->
 
 def link(name: str, scope: Scope, *, left: bool) -> Scope:
     """The same for a table that is named in Python: joined by the person's id, whatever else is asked."""
-    table = _find(name, False, scope.schema)
+    table = find_private(name, False, scope.schema)
     if table is None or any(one.table == table for one in scope.private):
         others = [one for one in scope.schema.tables if all(one != known.table for known in scope.private)]
         raise ParameterError(f"{name[:60]} cannot be joined here; there is {', '.join(others) or 'no other private table'}.")
-    return scope.linked(table, _private(scope.schema, table, "left" if left else "inner"))
+    return scope.linked(table, private_of(scope.schema, table, "left" if left else "inner"))
 
 
 def read_members(where: object, scope: Scope) -> tuple[Private, ...]:
@@ -152,11 +165,13 @@ def check_present(table: str, scope: Scope) -> bool:
     return True
 
 
-def _find(name: str, quoted: bool, schema: Schema) -> str | None:
+def find_private(name: str, quoted: bool, schema: Schema) -> str | None:
+    """The private table that a name means; None where there is none."""
     return next((one for one in schema.tables if one == name or (not quoted and one.lower() == name.lower())), None)
 
 
-def _private(schema: Schema, table: str, how: How) -> Private:
+def private_of(schema: Schema, table: str, how: How) -> Private:
+    """A private table that a question reads in some way, with the rows of a person that it brings."""
     assert isinstance(schema.unit, Person)
     return Private(table, schema.unit.id, how, schema.tables.get(table, 1) if how not in ("semi", "anti") else 1)
 
@@ -165,7 +180,8 @@ def _asks(node: object) -> bool:
     return isinstance(node, exp.Exists) or (isinstance(node, exp.In) and node.args.get("query") is not None)
 
 
-def _person(scope: Scope) -> Person:
+def person_of(scope: Scope) -> Person:
+    """The unit of a question about persons."""
     assert isinstance(scope.schema.unit, Person)
     return scope.schema.unit
 
@@ -205,7 +221,7 @@ def _pair(node: exp.Expression, scope: Scope) -> tuple[str, str] | None:
     return ("", newest) if sides[1] == newest else (newest, "")
 
 
-def _own(node: exp.Expression, mine: Scope, whole: Scope) -> Expression:
+def own_condition(node: exp.Expression, mine: Scope, whole: Scope) -> Expression:
     """A condition on the rows of one table."""
     found = scalar(node, whole)
     if not {*columns_of(found)} <= {*mine.facts}:
@@ -217,7 +233,8 @@ def _own(node: exp.Expression, mine: Scope, whole: Scope) -> Expression:
     return found
 
 
-def _together(tests: Sequence[Expression], scope: Scope) -> Expression | None:
+def all_of(tests: Sequence[Expression], scope: Scope) -> Expression | None:
+    """One condition of several on the rows of a table; None of none."""
     parts = tuple(part for test in tests for part in conjuncts(test))
     if not parts:
         return None
@@ -252,7 +269,7 @@ def _present(node: object, how: How, scope: Scope) -> Private | None:
 
 
 def _in(left: object, query: object, how: How, scope: Scope) -> Private:
-    unit = _person(scope)
+    unit = person_of(scope)
     select = _select(query)
     inner, table = _inner(select, scope, "group", "having")
     chosen = [one.this if isinstance(one, exp.Alias) else one for one in select.expressions]
@@ -267,12 +284,12 @@ def _in(left: object, query: object, how: How, scope: Scope) -> Private:
     if select.args.get("group") or select.args.get("having"):
         return _grouped(select, inner, table, how)
     tests = _conjuncts(_where(select))
-    return replace(_private(scope.schema, table, how), where=_together([scalar(one, inner) for one in tests], inner))
+    return replace(private_of(scope.schema, table, how), where=all_of([scalar(one, inner) for one in tests], inner))
 
 
 def _grouped(select: exp.Select, inner: Scope, table: str, how: How) -> Private:
     """``IN (SELECT pid FROM visits GROUP BY pid HAVING count(*) > 2)``: persons by what is made of their rows."""
-    unit, own = _person(inner), _private(inner.schema, table, "first")
+    unit, own = person_of(inner), private_of(inner.schema, table, "first")
     if not select.args.get("group"):
         raise ParameterError(f"HAVING is about what is made of a person's rows; write GROUP BY {unit.id} before it.")
     made, kept = read_people(select, inner, Query((), tables=(own,) if inner.schema.tables else ()), "persons")
@@ -281,7 +298,7 @@ def _grouped(select: exp.Select, inner: Scope, table: str, how: How) -> Private:
 
 
 def _exists(query: object, how: How, scope: Scope) -> Private:
-    unit = _person(scope)
+    unit = person_of(scope)
     select = _select(query)
     inner, table = _inner(select, scope)
     alias = next(iter(inner.tables))
@@ -298,7 +315,7 @@ def _exists(query: object, how: How, scope: Scope) -> Private:
             f"EXISTS asks about the person of a row: it needs {alias}.{unit.id} = {outer}.{unit.id} among its conditions, "
             "connected by AND, and both tables under names of their own."
         )
-    return replace(_private(scope.schema, table, how), where=_together([scalar(one, inner) for one in tests], inner))
+    return replace(private_of(scope.schema, table, how), where=all_of([scalar(one, inner) for one in tests], inner))
 
 
 def _select(query: object) -> exp.Select:
@@ -312,7 +329,7 @@ def _select(query: object) -> exp.Select:
 
 def _inner(select: exp.Select, scope: Scope, *more: str) -> tuple[Scope, str]:
     """The scope of a query that asks about persons, and its table; ``more``: parts that it may have beside WHERE."""
-    unit, distinct = _person(scope), select.args.get("distinct")
+    unit, distinct = person_of(scope), select.args.get("distinct")
     if distinct is not None:
         only(distinct)
     for part, value in select.args.items():
@@ -330,7 +347,7 @@ def _inner(select: exp.Select, scope: Scope, *more: str) -> tuple[Scope, str]:
     name, quoted = name_of(table.this)
     if name.lower() in scope.views and not table.args.get("db"):
         raise refusal(table, f"{name} is a query, and persons are asked about in a private table; write its conditions there")
-    known = _find(name, quoted, scope.schema) if scope.schema.tables else ("data" if name.lower() == "data" else None)
+    known = find_private(name, quoted, scope.schema) if scope.schema.tables else ("data" if name.lower() == "data" else None)
     if known is None:
         listed = ", ".join(scope.schema.tables or ("data",))
         raise ParameterError(f"There is no private table {name[:60]!r} to ask about persons in; there is {listed}.")

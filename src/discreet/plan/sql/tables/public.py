@@ -31,9 +31,11 @@ def read_joins(
     before: tuple[Join, ...],
     views: Collection[str],
     derive: Callable[[object], tuple[str, Selected] | None],
+    persons: Callable[[exp.Expression, Scope, str, bool, str], Scope | None],
 ) -> tuple[Scope, tuple[Join, ...]]:
     """What is in sight after all JOINs; those of a query within come first. ``views``: names that are no public table's;
-    ``derive``: what a query, or the name of one, selects, and what it is called."""
+    ``derive``: what a query, or the name of one, selects, and what it is called; ``persons``: the scope of one row a person with
+    a private table joined to it."""
     joins = list(before)
     for node in nodes:
         query = derive(node.this) if scope.private else None
@@ -41,12 +43,13 @@ def read_joins(
             linked = join_private(node, scope, "", False, *query)
         else:
             name, quoted, alias = read_table(node.this)
-            linked = join_private(node, scope, name, quoted, alias) if scope.private else None
+            join = persons if scope.people is not None else join_private if scope.private else None
+            linked = None if join is None or name.lower() in views else join(node, scope, name, quoted, alias)
         if linked is not None:
             scope = linked
             continue
-        join, scope = _join(node, scope, views, joins)
-        joins.append(join)
+        public, scope = _join(node, scope, views, joins)
+        joins.append(public)
     return scope, tuple(joins)
 
 
@@ -103,6 +106,8 @@ def _join(node: exp.Expression, scope: Scope, views: Collection[str], before: Se
     name, quoted, alias = read_table(node.this)
     within = scope.people.rows.joins if scope.people else ()
     public = [known for known in scope.schema.public if known not in {join.alias for join in (*before, *within)}]
+    if name.lower() in views and scope.people is not None:
+        raise refusal(node, f"{name} is a second query; make one row a person in one query, with sum(x) FILTER (WHERE ...)")
     if name.lower() in views:
         raise refusal(node, f"{name} is a query, and a JOIN takes a public table; join that, and put conditions into WHERE")
     if name.lower() == "data":

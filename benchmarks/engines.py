@@ -252,7 +252,8 @@ def draw() -> None:
                             [p[grows] for p in some], [p[of] for p in some], line, color=colour, marker="o", label=names[one]
                         )
                 ax.set(xlabel=grows, ylabel=said)
-                finish(ax, f"{said} against {grows}", legend="upper left" if ax is axes[0][0] else None)
+                finish(ax, f"{said} against {grows}")
+        figure.legend(*axes[0][0].get_legend_handles_labels(), loc="outside upper left", ncols=4, frameon=False)
         dp.plots.save(axes[0][0], MEASURED.with_name(f"growth-{engine}.svg"))
         pyplot.close(figure)
 

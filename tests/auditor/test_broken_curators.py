@@ -68,7 +68,11 @@ def no_group_bound(patch: pytest.MonkeyPatch) -> None:
 
 
 def half_the_noise(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(release, "Laplace", lambda *, sensitivity, epsilon: dp.Laplace(sensitivity=sensitivity // 2, epsilon=epsilon))
+    class Halved(dp.Laplace):
+        def __init__(self, *, sensitivity: int, epsilon: Fraction) -> None:
+            super().__init__(sensitivity=sensitivity // 2, epsilon=epsilon)
+
+    patch.setattr(release, "Laplace", Halved)
 
 
 def forgotten_bits(patch: pytest.MonkeyPatch) -> None:

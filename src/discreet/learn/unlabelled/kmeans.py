@@ -159,17 +159,22 @@ class _Middle:
         """The same with one more noisy sum over all rows, of 1 and of how far they lie from a point: each of both by how little
         noise it has."""
         counted, doubt = float(noisy[0]) / _MEMBER, deviation / _MEMBER
-        trust = self.doubt**2 / (self.doubt**2 + doubt**2)  # none, where the number of rows is declared
+        trust = _trust(self.doubt, doubt)  # none, where the number of rows is declared
         doubt = self.doubt * math.sqrt(1 - trust)
         count = max(self.count + trust * (counted - self.count), 2 * doubt)
         mean, noise = around + noisy[1:] * (far / count), deviation * far / count
-        trust = self.noise**2 / (self.noise**2 + noise**2)
+        trust = _trust(self.noise, noise)
         found = self.mean + trust * (mean - self.mean)
         return replace(self, mean=found, noise=self.noise * math.sqrt(1 - trust), count=count, doubt=doubt)
 
     def far(self, payment: Payment) -> float:
         """The distance in the norm of the noise."""
         return self.reach * (math.sqrt(len(self.mean)) if payment.pure else 1.0)
+
+
+def _trust(own: float, other: float) -> float:
+    """What another noisy number of the same weighs against one's own, by their deviations; nothing against an exact one."""
+    return own**2 / (own**2 + other**2) if own else 0.0
 
 
 def _find_middle(rows: Rows, reader: Reader, payment: Payment) -> _Middle:

@@ -289,9 +289,10 @@ def title_of(parts: Parts) -> str:
 
 
 def tanh_rho(epsilon: Fraction) -> Fraction:
-    """epsilon tanh(epsilon / 2), rounded up: the tight zero-concentrated cost of pure differential privacy."""
+    """epsilon tanh(epsilon / 2), rounded up: the tight zero-concentrated cost of pure differential privacy. Never above epsilon
+    itself, so that shares of a large one, each rounded, cost no more than the whole."""
     with precision(160):
-        return Fraction(upper(ball(epsilon) * (ball(epsilon) / 2).tanh()))
+        return min(Fraction(upper(ball(epsilon) * (ball(epsilon) / 2).tanh())), epsilon)
 
 
 # Losses as plain facts, so that a stored guarantee keeps its meaning.

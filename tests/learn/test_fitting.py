@@ -178,3 +178,10 @@ def test_of_few_rows_there_is_the_private_mean_and_no_line(name: str) -> None:
         model = make(name, epsilon=5, bounds=(-1, 1), target=(-1, 1)).fit(many, many[:, 0])
     assert [len(np.ravel(one.value)) for one in seen] == [2, 6]
     assert model.coef_[0] > 0.5
+
+
+@pytest.mark.parametrize("epsilon", [300, 1000, 10**6])
+def test_a_line_is_bought_in_parts_of_any_pure_epsilon(epsilon: int) -> None:
+    x = np.linspace(0, 1, 50)[:, None]
+    model = dp.learn.LinearRegression(epsilon=epsilon, bounds=(0, 1), target=(0, 2)).fit(x, 2 * x[:, 0])
+    assert model.score(x, 2 * x[:, 0]) > 0.8

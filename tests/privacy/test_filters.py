@@ -6,6 +6,7 @@ import dataclasses
 import json
 import math
 import pickle
+import random
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from itertools import count as integers
@@ -536,3 +537,12 @@ def _loss(privacy: Privacy) -> tuple[object]:
 
 def test_losses_used_here_are_what_they_seem() -> None:
     assert sample(Box(F(1)), F(1, 2)) == SampledLattice(Box(F(1)), F(1, 2))
+
+
+def test_shares_of_a_pure_epsilon_cost_no_more_than_the_whole() -> None:
+    """Also where tanh is 1 for a double: what is reserved as one pure guarantee is spent in parts, and each is rounded up."""
+    chance = random.Random(11)
+    for _ in range(500):
+        whole, many = F(f"{10 ** chance.uniform(-3, 18):.6g}"), chance.randint(2, 8)
+        weights = [chance.randint(1, 100) for _ in range(many)]
+        assert sum(tanh_rho(whole * F(weight, sum(weights))) for weight in weights) <= tanh_rho(whole) <= whole

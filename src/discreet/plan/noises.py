@@ -346,9 +346,8 @@ class Law:
     def tail(self, least: Reals) -> Reals:
         """P(X >= least)."""
         size = len(self.masses)
-        place = np.nan_to_num(
-            np.clip(least / self.step + size // 2 + self.smooth / 2, 0.0, size)
-        )  # of no number nothing is known
+        place = np.clip(least / self.step + size // 2 + self.smooth / 2, 0.0, size)
+        place = np.nan_to_num(place)  # of no number nothing is known
         if not self.smooth:
             return self._above[np.ceil(place - _TIE).astype(np.intp)]
         whole = place.astype(np.intp)

@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test check browsers engines bench clean
+.PHONY: demo test thorough check browsers engines bench clean
 
 demo: .venv/installed
 	$(BIN)/discreet demo
@@ -10,6 +10,10 @@ demo: .venv/installed
 # Modules are compiled once, whatever the environment says: tests start many processes.
 test: check browsers engines
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 2 --dist worksteal
+
+# The same with all draws, examples and cases of every law; tests/support/depth.py says what is left out otherwise.
+thorough: export DISCREET_THOROUGH = 1
+thorough: test
 
 check: .venv/developing
 	$(BIN)/ruff check .

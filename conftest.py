@@ -16,8 +16,9 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from support.depth import THOROUGH, examples, spread, thinned
 
-settings.register_profile("steady", deadline=None, derandomize=True)
+settings.register_profile("steady", deadline=None, derandomize=True, max_examples=examples(100))
 settings.load_profile("steady")
 
 # Tests run beside each other, and a second thread of linear algebra spends most of its time waiting, as fast as it can: without
@@ -40,8 +41,20 @@ if "TMPDIR" not in os.environ and os.access(_MEMORY, os.W_OK) and shutil.disk_us
 _numbers = itertools.count()
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_configure(config: pytest.Config) -> None:
+    for marker in (
+        "spread(usual): so many cases are tried, the ends among them; all by make thorough",
+        "diagonal(times=1): every value of every parameter is tried, all together by make thorough",
+    ):
+        config.addinivalue_line("markers", marker)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """What takes minutes by itself comes first, so that the other process has something to do meanwhile."""
+    if not THOROUGH:
+        tried = {*thinned(items)}
+        config.hook.pytest_deselected(items=[item for item in items if item not in tried])
+        items[:] = [item for item in items if item in tried]
     items.sort(key=lambda item: not item.path.name.startswith("test_spark"))
 
 
@@ -88,5 +101,22 @@ def reopened(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def replayed(unrehearsed: None, reopened: None) -> None:
-    """For neighbours, of which an audit asks the same."""
+def replanned(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A question is read and priced once, whoever asks it: plans are made of public facts, the same for all neighbours."""
+    from support.reopened import replan
+
+    replan(monkeypatch)
+
+
+@pytest.fixture
+def replayed(
+    unrehearsed: None,  # noqa: ARG001
+    reopened: None,  # noqa: ARG001
+    replanned: None,  # noqa: ARG001
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """For neighbours, of which an audit asks the same; of all extreme pairs usually every second one and the last."""
+    from discreet.auditor import curators
+
+    pairs = curators.extreme_pairs
+    monkeypatch.setattr(curators, "extreme_pairs", lambda schema: spread(found := [*pairs(schema)], len(found) // 2 + 1))

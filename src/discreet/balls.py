@@ -18,7 +18,7 @@ from fractions import Fraction
 
 from flint import arb, ctx, fmpq, fmpz
 
-__all__ = ["arb", "ball", "between", "bits", "floor", "lower", "precision", "upper"]
+__all__ = ["arb", "ball", "between", "bits", "floor", "log", "lower", "precision", "upper"]
 
 _lock = threading.RLock()
 
@@ -84,3 +84,9 @@ def upper(value: arb) -> float:
 def lower(value: arb) -> float:
     """The largest float that is not above any number in the ball."""
     return 0.0 - upper(-value)  # never minus zero
+
+
+def log(value: Fraction) -> float:
+    """The natural logarithm of a rational of any size, to a unit or two."""
+    with precision(128):
+        return float(ball(value).log())

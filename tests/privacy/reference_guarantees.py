@@ -7,6 +7,7 @@ from functools import reduce
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
+from support.depth import examples
 
 import discreet as dp
 from discreet.privacy import Privacy
@@ -44,9 +45,9 @@ single = st.one_of(gaussians, boxes, laplaces, discrete, families, sampled)
 pairs = st.one_of(gaussians, boxes, laplaces, discrete)  # one pair of distributions each: upper and lower bounds meet
 
 
-def steady(examples: int) -> settings:
+def steady(whole: int) -> settings:
     """The same examples every time, however long each takes."""
-    return settings(max_examples=examples, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
+    return settings(max_examples=examples(whole), derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def total(parts: list[tuple[Privacy, int]]) -> Privacy:

@@ -12,6 +12,7 @@ from itertools import product
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.depth import examples
 from support.refusals import refused
 
 from discreet.errors import BudgetExceeded, ParameterError
@@ -50,7 +51,7 @@ def test_a_tenth_three_times_is_three_tenths_and_not_a_hair_more() -> None:
 
 @every
 @given(data=st.data())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_what_fits_is_spent_and_what_does_not_changes_nothing(kind: str, data: st.DataObject) -> None:
     account = BUDGETS[kind].open()
     for privacy in data.draw(st.lists(st.sampled_from(SPENDS[kind]), max_size=12)):
@@ -109,7 +110,7 @@ def test_spent_says_what_was_typed() -> None:
 
 
 @given(st.lists(st.fractions(F(1, 100), 2, max_denominator=500), max_size=6))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_what_remains_may_be_asked_for_and_hardly_more(asked: list[Fraction]) -> None:
     account = BUDGETS["approximate"].open()
     for epsilon in asked:
@@ -206,7 +207,7 @@ def test_what_has_no_price_is_refused() -> None:
 
 
 @given(st.lists(st.sampled_from(["0.01", "0.2", "1", "pure 0.3", "pure 2", "keys"]), max_size=8))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_what_an_account_says_fits_does_fit_and_no_more(asked: list[str]) -> None:
     """The sentences of an approximate budget, held to the filters: their numbers may be typed back in."""
     account = BUDGETS["approximate"].open()
@@ -286,7 +287,7 @@ def trees() -> st.SearchStrategy[Tree]:
 
 
 @given(trees())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_no_adaptive_adversary_passes_the_two_sums(tree: Tree) -> None:
     pairs = transcripts(tree)
     assert math.fsum(p for p, _ in pairs) == pytest.approx(1)

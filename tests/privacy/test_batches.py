@@ -38,6 +38,7 @@ def _respond(records: tuple[int, ...], size: int, flip: float) -> np.ndarray:
     return np.array([yes, 1 - yes])
 
 
+@pytest.mark.diagonal
 @pytest.mark.parametrize(("many", "size"), [(2, 1), (3, 1), (3, 2), (5, 2), (5, 4)])
 @pytest.mark.parametrize("times", [1, 2, 3])
 def test_no_mechanism_leaks_more_than_is_said(many: int, size: int, times: int) -> None:
@@ -94,6 +95,7 @@ def _by_fft(mu: float, q: float, times: int, epsilon: float) -> float:
     return float((total * np.maximum(0, 1 - np.exp(np.minimum(epsilon - losses, 0)))).sum())
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize(("mu", "size", "times", "epsilon"), [(1, 1, 10, F(1, 4)), (1, 2, 300, F(1)), (F(1, 2), 10, 50, F(1, 2))])
 def test_compositions_agree_with_a_plain_transform(mu: F, size: int, times: int, epsilon: Fraction) -> None:
     low, high = (times * dp.gdp(mu).batched(size, of=100)).delta_bounds(epsilon)

@@ -8,6 +8,7 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.depth import examples
 from support.patience import calls
 from support.refusals import NOT_NUMBERS, NOT_POSITIVE, refused
 
@@ -47,7 +48,7 @@ def test_kinds_and_shares_of_delta(budget: Budget) -> None:
     st.fractions(F(1, 1000), 50, max_denominator=10**4),
     st.floats(1e-14, 0.01).map(lambda x: F(x).limit_denominator(10**15)).filter(bool),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_rho_of_is_the_largest_that_holds(epsilon: Fraction, delta: Fraction) -> None:
     budget = Budget(epsilon=7, delta=delta)
     rho = budget.rho_of(epsilon)

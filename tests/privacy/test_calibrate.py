@@ -9,6 +9,7 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.depth import examples
 from support.refusals import NOT_POSITIVE, refused
 
 from discreet.errors import ParameterError
@@ -65,6 +66,7 @@ TARGETS: dict[str, tuple[Make, float, float]] = {
 }
 
 
+@pytest.mark.spread(8)
 @pytest.mark.parametrize(("make", "epsilon", "delta"), TARGETS.values(), ids=TARGETS.keys())
 def test_noise_holds_and_less_would_not_in_few_evaluations(make: Make, epsilon: float, delta: float) -> None:
     counted = Counted(make)
@@ -85,7 +87,7 @@ def test_gaussian_noise_agrees_with_the_closed_form(epsilon: float, delta: float
 
 
 @given(st.fractions(F(1, 1000), 1000), st.integers(1, 50))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 def test_pure_targets_agree_with_division(epsilon: Fraction, times: int) -> None:
     found = noise(lambda s: times * pure(1 / F(s)), epsilon=epsilon)
     assert times / epsilon <= F(found) <= times / epsilon * (1 + F(2, 10**9))
@@ -107,6 +109,7 @@ def test_noise_stays_in_its_range() -> None:
 # Rates.
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("epsilon", [0.1, 2, 50])
 def test_the_rate_holds_and_a_larger_one_would_not(epsilon: float) -> None:
     counted = Counted(lambda q: 1000 * gdp(1).sampled(q))
@@ -131,7 +134,7 @@ def test_the_rate_of_pure_privacy_is_a_closed_form() -> None:
 
 
 @given(st.fractions(F(1, 50), 10), st.fractions(F(1, 50), 10))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_pure_repetitions_agree_with_division(each: Fraction, total: Fraction) -> None:
     assert count(pure(each), epsilon=total) == total // each
     assert count(Privacy.of(Laplace(each)), epsilon=total) == total // each

@@ -36,6 +36,7 @@ MAKERS = {
 }
 
 
+@pytest.mark.diagonal
 @pytest.mark.parametrize("kind", MAKERS)
 @pytest.mark.parametrize("count", [1, 20])
 def test_more_noise_never_costs_more(kind: str, count: int) -> None:

@@ -31,6 +31,7 @@ CASES = {
 }
 
 
+@pytest.mark.spread(5)
 @pytest.mark.parametrize("privacy", CASES.values(), ids=CASES.keys())
 def test_the_curve_is_convex_falling_and_below_the_diagonal(privacy: Privacy) -> None:
     values = [privacy.tradeoff(rate) for rate in RATES]

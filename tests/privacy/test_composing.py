@@ -8,6 +8,7 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.depth import examples
 
 import discreet as dp
 
@@ -26,7 +27,7 @@ LOSSES = st.one_of(
 )
 PARTS = st.lists(st.tuples(LOSSES, st.integers(1, 40)), min_size=1, max_size=3)
 DELTAS = st.sampled_from([Fraction(1, 10**100), Fraction(1, 10**12), Fraction(1, 10**6), Fraction(1, 100), Fraction(99, 100)])
-few = settings(max_examples=12, deadline=None, derandomize=True)
+few = settings(max_examples=examples(12), deadline=None, derandomize=True)
 
 
 def total(parts: list[tuple[dp.Privacy, int]]) -> dp.Privacy:
@@ -80,6 +81,7 @@ def test_renyi_divergences_rise_with_the_order_and_stay_below_rho(parts: list[tu
         assert all(value <= privacy.rho * alpha * (1 + 1e-9) for value, alpha in zip(values, (1.5, 2, 4, 16), strict=True))
 
 
+@pytest.mark.diagonal
 @pytest.mark.parametrize("rate", [Fraction(1, 1000), Fraction(1, 10), Fraction(1, 2)])
 @pytest.mark.parametrize("privacy", [dp.gdp(1), dp.pure(1), dp.Laplace(sensitivity=1.0, epsilon=1).privacy])
 def test_a_sample_costs_less(privacy: dp.Privacy, rate: Fraction) -> None:

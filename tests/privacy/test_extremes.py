@@ -10,6 +10,8 @@ import pytest
 from flint import arb, ctx, fmpq
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from privacy import reference_curves as truth
+from support.depth import examples
 
 import discreet as dp
 from discreet.privacy import Privacy
@@ -49,13 +51,30 @@ def test_renyi_of_a_sampled_discrete_gaussian(order: int, rate: Q) -> None:
     assert Privacy.of(DiscreteGaussian(Q(1)), "add-remove").sampled(rate).renyi(order) >= least - 1e-9
 
 
+@pytest.mark.parametrize("nearest", [Q(389, 10), Q(3904, 100), Q(3916, 100), Q(3928, 100), Q(3934, 100)])
+def test_deltas_that_doubles_hardly_hold(nearest: Q) -> None:
+    """Below 2^-1022 doubles have fewer digits: bounds are rounded away from the truth by what is missing."""
+    privacy, curve = dp.gdp(1) + dp.pure(0.5), truth.with_gaussian(Q(1), truth.pure(Q(1, 2), 1))
+    for epsilon in (nearest + Q(j, 2000) for j in range(8)):
+        low, high = privacy.delta_bounds(epsilon)
+        assert arb(low) <= curve(epsilon) <= arb(high)
+        assert high <= 1.01 * low + 1e-322
+
+
+def test_a_delta_below_all_doubles() -> None:
+    """The largest loss is not quite needed."""
+    low, high = dp.pure(1).epsilon_bounds(Q(1, 10**330))
+    assert low == math.nextafter(1.0, 0.0)
+    assert high == 1.0
+
+
 def test_both_directions_leak_what_they_leak() -> None:
     box, rest = Box(Q(1), Q(1, 100)), dp.zcdp(Q(1, 100))
     both = [(Privacy.of(SampledLattice(box, Q(1, 2), adding)) + rest).epsilon_bounds(0.006) for adding in (True, False)]
     assert both[0] == both[1]
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(st.sampled_from([1e-9, 1e-3, 0.3]), st.sampled_from([1, 3, 7]), st.floats(0.05, 20), st.floats(0.999999, 1.0))
 def test_deltas_at_the_very_end_are_inverted(rate: float, steps: int, scale: float, share: float) -> None:
     privacy = Privacy.of(DiscreteLaplace(steps, Q(scale))).sampled(rate)

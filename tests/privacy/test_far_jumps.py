@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from privacy.reference_curves import real
 from privacy.test_jumps import two_steps
 from privacy.test_tight_samples import counted
+from support.depth import examples
 
 import discreet as dp
 from discreet.arrays import Reals
@@ -77,6 +78,7 @@ HARD = [  # mu, rate, delta: jumps that are rare, and those that are not, down t
 ]
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize(("mu", "rate", "delta"), HARD)
 def test_two_steps_are_what_they_are(mu: str, rate: str, delta: str) -> None:
     low, high = removing(mu, rate, 2, delta)
@@ -102,6 +104,7 @@ DIFFERENT = [  # two kinds of steps: as rare as each other, and far rarer; jumps
 ]
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize(("one", "other", "delta"), DIFFERENT)
 def test_two_different_steps_are_what_they_are(one: tuple[str, str], other: tuple[str, str], delta: str) -> None:
     parts = composition.canonical(((sampled(*one), 1), (sampled(*other), 1)))
@@ -138,6 +141,7 @@ def beside_laplace(mu: F, rate: F, epsilon: F, other: F, x: F) -> arb:
         return total + (both(acb(a)) * (-a).exp() + both(acb(-a))).real / 2
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize(
     ("mu", "rate", "epsilon", "other", "delta"),
     [("1", "1e-7", "1", "1e-7", "1e-9"), ("1", "1e-7", "1", "1e-7", "1e-8"), ("1.08", "4.05e-6", "1.29", "8.78e-6", "4.86e-9")],
@@ -198,6 +202,7 @@ def three_steps(mu: float, q: float, epsilon: float) -> float:
     return float(one_more(mu, q, two, 3, np.array([epsilon]))[0])
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize(
     ("mu", "rate", "delta"), [("1.55", "2.85e-5", "9.2e-8"), ("1.49", "8.5e-6", "4e-6"), ("1.2", "1e-3", "1e-6")]
 )
@@ -208,6 +213,7 @@ def test_three_steps_are_what_they_are(mu: str, rate: str, delta: str) -> None:
     assert three_steps(float(mu), float(rate), high) <= float(delta) * (1 + 1e-7)
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize(
     ("count", "rate", "mu", "delta"),
     [(9, "8.5e-6", "1.49", "2e-5"), (21, "1.69e-6", "1.97", "3.4e-10"), (87, "2.66e-6", "1.33", "2.3e-9")],
@@ -234,7 +240,7 @@ STEPS = st.tuples(
 
 
 @given(STEPS)
-@settings(max_examples=12, deadline=None, derandomize=True)
+@settings(max_examples=examples(12), deadline=None, derandomize=True)
 def test_any_steps(steps: tuple[int, float, float, float]) -> None:
     """1e-4 relative, 1e-9 from ten steps on, or 1e-12; ``benchmarks/compositions.py --steps`` tries hundreds, with times."""
     count, sigma, rate, delta = steps

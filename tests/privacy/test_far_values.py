@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from privacy.reference_curves import real
 from privacy.test_tight_samples import counted
+from support.depth import examples
 
 import discreet as dp
 from discreet.privacy.accountant import composition, far_values
@@ -131,7 +132,7 @@ USES = st.tuples(
 
 
 @given(USES)
-@settings(max_examples=10, deadline=None, derandomize=True)
+@settings(max_examples=examples(10), deadline=None, derandomize=True)
 def test_any_uses(uses: tuple[int, float, float, float]) -> None:
     """1e-4 relative, 1e-9 from ten uses on, or 1e-12."""
     count, sigma, rate, delta = uses
@@ -142,6 +143,7 @@ def test_any_uses(uses: tuple[int, float, float, float]) -> None:
     assert sum(work) <= 1 << 25
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize(
     ("sigma", "rate", "count"),
     [("1", "1e-3", 12), ("1", "1e-5", 12), ("0.5", "1e-5", 30), ("1", "1e-5", 1000), ("2", "1e-3", 12)],

@@ -17,6 +17,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.special import ndtr
+from support.depth import examples
 from support.refusals import NOT_NUMBERS, NOT_POSITIVE, refused
 
 from discreet.errors import BudgetExceeded, DiscreetError, ParameterError
@@ -67,7 +68,7 @@ def spends(kind: str) -> st.SearchStrategy[list[Privacy]]:
 
 @pytest.mark.parametrize("kind", FILTERS)
 @given(data=st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_sums_are_exact_never_pass_the_total_and_do_not_depend_on_order(kind: str, data: st.DataObject) -> None:
     opened, asked = FILTERS[kind], data.draw(spends(kind))
     now, paid = opened, []
@@ -291,7 +292,7 @@ def hockey_stick(pairs: Pairs, epsilon: float) -> float:
 
 
 @given(trees(leaky=False))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_no_adaptive_adversary_passes_a_pure_filter(tree: Tree) -> None:
     pairs = transcripts(PureFilter(epsilon=2), tree)
     assert math.fsum(p for p, _ in pairs) == pytest.approx(1)
@@ -299,7 +300,7 @@ def test_no_adaptive_adversary_passes_a_pure_filter(tree: Tree) -> None:
 
 
 @given(trees(leaky=True))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_no_adaptive_adversary_passes_an_approximate_filter(tree: Tree) -> None:
     pairs = transcripts(ApproximateFilter(epsilon=2, delta=0.15), tree)
     for sides in (pairs, [(q, p) for p, q in pairs]):
@@ -307,7 +308,7 @@ def test_no_adaptive_adversary_passes_an_approximate_filter(tree: Tree) -> None:
 
 
 @given(trees(leaky=True))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_no_adaptive_adversary_passes_a_concentrated_filter(tree: Tree) -> None:
     opened = ConcentratedFilter(rho=0.5, delta=0.15)
     pairs = transcripts(opened, tree)
@@ -316,7 +317,7 @@ def test_no_adaptive_adversary_passes_a_concentrated_filter(tree: Tree) -> None:
 
 
 @given(trees(leaky=False))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_no_adaptive_adversary_passes_zero_concentrated_and_renyi_filters(tree: Tree) -> None:
     pairs = transcripts(ConcentratedFilter(rho=0.5), tree)
     for order in (1.1, 2.0, 5.0, 30.0):
@@ -329,7 +330,7 @@ def test_no_adaptive_adversary_passes_zero_concentrated_and_renyi_filters(tree: 
 @given(st.floats(0.1, 0.9), st.floats(0.01, 1), st.floats(0.01, 1), st.floats(-1, 2))
 @example(0.5, 1.0, 1.0, 0.0)
 @example(0.5, 1.0, 0.1, 0.5)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_no_adaptive_adversary_passes_a_gaussian_filter(first: float, low: float, high: float, edge: float) -> None:
     """Two questions, the second's noise chosen by the first answer, greedily: the hockey-stick by quadrature."""
     opened = GaussianFilter(mu=1)

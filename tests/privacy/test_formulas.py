@@ -12,6 +12,7 @@ from flint import arb, ctx, fmpq, fmpz
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import norm
+from support.depth import examples
 from support.refusals import NOT_NUMBERS, NOT_POSITIVE, refused
 
 from discreet.errors import ParameterError
@@ -100,7 +101,7 @@ def test_optimal_composition_is_the_smallest_epsilon(epsilon: float, k: int, del
 
 
 @given(st.fractions(F(1, 100), 4), st.integers(1, 40), st.fractions(F(1, 10**9), F(9, 10)))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_optimal_composition_of_anything(epsilon: Fraction, k: int, delta: Fraction) -> None:
     found = optimal_composition(epsilon, k, delta)
     with ctx.workprec(600):
@@ -226,7 +227,7 @@ def test_large_groups_have_no_promise_left() -> None:
 
 
 @given(st.fractions(0, F(999, 1000)), st.integers(1, 500))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_somebody_is_leaked(delta: Fraction, people: int) -> None:
     truth = 1 - (1 - delta) ** people
     found = F(leak_somebody(delta, people))

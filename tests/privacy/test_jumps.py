@@ -15,6 +15,7 @@ from flint import acb, arb, ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from privacy.reference_curves import real
+from support.depth import examples
 
 import discreet as dp
 from discreet.privacy.accountant import composition, jumps, tails
@@ -29,6 +30,7 @@ def steps(count: int, rate: str, mu: str = "1") -> dp.Privacy:
     return count * dp.gdp(F(mu)).sampled(F(rate))
 
 
+@pytest.mark.spread(3)
 @pytest.mark.parametrize(
     ("count", "rate", "mu", "delta"),
     [
@@ -72,6 +74,7 @@ def two_steps(mu: Fraction, rate: Fraction, epsilon: Fraction, other: tuple[Frac
         return total / (2 * arb.pi()).sqrt()
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize(
     ("mu", "rate", "delta"),
     [("1", "1e-4", "1e-9"), ("1.5", "0.000137", "1.85e-9"), ("0.5", "0.01", "1e-10"), ("2", "1e-3", "1e-7")],
@@ -113,6 +116,7 @@ NEAR = [
 ]
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize(("whole", "loss", "x", "most"), NEAR)
 def test_jumps_are_what_is_not_small(whole: SampledGaussian, loss: float, x: float, most: float) -> None:
     """Moments of at least one jump, A - B in balls, within the rounding that is stated; and its decay; in 1, 2 and 25 steps."""
@@ -177,7 +181,7 @@ def test_moments_of_very_many_uses(x: float) -> None:
 
 
 @given(st.floats(1e-3, 1e6), st.floats(1e-12, 0.99))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_what_is_typical_is_less_than_what_is_true(mu: float, delta: float) -> None:
     """For Gaussians, whose curve is a closed form; and not much less where losses are large."""
     parts = ((Gaussian(F(mu) ** 2), 1),)
@@ -194,6 +198,7 @@ def test_where_nothing_of_a_step_is_known_no_jump_divides_by_it() -> None:
     assert 0 < low <= high <= (1 + 1e-9) * low
 
 
+@pytest.mark.spread(3)
 @pytest.mark.parametrize(
     ("rate", "mu"), [("1e-9", "1"), ("1e-7", "0.001"), ("1e-5", "1"), ("1e-3", "0.001"), ("0.1", "1"), ("0.5", "0.001")]
 )

@@ -132,6 +132,7 @@ def test_it_is_a_law(privacy: Privacy) -> None:
     assert loss.mean > 0
 
 
+@pytest.mark.spread(8)
 @every
 def test_it_gives_the_certified_delta(privacy: Privacy) -> None:
     """delta(epsilon) = E[(1 - e^(epsilon - L))+], never above P[L > epsilon]."""

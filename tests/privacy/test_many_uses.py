@@ -19,6 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from privacy.reference_curves import real
 from privacy.reference_sampled import phi
+from support.depth import examples
 from support.patience import within
 
 import discreet as dp
@@ -174,7 +175,7 @@ def test_moduli_fall_with_the_variance(name: str) -> None:
 
 
 @given(st.floats(1.0, 40.0), st.floats(-100, 100), st.floats(1.0, 12.0))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 def test_a_payoff_that_is_moved_is_below(mu: float, u: float, away: float) -> None:
     """F(u - c) <= f(u) + e^(-a^2 / 2), c = mu^2 / 2 + mu a."""
     with ctx.workprec(400):

@@ -45,6 +45,7 @@ def test_one_shift_is_worse_than_two(a: str, b: str) -> None:
             assert not both + middle + top > single(x)
 
 
+@pytest.mark.diagonal
 @pytest.mark.parametrize("count", [2, 3, 7])
 @pytest.mark.parametrize("epsilon", ["0.1", "1", "4"])
 def test_one_shift_is_worse_than_many(epsilon: str, count: int) -> None:

@@ -88,6 +88,7 @@ def test_samples(name: str, rate: str, adding: bool) -> None:
                     assert said >= value.lower() if up else said <= value.upper(), f"{type(law).__name__}, {float(x)}, up={up}"
 
 
+@pytest.mark.diagonal(2)
 @pytest.mark.parametrize("adding", [False, True], ids=["removing", "adding"])
 @pytest.mark.parametrize("rate", RATES)
 @pytest.mark.parametrize("squared_mu", ["0.04", "9"])

@@ -57,6 +57,7 @@ def in_order(less: tuple[float, float], more: tuple[float, float]) -> None:
     assert less[0] <= more[1]
 
 
+@pytest.mark.spread(34)
 @pytest.mark.parametrize(("left", "right"), PAIRS)
 def test_adding_a_mechanism_never_costs_less(left: str, right: str) -> None:
     """Beside Gaussian noise; each pair in one of four ways to sample it, by its place in the list: all ways meet all kinds."""

@@ -75,6 +75,7 @@ def test_the_pure_claim_is_attained(law: str, factor: int) -> None:
     assert Fraction(1) / often.run_epsilon(Fraction(1)) == factor
 
 
+@pytest.mark.diagonal
 @pytest.mark.parametrize("mean", MEANS)
 @pytest.mark.parametrize("law", LAWS)
 def test_no_search_of_concentrated_runs_is_worse_than_its_claim(law: str, mean: float) -> None:

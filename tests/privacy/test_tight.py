@@ -95,6 +95,7 @@ FAMILIES = {
 }
 
 
+@pytest.mark.diagonal
 @pytest.mark.parametrize("count", [1, 2, 40, 1000])
 @pytest.mark.parametrize("privacy", FAMILIES.values(), ids=FAMILIES.keys())
 def test_families_have_a_bracket(privacy: Privacy, count: int) -> None:

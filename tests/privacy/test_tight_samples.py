@@ -22,6 +22,7 @@ from privacy import reference_contour as contour
 from privacy.reference_bracket import width
 from privacy.reference_curves import real
 from privacy.reference_sampled import gaussian_at, phi, sampled
+from support.depth import examples
 from support.patience import within
 
 import discreet as dp
@@ -108,6 +109,7 @@ def work() -> Iterator[list[int]]:
         yield done
 
 
+@pytest.mark.spread(8)
 @pytest.mark.parametrize("privacy", NINE.values(), ids=NINE.keys())
 def test_nine_digits(privacy: Privacy, work: list[int]) -> None:
     low, high = privacy.epsilon_bounds(MILLIONTH)
@@ -291,7 +293,7 @@ def test_smoothing_encloses_a_product_of_polynomials() -> None:
 
 
 @given(st.floats(1e-4, 0.9), st.floats(-4, 4))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 def test_the_smoothed_payoff_is_within_its_bump(mu: float, at: float) -> None:
     """f <= F <= f + mu / sqrt(2 pi) e^(-u/2 - u^2 / (2 mu^2))."""
     with ctx.workprec(200):
@@ -359,7 +361,7 @@ USES = st.tuples(
 
 
 @given(st.lists(USES, min_size=1, max_size=3), st.one_of(st.floats(1e-12, 0.99), st.floats(-300, 0).map(lambda x: 10**x)))
-@settings(max_examples=10, deadline=None, derandomize=True)
+@settings(max_examples=examples(10), deadline=None, derandomize=True)
 def test_any_composition(uses: list[tuple[Privacy, float, int]], delta: float) -> None:
     """Lower <= upper, and one more use never lowers: the lower bound of less is at most the upper bound of more; soon enough.
 

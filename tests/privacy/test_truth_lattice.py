@@ -42,6 +42,7 @@ def test_boxes(epsilon: str, delta: str, count: int) -> None:
     assert privacy.rho == math.inf
 
 
+@pytest.mark.diagonal(2)
 @pytest.mark.parametrize("count", [1, 2, 30, 1000])
 @pytest.mark.parametrize("options", [3, 10])
 @pytest.mark.parametrize("epsilon", ["0.01", "0.1", "1", "10"])

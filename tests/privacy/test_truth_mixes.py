@@ -78,6 +78,7 @@ MIXES: dict[str, tuple[Callable[[], Privacy], Callable[[], Pieces]]] = {
 RATES = [(name, rate) for name in MIXES for rate in ("1e-9", "0.1", "0.999") if "steps" not in name or rate == "0.1"]
 
 
+@pytest.mark.spread(8)
 @pytest.mark.parametrize(("name", "rate"), RATES)
 def test_beside_a_gaussian(name: str, rate: str) -> None:
     make, pieces = MIXES[name]

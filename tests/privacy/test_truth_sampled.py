@@ -33,6 +33,7 @@ def larger(*curves: Curve) -> Curve:
     return delta
 
 
+@pytest.mark.diagonal
 @pytest.mark.parametrize("rate", ["1e-4", "0.01", "0.5", "0.99"])
 @pytest.mark.parametrize("squared_mu", ["0.01", "1", "25"])
 def test_one_gaussian(squared_mu: str, rate: str) -> None:
@@ -40,6 +41,7 @@ def test_one_gaussian(squared_mu: str, rate: str) -> None:
     holds(Privacy.of(SampledGaussian(F(squared_mu), F(rate))), curve, epsilons=EPSILONS[1:8:2])
 
 
+@pytest.mark.diagonal
 @pytest.mark.parametrize("rate", ["1e-3", "0.1", "0.5", "0.99"])
 @pytest.mark.parametrize("epsilon", ["0.01", "1", "5"])
 def test_one_laplace_and_one_response(epsilon: str, rate: str) -> None:
@@ -50,6 +52,7 @@ def test_one_laplace_and_one_response(epsilon: str, rate: str) -> None:
     holds(Privacy.of(Response(e, 10)).sampled(q), response, epsilons=EPSILONS[2:7], deltas=DELTAS[:3])
 
 
+@pytest.mark.diagonal
 @pytest.mark.parametrize(
     ("count", "x", "width", "digits", "epsilons", "deltas"),
     [

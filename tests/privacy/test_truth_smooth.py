@@ -32,6 +32,7 @@ def test_known_gaussian_values() -> None:
         assert high == pytest.approx(epsilon, abs=6e-7)
 
 
+@pytest.mark.diagonal
 @pytest.mark.parametrize("count", [1, 2, 8])
 @pytest.mark.parametrize("epsilon", ["0.01", "1", "20"])
 def test_laplace(epsilon: str, count: int) -> None:
@@ -69,6 +70,7 @@ def test_the_two_references_agree() -> None:
         assert line(epsilon).rel_accuracy_bits() > 20
 
 
+@pytest.mark.diagonal(2)
 @pytest.mark.parametrize("count", [1, 3, 30])
 @pytest.mark.parametrize("epsilon", ["0.1", "1", "20"])
 @pytest.mark.parametrize("squared_mu", ["1e-4", "1", "100"])
@@ -94,6 +96,7 @@ def test_gaussian_and_discrete_noise(atoms: str) -> None:
     holds(dp.gdp(1) + 40 * part, truth.with_gaussian(F(1), law), epsilons=[F(1), F(10)], deltas=DELTAS[1:5])
 
 
+@pytest.mark.diagonal
 @pytest.mark.parametrize("epsilon", ["0.1", "1", "20"])
 @pytest.mark.parametrize("squared_mu", ["1e-4", "1", "100"])
 def test_gaussian_and_laplace(squared_mu: str, epsilon: str) -> None:

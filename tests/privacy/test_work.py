@@ -17,9 +17,12 @@ from privacy.test_tight_samples import counted
 import discreet as dp
 from discreet.privacy import Privacy
 from discreet.privacy.accountant import composition
-from discreet.privacy.accountant.turning import Nodes
+from discreet.privacy.accountant.contour import search_tilts
+from discreet.privacy.accountant.enumeration import list_outcomes
+from discreet.privacy.accountant.far_jumps import expect
+from discreet.privacy.accountant.turning import Nodes, turned_sums, units
 from discreet.privacy.losses import Box, DiscreteGaussian, DiscreteLaplace, Laplace, Response, SampledLattice
-from discreet.privacy.losses.atoms import LEAST
+from discreet.privacy.losses.atoms import LEAST, Atomic
 from discreet.privacy.losses.base import Loss
 
 F = Fraction
@@ -130,3 +133,83 @@ def test_values_in_rows_and_one_by_one_are_turned_alike() -> None:
     thin = Nodes.of(0.01, index[::100], values[::100])
     assert thin.values.ndim == 1
     assert Nodes.of(0.01, index[:0], values[:0]).turned(1.0) == 0
+
+
+STEPS = [(1000, 1.0, "1e-3", "1e-6"), (1000, 1.0, "1e-4", "1e-6"), (20, 3.0, "0.01", "1e-9"), (2, 1.0, "0.01", "1e-6")]
+
+
+@pytest.mark.parametrize(("count", "sigma", "rate", "delta"), STEPS)
+def test_what_is_expected_of_steps_is_near_the_truth(count: int, sigma: float, rate: str, delta: str) -> None:
+    """So that contours are opened once, where they belong."""
+    privacy = count * dp.gdp(1 / F(str(sigma))).sampled(F(rate))
+    parts = next(way for way in composition.directions(privacy.parts) if not getattr(way[0][0], "adding", True))
+    expected = expect(parts, math.log(F(delta)))
+    assert expected is not None
+    with counted() as work:
+        low, high = privacy.epsilon_bounds(F(delta))
+    assert expected.epsilon(math.log(F(delta))) == pytest.approx(high, rel=0.02)
+    assert expected.log_delta(high) == pytest.approx(math.log(F(delta)), abs=0.2)
+    assert high - low <= 1e-9 * high
+    assert len([terms for terms in work if terms > 1000]) <= 4
+
+
+def test_nothing_is_expected_where_a_rough_lattice_does_not_say() -> None:
+    step = dp.gdp(1).sampled(F(1, 100)).parts
+    assert expect(((step[0][0], 10**7),), -14.0) is None
+    assert expect(((step[0][0], 100),), -60.0) is None
+    assert expect(((Box(F(1, 2)), 100),), -14.0) is None
+
+
+@pytest.mark.parametrize("size", [5, 20, 200, 3000])
+@pytest.mark.parametrize("kept", ["all", "some", "apart"])
+def test_sums_over_two_grids_are_the_sums(size: int, kept: str) -> None:
+    rng = np.random.default_rng(size)
+    index = np.arange(size)
+    index = {"all": index, "some": index[rng.random(size) < 0.7], "apart": index[index % 5 != 1][:: 1 + size // 50]}[kept]
+    losses, weights = rng.normal(size=70) + 1j * rng.random(70), rng.random(70) + 0j
+    t = 0.003 * index
+    truth = np.array([math.fsum((np.expm1(1j * one * losses) * weights).real) for one in t.tolist()])
+    known = (units(70) + 64) * 2.0**-53 * max(float(t[-1]), 0.01) * float((np.abs(weights) * np.abs(losses)).sum())
+    assert np.abs(turned_sums(t, losses, weights).real - truth).max() <= 4 * known
+
+
+@pytest.mark.parametrize("epsilon", [F(1, 10**6), F(1, 3), F(40)])
+@pytest.mark.parametrize("delta", [F(0), F(1, 100)])
+def test_two_values_by_hand_are_two_values(epsilon: F, delta: F) -> None:
+    box = Box(epsilon, delta)
+    for x in (-0.4, 0.0, 0.01, 1.0, 30.0):
+        scale, *moments = box.cumulants(x)
+        other, *others = Atomic.cumulants(box, x)
+        assert scale == pytest.approx(other, rel=1e-9, abs=1e-15)
+        assert moments == pytest.approx(others, rel=1e-9)
+        assert box.rounding(x, 7.0) == pytest.approx(Atomic.rounding(box, x, 7.0), rel=1e-9)
+    assert box.mean_variance() == pytest.approx(Atomic.mean_variance(box), rel=1e-9)
+
+
+@pytest.mark.parametrize("epsilon", [F(1, 1000), F(1, 3), F(2000)])
+@pytest.mark.parametrize("delta", [F(1, 10**9), F(1, 10), F(9, 10)])
+def test_listed_outcomes_say_where_delta_is_crossed(epsilon: F, delta: F) -> None:
+    outcomes = list_outcomes(((Box(epsilon), 3),), math.log(delta))
+    assert outcomes is not None
+    near = outcomes.crossing(math.log(delta))
+    assert near is not None
+    low, high = (3 * dp.pure(epsilon)).epsilon_bounds(delta)
+    assert low * (1 - 1e-9) - 1e-12 <= near <= high * (1 + 1e-9) + 1e-12
+
+
+def test_tilts_are_tried_until_the_width_grows() -> None:
+    """K(y) = 50 y (y + 1): the width (K - y e - goal) / (y - x) is least in the middle, at one end, or nowhere."""
+    tried = list[float]()
+
+    def above(y: float) -> float:
+        tried.append(y)
+        return 50 * y * (y + 1) if y < 10 else math.inf
+
+    factors = (1.02, 1.05, 1.2, 1.5, 2.0, 3.0, 6.0)
+    for goal in (-1.0, -100.0, -1e4):
+        tried.clear()
+        width, bounds = search_tilts(above, 1.0, factors, 3.0, goal)
+        widths = [(above(y) - 3 * y - goal) / (y - 1) for y in factors]
+        assert width == min(widths)
+        assert all(top == above(y) for y, top in bounds)
+    assert search_tilts(lambda _: math.inf, 1.0, factors, 3.0, -1.0) == (math.inf, ())

@@ -10,6 +10,7 @@ import json
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 from discreet.errors import BudgetExceeded, ParameterError
 from discreet.privacy.budget import Amount, Budget, cut_digits, decimal_down, decimal_up, round_amount
@@ -251,7 +252,7 @@ class Account:
         """The account that ``to_json`` wrote."""
         try:
             facts = json.loads(text)
-            opened = Budget.from_json(json.dumps(facts["budget"])).open()
+            opened = _opened(json.dumps(facts["budget"]))
             filters = tuple(None if each is None else Filter.from_json(json.dumps(each)) for each in facts["roads"])
             same = all(_matches(each, first) for each, first in zip(filters, opened.filters, strict=True))
             if facts["discreet"] != "account" or facts["version"] != 1 or not same or not any(filters):
@@ -259,6 +260,12 @@ class Account:
         except (KeyError, TypeError, ValueError, AttributeError):
             raise ParameterError("This text is no account known here; give what to_json() wrote, or update discreet.") from None
         return cls(opened.budget, filters)
+
+
+@lru_cache(maxsize=64)
+def _opened(budget: str) -> Account:
+    """The account of a budget that ``to_json`` wrote, with nothing spent: a ledger has one, in the record of every payment."""
+    return Budget.from_json(budget).open()
 
 
 def _percent(share: Fraction) -> str:

@@ -31,11 +31,10 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
-from discreet.balls import ball, lower, precision
+from discreet.balls import ball, log, lower, precision
 from discreet.calls import called_as
 from discreet.errors import ParameterError
 from discreet.exact import positive, probability, rational
-from discreet.privacy.accountant.tails import log
 from discreet.privacy.guarantee import zcdp
 
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ from fractions import Fraction
 from discreet.calls import called_as
 from discreet.errors import ParameterError
 from discreet.exact import positive, probability
-from discreet.privacy.accountant.composition import directions, disclosure, supremum
 from discreet.privacy.guarantee import Privacy
+from discreet.privacy.losses.parts import directions, disclosure, supremum
 
 __all__ = ["count", "noise", "rate"]
 

@@ -46,7 +46,6 @@ from typing import ClassVar, Self
 from discreet.calls import called_as
 from discreet.errors import BudgetExceeded, ParameterError
 from discreet.exact import positive, probability, rational, root_up, up
-from discreet.privacy.accountant.composition import log_moment_bound
 from discreet.privacy.guarantee import Privacy
 from discreet.privacy.losses import Box, Concentrated, Gaussian, Leak, Loss, Renyi, SampledLattice
 from discreet.privacy.losses.base import tanh_rho
@@ -89,6 +88,8 @@ def as_divergence(loss: Loss, order: Fraction) -> Fraction | None:
     bounds = [order * cost[0]] if cost else []
     bounds += [pair[0]] if pair else []
     if not isinstance(loss, (Gaussian, Concentrated)):
+        from discreet.privacy.accountant.tails import log_moment_bound
+
         x = up(order - 1)  # divergences grow with the order
         moment = max(log_moment_bound(((side, 1),), x) for side in (loss, loss.reverse))
         bounds += [max(Fraction(0), Fraction(moment)) / Fraction(x)] if math.isfinite(moment) else []

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 from discreet.calls import called_as
 from discreet.errors import ParameterError
 from discreet.exact import not_negative, positive, probability, rational, up, whole
-from discreet.privacy.accountant import composition
 from discreet.privacy.losses import Box, Concentrated, Gaussian, Loss, Renyi
 from discreet.privacy.losses.base import Parts, read_loss, title_of
 from discreet.privacy.losses.batch import batch
+from discreet.privacy.losses.parts import canonical, directions, disclosure, merge, supremum
 from discreet.privacy.losses.sampled import sample
 from discreet.privacy.neighbours import Neighbours, read_neighbours, share_neighbours
 
@@ -72,7 +72,7 @@ class Privacy:
             raise ParameterError(
                 "A guarantee is made by its own function, and by + and *; write pure(1), zcdp(0.5) or 10 * gdp(1)."
             )
-        object.__setattr__(self, "parts", composition.canonical(tuple(self.parts)))
+        object.__setattr__(self, "parts", canonical(tuple(self.parts)))
         stated = read_neighbours(self.neighbours) if self.parts else None  # what costs nothing holds for all neighbours
         object.__setattr__(self, "neighbours", stated)
         object.__setattr__(self, "assumed", bool(self.assumed and stated))
@@ -93,7 +93,7 @@ class Privacy:
         made = Privacy.__new__(Privacy)  # both are canonical: nothing is sorted again
         stated = share_neighbours(self.neighbours, other.neighbours)
         silent = any(one.parts and one.neighbours is None for one in (self, other))
-        object.__setattr__(made, "parts", composition.merge(self.parts, other.parts))
+        object.__setattr__(made, "parts", merge(self.parts, other.parts))
         object.__setattr__(made, "neighbours", stated)
         object.__setattr__(made, "assumed", stated is not None and (self.assumed or other.assumed or silent))
         object.__setattr__(made, "uses", self.uses + other.uses)
@@ -126,8 +126,10 @@ class Privacy:
         ('replace', 2.0)
         """
         wanted = read_neighbours(neighbours)
-        if wanted is None or self.neighbours in (None, wanted):
-            return replace(self, neighbours=wanted or self.neighbours)
+        if wanted is None or self.neighbours == wanted:
+            return self
+        if self.neighbours is None:
+            return replace(self, neighbours=wanted)
         if wanted != "replace":
             raise ParameterError(
                 f'A guarantee for neighbours "{self.neighbours}" says nothing for neighbours "{wanted}"; '
@@ -198,25 +200,31 @@ class Privacy:
 
     def epsilon_bounds(self, delta: object = 0) -> tuple[float, float]:
         """Certified lower and upper bounds on the smallest epsilon for this delta."""
-        return composition.epsilon_bounds(self.parts, probability("delta", delta, zero=True, hint=_DELTA))
+        from discreet.privacy.accountant.composition import epsilon_bounds
+
+        return epsilon_bounds(self.parts, probability("delta", delta, zero=True, hint=_DELTA))
 
     def delta_bounds(self, epsilon: object) -> tuple[float, float]:
         """Certified lower and upper bounds on the smallest delta for this epsilon: the hockey-stick E[(1 - e^(epsilon - L))+]."""
-        return composition.delta_bounds(self.parts, not_negative("epsilon", epsilon))
+        from discreet.privacy.accountant.composition import delta_bounds
+
+        return delta_bounds(self.parts, not_negative("epsilon", epsilon))
 
     def renyi(self, alpha: object) -> float:
         """The Renyi divergence of this order, from above."""
+        from discreet.privacy.accountant.composition import log_moment_bound
+
         order = rational("alpha", alpha, "an order above 1, such as 2")
         if order <= 1:
             raise ParameterError(f"A Renyi order must be above 1, not {alpha}; write a number such as 2.")
-        if composition.disclosure(self.parts):
+        if disclosure(self.parts):
             return math.inf
         if not self.parts:
             return 0.0
         x, bounds = up(order - 1), [0.0]  # divergences grow with the order, up to the largest loss
-        for parts in composition.directions(self.parts):
-            largest = composition.supremum(parts)
-            moment = composition.log_moment_bound(parts, x) / x * (1 + 2.0**-50) if x < math.inf else math.inf
+        for parts in directions(self.parts):
+            largest = supremum(parts)
+            moment = log_moment_bound(parts, x) / x * (1 + 2.0**-50) if x < math.inf else math.inf
             bounds.append(moment if largest is None else min(moment, up(largest)))
         return max(bounds)
 
@@ -235,7 +243,9 @@ class Privacy:
         rate = rational("fpr", fpr, "a rate such as 0.01")
         if not 0 <= rate <= 1:
             raise ParameterError(f"A false-positive rate must lie between 0 and 1, not {fpr}; write a rate such as 0.01.")
-        return composition.tradeoff(self.parts, float(rate))
+        from discreet.privacy.accountant.composition import tradeoff
+
+        return tradeoff(self.parts, float(rate))
 
     # Looking at it.
 

@@ -20,11 +20,11 @@ from numpy.typing import ArrayLike
 
 from discreet.arrays import Reals
 from discreet.errors import ParameterError
-from discreet.privacy.accountant.composition import canonical
 from discreet.privacy.accountant.lattice import Convolution, convolve
 from discreet.privacy.losses.atoms import Atoms
 from discreet.privacy.losses.base import Parts, title_of
 from discreet.privacy.losses.law import Law, Spread, merge_atoms
+from discreet.privacy.losses.parts import canonical
 
 Uses = Sequence[tuple[Law, int]]
 Points = tuple[Reals, Reals]

@@ -10,24 +10,24 @@ larger bound counts.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 
-from discreet.balls import precision, upper
+from discreet.balls import log, precision, upper
 from discreet.exact import down, up
-from discreet.privacy.accountant.contour import find_saddle
-from discreet.privacy.accountant.methods import Aim, Bound, closed_delta, pair_bound
+from discreet.privacy.accountant.contour import LEAST, find_saddle
+from discreet.privacy.accountant.methods import Aim, closed_delta, is_closed, pair_bound
 from discreet.privacy.accountant.tails import (
-    disclosure,
-    log,
     log_moment_bound,
     moment_delta,
     moment_epsilon,
     typical_delta,
     typical_epsilon,
 )
-from discreet.privacy.losses import BoundedRange, Box, Concentrated, Family, Gaussian, Loss, Moments
+from discreet.privacy.losses import BoundedRange, Box, Family, Loss, Moments
 from discreet.privacy.losses.base import Parts
+from discreet.privacy.losses.parts import canonical, directions, disclosure, supremum
 
 __all__ = [
     "canonical",
@@ -49,49 +49,8 @@ _RARE = Fraction(1, 20)  # of delta
 _FEW = 8  # different mechanisms: their total variations are soon added up
 _KNOWN = 1e-9  # relative: where a bracket is as narrow as that, moments cannot lower it further
 _WIDTH = 1e-12  # relative: how well a crossing is known
-
-
-def canonical(parts: Parts) -> Parts:
-    """Equal losses counted together, Gaussians and zCDP costs added up, in an order that does not depend on how they came."""
-    result: list[tuple[Loss, int]] = []
-    for loss, count in sorted((_whole(loss, count) for loss, count in parts if count), key=lambda part: part[0].order):
-        if result and result[-1][0].order == loss.order:
-            result[-1] = _together(*result[-1], loss, count)
-        else:
-            result.append((loss, count))
-    return tuple(result)
-
-
-def merge(left: Parts, right: Parts) -> Parts:
-    """The composition of two canonical compositions, in one pass."""
-    result, i = list[tuple[Loss, int]](), 0
-    for loss, count in right:
-        while i < len(left) and left[i][0].order < loss.order:
-            result.append(left[i])
-            i += 1
-        if i < len(left) and left[i][0].order == loss.order:
-            result.append(_together(*left[i], loss, count))
-            i += 1
-        else:
-            result.append((loss, count))
-    return (*result, *left[i:])
-
-
-def _whole(loss: Loss, count: int) -> tuple[Loss, int]:
-    """Repeated Gaussians and zCDP facts are one of their kind."""
-    if isinstance(loss, Gaussian):
-        return Gaussian(count * loss.squared_mu), 1
-    if isinstance(loss, Concentrated):
-        return Concentrated(count * loss.cost), 1
-    return loss, count
-
-
-def _together(loss: Loss, count: int, other: Loss, more: int) -> tuple[Loss, int]:
-    if isinstance(loss, Gaussian) and isinstance(other, Gaussian):
-        return Gaussian(loss.squared_mu + other.squared_mu), 1
-    if isinstance(loss, Concentrated) and isinstance(other, Concentrated):
-        return Concentrated(loss.cost + other.cost), 1
-    return loss, count + more
+_ASTRAY = 2.0  # times an epsilon: an order that says so much more is not the best one
+_NEXT = 2.0**-50  # relative: a few doubles away
 
 
 @lru_cache(maxsize=1024)
@@ -99,13 +58,14 @@ def delta_bounds(parts: Parts, epsilon: Fraction, *, rough: bool = False) -> tup
     """A lower and an upper bound on delta(epsilon); ``rough`` ones, for curves of many points, are certified as well."""
     ways, attained = directions(parts), directions(_members(parts))
     low, high = _delta(attained[0], epsilon, rough=rough, top=False), _delta(ways[0], epsilon, rough=rough, top=True)
-    if len(ways) > 1 and moment_delta(_worst(ways[1]), down(epsilon)) > low:  # else the other direction is certainly no worse
+    if len(ways) > 1 and (_is_soon_told(ways[1], epsilon) or _other_delta(_worst(ways[1]), epsilon) > low):
+        # else the other direction is certainly no worse
         low = max(low, _delta(attained[-1], epsilon, rough=rough, top=False))
         high = max(high, _delta(ways[1], epsilon, rough=rough, top=True))
     if high > low * (1 + _KNOWN):
         high = min(high, max(moment_delta(_worst(way), down(epsilon)) for way in ways))
     if high > low * (1 + _POOR) and not rough:
-        low = max([low, *(typical_delta(way, up(epsilon)) for way in attained if _mean(way) > epsilon)])
+        low = max([low, *(typical_delta(way, up(epsilon), mean) for way in attained if (mean := _mean(way)) > epsilon)])
     if (
         high > 2 * low
         and not rough
@@ -119,7 +79,7 @@ def delta_bounds(parts: Parts, epsilon: Fraction, *, rough: bool = False) -> tup
 @lru_cache(maxsize=1024)
 def epsilon_bounds(parts: Parts, delta: Fraction) -> tuple[float, float]:
     """A lower and an upper bound on the smallest epsilon >= 0 that holds with this delta."""
-    if len(parts) <= _FEW and sum(count * _total_variation(loss) for loss, count in parts) <= delta:
+    if len(parts) <= _FEW and _is_private(parts, delta):
         return 0.0, 0.0
     ways, attained = directions(parts), directions(_members(parts))
 
@@ -144,6 +104,26 @@ def epsilon_bounds(parts: Parts, delta: Fraction) -> tuple[float, float]:
     return min(low, high), max(low, high)
 
 
+def _is_soon_told(parts: Parts, epsilon: Fraction) -> bool:
+    """Whether delta has a closed form, or no loss is larger than this epsilon: then it costs less than any moments."""
+    most = supremum(parts)
+    return (most is not None and epsilon >= most) or is_closed(_worst(parts))
+
+
+def _other_delta(parts: Parts, epsilon: Fraction) -> float:
+    """What moments say of the other direction: at the order where a contour would be opened, unless that says nothing."""
+    found = moment_delta(parts, down(epsilon), _order(parts, epsilon=float(epsilon)))
+    return found if found < 1 else moment_delta(parts, down(epsilon))
+
+
+def _order(parts: Parts, *, epsilon: float | None = None, log_delta: float | None = None) -> float | None:
+    """Where a contour would be opened: moments are at their best nearby; None where that is not known."""
+    try:
+        return find_saddle(parts, epsilon=epsilon, log_delta=log_delta).tilt if _has_pair(parts) else None
+    except OverflowError:  # more uses than doubles can count
+        return None
+
+
 def _without_rare(parts: Parts, delta: Fraction) -> tuple[Parts, Fraction] | None:
     """The composition without mechanisms that hardly ever do anything, and a bound on the chance that one of them does.
 
@@ -156,10 +136,20 @@ def _without_rare(parts: Parts, delta: Fraction) -> tuple[Parts, Fraction] | Non
     return (others, rare) if rare and rare < delta else None
 
 
+def _is_private(parts: Parts, delta: Fraction) -> bool:
+    """Whether all total variations together are at most delta; most often the first is more."""
+    left = delta
+    for loss, count in parts:
+        left -= count * _total_variation(loss)
+        if left < 0:
+            return False
+    return True
+
+
 def _total_variation(loss: Loss) -> Fraction:
     """delta(0) of one use, in the worse direction, from above; 1 where it has no closed form."""
     with precision(128):
-        both = [_bounding(way).hockey_stick(Fraction(0)) for way in (loss, loss.reverse)]
+        both = [_bounding(way).hockey_stick(Fraction(0)) for way in (loss, loss.reverse)[: 1 if loss.reverse is loss else 2]]
         return max(Fraction(min(upper(value), 1.0)) if value is not None and value.is_finite() else Fraction(1) for value in both)
 
 
@@ -174,7 +164,13 @@ def _mean(parts: Parts) -> float:
 def _holds(parts: Parts, epsilon: float, delta: Fraction) -> bool:
     """Whether a closed form, or moments alone, say that delta holds at this epsilon, in one direction."""
     closed = closed_delta(parts, Fraction(epsilon), top=True) if math.isfinite(epsilon) else None
-    return (closed is not None and closed <= delta) or _moments_epsilon(parts, delta) <= epsilon
+    if closed is not None:
+        return closed <= delta
+    sure = disclosure(parts)
+    if delta <= sure:
+        return False
+    found = moment_epsilon(parts, delta - sure, _order(parts, log_delta=log(delta - sure)))
+    return (found if found < _ASTRAY * epsilon else moment_epsilon(parts, delta - sure)) <= epsilon
 
 
 def _lowest_epsilon(parts: Parts, delta: Fraction) -> float:
@@ -186,17 +182,6 @@ def _moments_epsilon(parts: Parts, delta: Fraction) -> float:
     """From moments alone, in one direction; infinity where disclosure takes all of delta."""
     sure = disclosure(parts)
     return moment_epsilon(parts, delta - sure) if delta > sure else math.inf
-
-
-def supremum(parts: Parts, *, top: bool = True) -> Fraction | None:
-    """The largest finite loss, not below the truth (``top``) or not above it; None where there is none."""
-    total = Fraction(0)
-    for loss, count in parts:
-        largest = loss.pure if top else loss.pure_below
-        if largest is None:
-            return None
-        total += count * largest
-    return total
 
 
 def _summit_epsilon(parts: Parts, delta: Fraction) -> float:
@@ -213,7 +198,7 @@ def _summit_epsilon(parts: Parts, delta: Fraction) -> float:
     except OverflowError:  # more uses than doubles can count
         return 0.0
     finite = delta - disclosure(parts, top=False)
-    share = math.exp(min(log(finite) - log_mass, 0.0) + 2.0**-30) if finite > 0 else 1.0
+    share = max(math.exp(min(log(finite) - log_mass, 0.0) + 2.0**-30), LEAST) if finite > 0 else 1.0
     return max(0.0, down(largest + Fraction(math.log1p(-share) * (1 + 2.0**-40)))) if share < 1 else 0.0
 
 
@@ -237,12 +222,6 @@ def tradeoff(parts: Parts, fpr: float) -> float:
         best = max(best, f_left, f_right)
         low, high = (low, right) if f_left >= f_right else (left, high)
     return min(1.0, max(0.0, best))
-
-
-def directions(parts: Parts) -> list[Parts]:
-    """The composition with a record added, and with it removed; one of them where they are alike."""
-    reverse = canonical(tuple((loss.reverse, count) for loss, count in parts))
-    return [parts] if reverse == parts else [parts, reverse]
 
 
 def _worst(parts: Parts) -> Parts:
@@ -305,12 +284,14 @@ def _epsilon(parts: Parts, delta: Fraction, near: float | None, *, top: bool) ->
     target = down(delta) if top else up(delta)
     if _has_pair(parts) and target > 0:
         try:
-            saddle = find_saddle(parts, log_delta=log(delta - sure))
-            bound = pair_bound(parts, lambda: saddle, Aim(log_delta=log(delta - sure)), top=top)
+            log_delta = log(delta - sure)
+            bound = pair_bound(parts, lambda: find_saddle(parts, log_delta=log_delta), Aim(log_delta=log_delta), top=top)
+            finest = is_closed(parts)
+            if finest and near:  # the other side's answer, of a curve that is known to nearly all digits
+                bound = replace(bound, close=_NEXT)
             if near is None or math.isinf(near):
-                near = saddle.epsilon if bound.near is None else bound.near
-            finest = closed_delta(parts, Fraction(0), top=top) is not None
-            answers.append(_invert(bound, target, near, most, 0.0 if finest else _WIDTH, top=top))
+                near = find_saddle(parts, log_delta=log_delta).epsilon if bound.near is None else bound.near
+            answers.append(bound.invert(target, near, most, 0.0 if finest else _WIDTH, top=top))
         except OverflowError:  # more uses than doubles can count: the largest loss and the moments still hold
             pass
     if top and _has_moments(parts):
@@ -324,61 +305,3 @@ def _has_pair(parts: Parts) -> bool:
 
 def _has_moments(parts: Parts) -> bool:
     return any(isinstance(loss, (Moments, BoundedRange)) for loss, _ in parts)
-
-
-def _invert(bound: Bound, target: float, guess: float, most: float, width: float, *, top: bool) -> float:
-    """An epsilon >= 0 that certainly holds (``top``) or is certainly needed, to a relative ``width``."""
-
-    def height(e: float) -> float:
-        delta = bound(e)
-        gap = math.log(max(delta, 1e-320)) - math.log(target)
-        return max(gap, 1e-300) if delta > target else min(gap, 0.0)  # the sign decides: it must not be rounded
-
-    # Bracket the crossing, starting from the guess: far from it a bound is valid but poor, so the way there is a little longer
-    # than the slope says, and never much longer than the one before.
-    reach = max(abs(guess) * 1e-8, 1e-12)
-    low = high = min(max(guess, 0.0), most)
-    f_low = f_high = height(low)
-    while f_low <= 0:
-        if low == 0:
-            return 0.0
-        high, f_high = low, f_low
-        low = max(low - reach, 0.0)
-        f_low = height(low)
-        reach = _further(reach, f_low, f_low - f_high, guess)
-    while f_high > 0:
-        if high >= min(most, 1e300):
-            return most if top else high
-        low, f_low = high, f_high
-        high = min(high + reach, most)
-        f_high = height(high)
-        reach = _further(reach, f_high, f_low - f_high, guess)
-    # False position (Anderson and Bjorck): the end that stays is weighed down. Once steps are as short as is asked, one goes
-    # across the crossing, so that the other end comes near too; and three of them at least halve what is left.
-    w_low, w_high, least = f_low, f_high, max(width * high / 8, math.ulp(high))
-    before = [math.inf] * 3  # how far the ends were apart
-    for _ in range(200):
-        if high - low <= width * high:
-            break
-        before = [*before[1:], high - low]
-        middle = high - w_high * (high - low) / (w_high - w_low) if w_high != w_low else low
-        if high - low < 3 * least or before[2] > before[0] / 2:
-            middle = (low + high) / 2
-        elif not low + least <= middle <= high - least:
-            middle, least = min(max(middle, low + least), high - least), 4 * least
-        if not low < middle < high:
-            break
-        f = height(middle)
-        if f > 0:
-            w_high *= 1 - f / w_low if f < w_low else 0.5
-            low, w_low = middle, f
-        else:
-            w_low *= 1 - f / w_high if f > w_high else 0.5
-            high, w_high = middle, f
-    return high if top else low
-
-
-def _further(reach: float, height: float, fallen: float, guess: float) -> float:
-    """How far to go on, after a step over which a height fell so much towards zero: a tenth of the guess is no step too many."""
-    wanted = 1.25 * reach * abs(height) / fallen if fallen > 0 else math.inf
-    return min(max(2 * reach, wanted), max(30 * reach, abs(guess) / 10 if fallen > 0 else 0.0))

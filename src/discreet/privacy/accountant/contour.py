@@ -19,11 +19,15 @@ e err by 4 j dt |e| units; the sum of n terms by n units of their sizes. K(x) is
 phi at 0), and x e to a few units: e^(K - x e) then to e^ that, which is no longer 1 + that when k is large.
 
 Losses that are only known within ``blur`` move e by that much, to the safe side.
+
+Doubles below 2^-1022 have fewer digits, and their products err by half of 2^-1074 instead: factors that are so small are never
+made (``scaled``), and whatever is added or taken off afterwards is rounded away from the truth by ``LEAST``.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -32,11 +36,15 @@ import numpy as np
 from discreet.arrays import Complex, Reals
 from discreet.privacy.losses.base import UNIT, Parts
 
-__all__ = ["Contour", "Saddle", "find_saddle", "log_moment", "open_contour"]
+__all__ = ["LEAST", "Contour", "Saddle", "find_saddle", "log_moment", "open_contour", "scaled", "search_tilts"]
+
+LEAST = 2.0**-1074
+"""What underflowed is not nothing."""
 
 _MOST_NODES = 1 << 17
 _MOST_WORK = 1 << 23  # terms: a third of a second or so
 _FACTORS = (1.05, 1.2, 1.5, 2.0, 3.0, 6.0)  # of the tilt, tried in Chernoff bounds
+_DEEP = 600.0  # minus ln of what is far above the smallest doubles
 _GOAL = 1e-14  # of the answer, for each source of error that can be chosen
 
 
@@ -69,8 +77,8 @@ class Contour:
             return math.inf if up else 0.0  # too far from the saddle to say anything
         total, error = self._sum(epsilon)
         if up:
-            return max(0.0, total + error) * math.exp(exponent + known) / self.width
-        return max(0.0, (total - error) * math.exp(exponent - known) / self.width - self._alias(epsilon))
+            return scaled(max(0.0, total + error) / self.width, exponent + known, up=True)
+        return max(0.0, scaled((total - error) / self.width, exponent - known, up=False) - self._alias(epsilon))
 
     def _sum(self, epsilon: float) -> tuple[float, float]:
         s = self.tilt + 1j * self.t
@@ -87,7 +95,14 @@ class Contour:
         for y, top in self.beyond:
             shift = (y - self.tilt) * self.width
             best = min(best, top + 1e-9 * (1 + abs(y * epsilon)) - y * epsilon - shift - math.log(-math.expm1(-shift)))
-        return (left / (1 - left) + math.exp(min(best, 600.0))) * (1 + 1e-9)
+        return (left / (1 - left) + math.exp(min(best, 600.0))) * (1 + 1e-9) + 2 * LEAST
+
+
+def scaled(total: float, exponent: float, *, up: bool) -> float:
+    """total e^exponent to a few units, and where it is next to underflow, from above or below: it is rounded there once."""
+    deep = exponent < -_DEEP
+    found = total * math.exp(exponent + _DEEP) * math.exp(-_DEEP) if deep else total * math.exp(exponent)
+    return found + LEAST if up else found - LEAST
 
 
 def log_moment(parts: Parts, x: float) -> float:
@@ -106,6 +121,31 @@ def log_moment_error(parts: Parts, x: float, k: float) -> float:
     return math.fsum(count * loss.rounding(x, 0.0) for loss, count in parts) + 512 * UNIT * (1 + abs(k))
 
 
+def search_tilts(
+    above: Callable[[float], float], x: float, factors: tuple[float, ...], epsilon: float, goal: float
+) -> tuple[float, tuple[tuple[float, float], ...]]:
+    """The width at which aliases to the right are below e^goal, by Chernoff bounds at tilts y > x; and these, with K(y).
+
+    That width falls and then rises with y, as K is convex: so not all of them are tried.
+    """
+    found: dict[int, tuple[float, float]] = {}
+
+    def wide(place: int) -> float:
+        y = x * factors[place]
+        if not math.isfinite(top := above(y)):
+            return math.inf
+        found[place] = y, top
+        return (top - y * epsilon - goal) / (y - x)
+
+    best = middle = len(factors) // 2
+    least = wide(middle)
+    while best > 0 and ((here := wide(best - 1)) < least or math.isinf(least)):
+        best, least = best - 1, here
+    while middle <= best < len(factors) - 1 and (here := wide(best + 1)) < least:
+        best, least = best + 1, here
+    return least, tuple(found[place] for place in sorted(found))
+
+
 @lru_cache(maxsize=32)
 def open_contour(parts: Parts, saddle: Saddle) -> Contour | None:
     """A contour good for answers near the saddle; None where |phi| cannot be proved to fade soon enough."""
@@ -115,10 +155,10 @@ def open_contour(parts: Parts, saddle: Saddle) -> Contour | None:
         return None
     goal = log_delta + math.log(_GOAL)
     width = max(-goal / x, 8 * saddle.spread)
-    beyond = tuple((x * factor, top) for factor in _FACTORS if math.isfinite(top := log_moment_above(parts, x * factor)))
+    right, beyond = search_tilts(lambda y: log_moment_above(parts, y), x, _FACTORS, saddle.epsilon, goal)
     if not beyond:
         return None
-    width = max(width, min((top - y * saddle.epsilon - goal) / (y - x) for y, top in beyond))
+    width = max(width, right)
     step = 2 * math.pi / width
     end = max(8 * step, 8 / saddle.spread)
     most = min(_MOST_NODES, _MOST_WORK / sum(loss.work(x) for loss, _ in parts))

@@ -89,17 +89,13 @@ class CutGaussian(Loss):
         return line
 
     def log_moment(self, x: float) -> float:
-        return self.cumulants(x)[0]
+        if not (0 <= x < _MOST_TILT or (-1 < x < 0 and self.has_low_moments)) or (line := self._line(x)) is None:
+            return math.inf
+        return math.log(line.total) if self.rise else math.log1p(line.excess)
 
     def cumulants(self, x: float) -> tuple[float, float, float]:
-        if not (0 <= x < _MOST_TILT or (-1 < x < 0 and self.has_low_moments)) or (line := self._line(x)) is None:
-            return math.inf, math.inf, math.inf
-        mean = float(line.weights @ line.losses) / line.total
-        return (
-            math.log(line.total) if self.rise else math.log1p(line.excess),
-            mean,
-            float(line.weights @ (line.losses - mean) ** 2) / line.total,
-        )
+        """Roughly, by a rule with few points."""
+        return _rough_cumulants(self, x)
 
     @property
     def has_low_moments(self) -> bool:
@@ -223,6 +219,66 @@ class _Line:
     turned: float  # units of rounding of phi, for each unit of t
 
 
+def _depth(begin: float) -> float:
+    """M with a rise is at least e^-deep, or of no use."""
+    return 3 + begin * begin / 2 + math.log1p(begin)
+
+
+def _range(
+    mu: float, rate: float, adding: bool, x: float, cut: float, slope: float, begin: float, rise: float, digits: float
+) -> tuple[float, float]:
+    """Outside of which next to nothing of M(x) lies."""
+    end, power = math.sqrt(2 * (45 + digits)), -x if adding else 1 + x
+    if adding:
+        return -math.sqrt(2 * (42 + digits - x * math.log1p(-rate))), end
+    surplus = max(0.0, math.log(rate) + x * (x + 1) * mu * mu / 2)  # for x < 0 none: q^c e^(c (c - 1) mu^2 / 2) <= 1
+    low, high, farthest = -end, max(cut, end), max(end, (1 + x) * mu + math.sqrt(2 * (42 + digits + surplus)))
+    if rise:  # less matters, where M is small
+        enough = 2 * (42 + digits + _depth(begin))
+        low = min(rise - math.sqrt(enough - begin * begin + (rise - begin) ** 2), mu / 2)
+        high = max(cut, end, begin)
+        farthest = max(end, math.sqrt(enough), (1 + x) * mu + math.sqrt(enough + 2 * surplus))
+    if not slope:
+        return low, farthest
+    cosine = math.cos(2 * slope * min(0.75 / mu, 1.5, 0.7 / max(slope, rise)))
+    wanted = (100 + digits) * (1 + power * mu / slope)
+    while high < farthest and math.exp(slope * (high - cut)) * cosine < power * mu * high + wanted:
+        high += 0.125
+    return low, min(high, farthest)
+
+
+@lru_cache(maxsize=256)
+def _rough_cumulants(loss: CutGaussian, x: float) -> tuple[float, float, float]:
+    """K, K' and K'' to some digits; infinity where moments are out of reach."""
+    whole, steepest = loss.whole, max(loss.slope, loss.rise)
+    mu, rate, power = whole._mu, float(whole.rate), -x if whole.adding else 1 + x
+    nothing = loss.rise and (loss.begin > _FARTHEST or (loss.slope and loss.begin > loss.cut - 0.5))
+    if nothing or not (0 <= x < _MOST_TILT or (-1 < x < 0 and loss.has_low_moments)):
+        return math.inf, math.inf, math.inf
+    low, high = _range(mu, rate, whole.adding, x, loss.cut, loss.slope, loss.begin, loss.rise, 0.0)
+    step = min(0.1, 0.2 / mu, 0.4 / steepest if steepest else 1.0)
+    if not (high - low) / step < _MOST_TERMS:
+        return math.inf, math.inf, math.inf
+    z: Reals = np.arange(low, high + step, step)
+    losses = np.log1p(rate * np.expm1(np.minimum(mu * z - mu * mu / 2, 600.0)))
+    exponent = power * losses
+    if loss.slope:
+        exponent = exponent - np.exp(loss.slope * (z - loss.cut))
+    if not float(exponent.max()) < 600:
+        return math.inf, math.inf, math.inf
+    normal = np.exp(-z * z / 2) * (step / math.sqrt(2 * math.pi))
+    weights = normal * np.exp(exponent)
+    if loss.rise:
+        weights = weights * -np.expm1(-np.exp(loss.rise * np.minimum(z - loss.begin, 40 / loss.rise)))
+    total = float(weights.sum())
+    if loss.rise and total < math.exp(-_depth(loss.begin)):
+        return math.inf, math.inf, math.inf
+    mean = float((weights * losses).sum()) / total
+    variance = float((weights * (losses - mean) ** 2).sum()) / total
+    scale = math.log(total) if loss.rise else math.log1p(float((normal * np.expm1(exponent)).sum()))
+    return scale, -mean if whole.adding else mean, variance
+
+
 @lru_cache(maxsize=128)
 def _line(
     mu: float,
@@ -238,32 +294,12 @@ def _line(
 ) -> _Line | None:
     if rise and (begin > _FARTHEST or (slope and begin > cut - 0.5)):
         return None  # nothing lies beyond
-    power = -x if adding else 1 + x
-    steepest, deep = (
-        max(slope, rise),
-        3 + begin * begin / 2 + math.log1p(begin),
-    )  # M with a rise is at least e^-deep, or of no use
+    power, deep = -x if adding else 1 + x, _depth(begin)
+    steepest = max(slope, rise)
     height = min(0.75 / mu, 1.5, 0.7 / steepest if steepest else 1.5)
     step = 2 * math.pi * height / (2 * height * height + 46 + digits)
-    cosine, end = math.cos(2 * slope * height), math.sqrt(2 * (45 + digits))
-    if adding:
-        low, high = -math.sqrt(2 * (42 + digits - x * math.log1p(-rate))), end
-    else:
-        surplus = max(0.0, math.log(rate) + x * (x + 1) * mu * mu / 2)  # for x < 0 none: q^c e^(c (c - 1) mu^2 / 2) <= 1
-        low, high, farthest = -end, max(cut, end), max(end, (1 + x) * mu + math.sqrt(2 * (42 + digits + surplus)))
-        if rise:  # less matters, where M is small
-            low = min(rise - math.sqrt(2 * (42 + digits + deep) - begin * begin + (rise - begin) ** 2), mu / 2)
-            high, farthest = (
-                max(cut, end, begin),
-                max(end, math.sqrt(2 * (42 + digits + deep)), (1 + x) * mu + math.sqrt(2 * (42 + digits + deep + surplus))),
-            )
-        while (
-            slope
-            and high < farthest
-            and math.exp(slope * (high - cut)) * cosine < power * mu * high + (100 + digits) * (1 + power * mu / slope)
-        ):
-            high += 0.125
-        high = min(high, farthest) if slope else farthest
+    cosine = math.cos(2 * slope * height)
+    low, high = _range(mu, rate, adding, x, cut, slope, begin, rise, digits)
     while True:
         if not (high - low) / step < _MOST_TERMS:
             return None

@@ -75,10 +75,23 @@ class Outcomes:
 
     def delta(self, epsilon: float, *, top: bool) -> float:
         """A bound on the finite part of delta(epsilon); what is lost counts as disclosed in the upper one (``top``)."""
-        away = self.blur + 8 * UNIT * abs(epsilon)
+        away, spare = self.blur + 8 * UNIT * abs(epsilon), 2 * (self.size + 4) * 2.0**-1074  # products underflow a little
         if not top:
-            return max(0.0, self._at(epsilon + away) * (1 - self.error))
-        return min(1.0, (self._at(epsilon - away) * (1 + self.error) + self.lost) * (1 + 2.0**-50) + 5e-324)
+            return max(0.0, self._at(epsilon + away) * (1 - self.error) - spare)
+        return min(1.0, (self._at(epsilon - away) * (1 + self.error) + self.lost) * (1 + 2.0**-50) + spare)
+
+    def crossing(self, log_delta: float) -> float | None:
+        """Roughly where delta falls to this; None where outcomes are listed in two halves.
+
+        Between neighbouring losses delta is the mass above less e^epsilon times what it has without the record.
+        """
+        if self.other.size > 1:
+            return None
+        target, top = math.exp(log_delta), float(self.half.losses[-1])
+        gaps, masses = self.half.losses[::-1] - top, self.half.masses[::-1]
+        above, without = np.cumsum(masses), np.cumsum(masses * np.exp(-gaps))
+        place = int(np.argmax(above - np.exp(np.append(gaps[1:], -math.inf)) * without >= target))
+        return max(0.0, top + float(self.other[0]) + math.log(max(float(above[place]) - target, LEAST) / float(without[place])))
 
     def _at(self, epsilon: float) -> float:
         y = epsilon - self.half.losses
@@ -93,7 +106,7 @@ class Outcomes:
 def list_outcomes(parts: Parts, log_delta: float) -> Outcomes | None:
     """Every outcome that matters to a delta of about this size; None where there are too many, or where a loss is no list."""
     uses = sum(count for _, count in parts)
-    if uses > _MOST:
+    if uses > _MOST or not all(isinstance(loss, (Atomic, SampledLattice)) for loss, _ in parts):
         return None
     least = max(math.exp(log_delta) * _LEFT_OUT, 1e-303)  # what remains keeps its digits
     laws, lost, error, blur = [], 0.0, 0.0, 0.0

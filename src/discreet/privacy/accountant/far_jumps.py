@@ -41,11 +41,12 @@ from discreet.privacy.accountant.contour import Saddle, find_saddle, log_moment,
 from discreet.privacy.accountant.cut_gaussian import CutGaussian, cut_gaussian, tail_masses
 from discreet.privacy.accountant.cutting import crossing, cut_losses, has_sides, list_of
 from discreet.privacy.accountant.jumps import Jumps, beyond, place_of, small_part
+from discreet.privacy.accountant.lattice import Expected, expect_samples
 from discreet.privacy.accountant.smoothing import Smoothed, open_smoothed
 from discreet.privacy.losses import SampledGaussian, SampledLattice
 from discreet.privacy.losses.base import UNIT, Loss, Parts
 
-__all__ = ["Far", "Masses", "Split", "belongs", "follow_line", "split_far"]
+__all__ = ["Far", "Masses", "Split", "belongs", "expect", "follow_line", "split_far"]
 
 _SHARE = 0.5  # of epsilon, where jumps begin
 _SMALLER = 0.35  # where what is small costs digits
@@ -57,6 +58,8 @@ _HARDLY = 50.0  # minus ln of a chance that does not matter
 _MANY = 10**6  # uses: moments of each need digits beyond the doubles' around 1
 _HIGHEST = 40.0  # tilt times epsilon: what small losses never reach needs no higher one
 _RARELY = 0.2  # tilt times epsilon: jumps with a smaller one are no longer rare
+_SMALLEST = -25.0  # ln delta: what is expected of less is lost to rounding
+_WIDEST = 20.0  # epsilon
 _STEEPEST = 24.0  # cuts: steeper ones take too many points
 _TILTS = (16.0, 8.0, 4.0, 2.0, 1.0, 0.5, 0.25, 0.125, 0.06, 0.03)  # times epsilon
 _COARSE = 1 << 19  # terms
@@ -245,6 +248,8 @@ def split_far(parts: Parts, epsilon: float | None, log_delta: float | None, effo
     e, level = (epsilon, 0.0) if epsilon is not None else (_guess(bare, log_delta or 0.0), log_delta or 0.0)
     if epsilon is None and others:
         e = max(e, math.fsum(k * loss.mean_variance()[0] for loss, k in parts))
+    elif epsilon is None and (expected := expect(parts, level)):
+        e = expected.epsilon(level) or e
     work, found, settled = _COARSE, None, False
     for _ in range(6):
         guess = math.log(max(_one_jump(bare, e), 1e-300)) if log_delta is None else log_delta
@@ -264,6 +269,8 @@ def split_far(parts: Parts, epsilon: float | None, log_delta: float | None, effo
     if found.width <= _FINE and found.epsilon == e:
         return found
     share, off = _closer(found, level)
+    if found.epsilon == e and (share, off) == (_SHARE, _OFF) and all(contour.faded for contour in found.contours):
+        return found
     result = _open(bare, others, e, level, effort, share, off)
     if share < _SHARE and (result is None or len(result.contours) < len(found.contours)):  # jumps are not that rare
         result = _open(bare, others, e, level, effort, _SHARE, off)
@@ -307,6 +314,21 @@ def _guess(bare: Steps, log_delta: float) -> float:
         middle = (low + high) / 2
         low, high = (middle, high) if _one_jump(bare, math.exp(middle)) > math.exp(log_delta) else (low, middle)
     return math.exp(high)
+
+
+@lru_cache(maxsize=16)
+def expect(parts: Parts, log_delta: float) -> Expected | None:
+    """What to expect of steps alone, around the epsilon that belongs to this delta; None where a rough lattice does not say."""
+    steps = [(loss, k) for loss, k in parts if isinstance(loss, SampledGaussian) and not loss.adding]
+    if len(steps) < len(parts) or log_delta < _SMALLEST or sum(k for _, k in parts) > _MANY:
+        return None
+    far = _guess(tuple((CutGaussian(loss, 0.0, 0.0), k) for loss, k in steps), log_delta)
+    while far < _WIDEST:
+        found = expect_samples([(loss._mu, float(loss.rate), k) for loss, k in steps], far)
+        if found.logs[-1] < log_delta:
+            return found
+        far *= 3
+    return None
 
 
 def _open(
@@ -354,8 +376,11 @@ def _saddle(parts: Parts, tilt: float, e: float, log_delta: float) -> Saddle:
 
 def _tilt(parts: Parts, e: float, scale: float) -> float | None:
     """As large as it can be without more weight on losses beyond epsilon."""
-    loss, tilts = parts[0][0], [share / scale for share in _TILTS]
-    able = [x for x in tilts if not isinstance(loss, Jumps) or loss.is_rare(x)]
-    heights = [(x, log_moment(parts, x) - x * e) for x in able]
+    loss, heights = parts[0][0], [(x, _rough_moment(parts, x) - x * e) for x in (share / scale for share in _TILTS)]
     best = min((height for _, height in heights), default=math.inf)
-    return next((x for x, height in heights if height <= best + 0.5 < math.inf), None)
+    able = [x for x, height in heights if height <= best + 0.5 < math.inf]
+    return next((x for x in able if not isinstance(loss, Jumps) or loss.is_rare(x)), None)
+
+
+def _rough_moment(parts: Parts, x: float) -> float:
+    return math.fsum(k * (loss.rough_moment(x) if isinstance(loss, Jumps) else loss.cumulants(x)[0]) for loss, k in parts)

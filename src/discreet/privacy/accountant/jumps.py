@@ -94,6 +94,22 @@ class Jumps(Loss):
             return math.inf
         return total + math.log(self._mass(x)[0])
 
+    def cumulants(self, x: float) -> tuple[float, float, float]:
+        """Roughly, of the masses where they are rare."""
+        h = 1e-3 * x
+        low, middle, high = (self.rough_moment(y) for y in (x - h, x, x + h))
+        return middle, (high - low) / (2 * h), (high - 2 * middle + low) / (h * h)
+
+    def rough_moment(self, x: float) -> float:
+        """K(x), to some digits; infinity where jumps are not rare."""
+        total, often = 0.0, 0.0
+        for step, k in self.steps:
+            whole, far = step.cumulants(x)[0], beyond(step, self.loss).cumulants(x)[0]
+            if not far - whole <= math.log(_RARE) or not whole < math.inf:
+                return math.inf
+            total, often = total + k * whole, often - k * math.log1p(-math.exp(far - whole))
+        return total + math.log(-math.expm1(-often)) if often <= 0.5 else math.inf
+
     def is_rare(self, x: float) -> bool:
         """Whether ``characteristic`` is right within ``rounding`` at this tilt."""
         return math.isfinite(self.log_moment(x)) and math.isfinite(self._mass(x)[1])

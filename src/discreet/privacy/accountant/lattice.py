@@ -18,6 +18,8 @@ Losses are where they are said to be within ``blur``, so delta is asked for at a
 moments may err by added). Wrapped mass only adds to f inside; the lower bound subtracts 2^-59 times the largest weight. Mass
 outside of the window that should count where it is, above or (for an epsilon below the window) below it, is at most 2^-59 and
 weighs at most 1.
+
+What is only ``Expected``, to find where to work, takes one lattice of few points and no tilt, and bounds nothing.
 """
 
 from __future__ import annotations
@@ -30,14 +32,16 @@ from functools import cached_property
 
 import numpy as np
 
-from discreet.arrays import Integers, Reals
+from discreet.arrays import Integers, Reals, dot
+from discreet.privacy.accountant.contour import scaled
 from discreet.privacy.losses.atoms import Atoms
 from discreet.privacy.losses.base import UNIT
 
-__all__ = ["MOST_POINTS", "Convolution", "common_step", "convolve"]
+__all__ = ["MOST_POINTS", "Convolution", "Expected", "common_step", "convolve", "expect_samples"]
 
 MOST_POINTS = 1 << 21  # over all laws: each is transformed
 _LEFT_OUT = 2.0**-60
+_FEW_POINTS = 1 << 13  # of what is only expected
 
 
 @dataclass(frozen=True)
@@ -75,8 +79,9 @@ class Convolution:
         phases = 16 * self.tilt * (abs(float(self.losses[-1])) + abs(epsilon)) + 512 * abs(self.log_scale)
         slack = (law.size + 256 + phases) * UNIT + self.scale_error
         if up:
-            return (total + spill) * math.exp(exponent + slack) if exponent + slack < 700 else math.inf
-        return max(0.0, total * math.exp(-slack) - spill) * math.exp(min(exponent, 700.0)) * (1 - 16 * UNIT)
+            return scaled(total + spill, exponent + slack, up=True) if exponent + slack < 700 else math.inf
+        kept = max(0.0, total * math.exp(-slack) - spill) * (1 - 16 * UNIT)
+        return max(0.0, scaled(kept, min(exponent, 700.0), up=False))
 
 
 def convolve(parts: Sequence[tuple[Atoms, int]], tilt: float) -> Convolution | None:
@@ -195,3 +200,50 @@ def common_step(steps: Sequence[Fraction]) -> Fraction:
         denominator = math.lcm(result.denominator, step.denominator)
         result = Fraction(math.gcd(int(result * denominator), int(step * denominator)), denominator)
     return result
+
+
+@dataclass(frozen=True, eq=False)
+class Expected:
+    """delta at many epsilons, to a per cent or so."""
+
+    epsilons: Reals
+    logs: Reals  # of delta there
+
+    def log_delta(self, epsilon: float) -> float:
+        return float(np.interp(epsilon, self.epsilons, self.logs))
+
+    def epsilon(self, log_delta: float) -> float:
+        """Where it falls to this delta; 0 where it is below all along."""
+        return float(np.interp(-log_delta, -self.logs, self.epsilons, left=0.0))
+
+
+def expect_samples(steps: Sequence[tuple[float, float, int]], far: float) -> Expected:
+    """Gaussian noise on samples: steps of mu, rate and count, up to twice the epsilon ``far``.
+
+    Losses beyond are added up; others are shared by three points so as to keep mean and variance.
+    """
+    near, line, variance = [], np.zeros(2), 0.0
+    for mu, rate, count in steps:
+        z: Reals = np.arange(-9.0, mu + 9.0, min(0.05, 0.1 / mu))
+        losses = np.log1p(rate * np.expm1(np.minimum(mu * z - mu * mu / 2, 600.0)))
+        other = np.exp(-z * z / 2)
+        other /= other.sum()
+        mass, close = other * np.exp(losses), losses < 2 * far
+        line += count * np.array([mass[~close].sum(), other[~close].sum()])
+        variance += count * dot(mass[close], losses[close] ** 2)
+        near.append((losses[close], mass[close], count))
+    step, size = 2 * (4 * far + 12 * math.sqrt(variance)) / _FEW_POINTS, _FEW_POINTS
+    log_law = np.zeros(size // 2 + 1, dtype=np.complex128)
+    for losses, mass, count in near:
+        place = np.rint(losses / step)
+        rest = losses / step - place
+        shares = (mass * rest * (rest - 1) / 2, mass * (1 - rest * rest), mass * rest * (rest + 1) / 2)
+        index = (place.astype(np.int64) + np.array([[-1], [0], [1]])) % size
+        log_law += count * np.log(np.fft.rfft(np.bincount(index.ravel(), np.concatenate(shares), size)) + 1e-300)
+    law = np.maximum(np.fft.irfft(np.exp(log_law), size)[: size // 2], 0.0)
+    epsilons: Reals = step * np.arange(law.size, dtype=np.float64)
+    above, below = (np.cumsum(some[::-1])[::-1] for some in (law, law * np.exp(-epsilons)))
+    delta = above - np.exp(epsilons) * below + np.maximum(line[0] - np.exp(epsilons) * line[1], 0.0)
+    held = epsilons <= 2 * far
+    logs: Reals = np.log(np.maximum(np.minimum.accumulate(delta[held]), 1e-300))
+    return Expected(epsilons[held], logs)

@@ -29,24 +29,27 @@ from discreet.privacy.accountant.contour import Contour, Saddle, open_contour
 from discreet.privacy.accountant.cut_gaussian import CutGaussian
 from discreet.privacy.accountant.cutting import CutList, Kept, settle
 from discreet.privacy.accountant.enumeration import list_outcomes
-from discreet.privacy.accountant.far_jumps import Split, split_far
+from discreet.privacy.accountant.far_jumps import Split, expect, split_far
 from discreet.privacy.accountant.far_values import split_values
 from discreet.privacy.accountant.jumps import Apart, take_apart
 from discreet.privacy.accountant.lattice import MOST_POINTS, Convolution, common_step, convolve
 from discreet.privacy.accountant.sampled_density import SampledDensity
 from discreet.privacy.accountant.smoothing import open_smoothed
-from discreet.privacy.accountant.tails import disclosure, moment_delta, typical_delta
+from discreet.privacy.accountant.tails import moment_delta, typical_delta
 from discreet.privacy.losses import Atoms, Batch, SampledGaussian, SampledLattice
 from discreet.privacy.losses.base import Loss, Parts
+from discreet.privacy.losses.parts import disclosure
 from discreet.privacy.losses.rounding import Smooth, round_atoms
 
-__all__ = ["Aim", "Bound", "certain", "closed_delta", "pair_bound"]
+__all__ = ["Aim", "Bound", "certain", "closed_delta", "is_closed", "pair_bound"]
 
 _LEAST = 5e-324  # what underflowed is not nothing
 _FEW = 10  # uses: characteristic functions of fewer fade too slowly for more than a millionth
 _MANY = 10**6
 _HOPELESS = 10**10  # uses: rounding of so many lattice laws leaves nothing
 _HEAVY = 4e3  # times the variance: a tilt that sees so much more of it sees tails that hardly ever matter
+_LIGHT = 30.0  # times the variance: a tilt that sees no more is where it should be
+_ASTRAY = 2.2  # of ln delta
 _SURE = 0.999  # a delta that no more work makes any better
 _NONE = 1e-6  # of the spread: an epsilon that is next to nothing
 _WINDOW = 12.0  # standard deviations: no window is smaller
@@ -54,6 +57,8 @@ _DIGITS = 30.0  # of a convolution, in logarithms
 _SHORT = 4  # parts: so few are quickly added up at many nodes
 _WORK = 5 << 22  # terms of a smoothed contour: a third of a second or so
 _LISTS = 1 << 23  # the same, of lists
+_NEXT = 1e-14  # relative: where outcomes say that delta is crossed, it nearly is
+_FURTHER = 1e-8
 _KNOWN = 0.5  # of delta: where a bracket is wider, it is none
 
 
@@ -63,9 +68,67 @@ class Bound:
 
     at: Callable[[float], float]
     near: float | None = None
+    close: float = _FURTHER  # relative: how far from there a crossing may be, to begin with
 
     def __call__(self, e: float) -> float:
         return self.at(e)
+
+    def invert(self, target: float, guess: float, most: float, width: float, *, top: bool) -> float:
+        """An epsilon >= 0 that certainly holds (``top``) or is certainly needed, to a relative ``width``."""
+
+        def height(e: float) -> float:
+            delta = self(e)
+            gap = math.log(max(delta, 1e-320)) - math.log(target)
+            return max(gap, 1e-300) if delta > target else min(gap, 0.0)  # the sign decides: it must not be rounded
+
+        # Bracket the crossing, starting from the guess: far from it a bound is valid but poor, so the way there is a little
+        # longer than the slope says, and never much longer than the one before.
+        reach = max(abs(guess) * self.close, 1e-4 * self.close)
+        low = high = min(max(guess, 0.0), most)
+        f_low = f_high = height(low)
+        while f_low <= 0:
+            if low == 0:
+                return 0.0
+            high, f_high = low, f_low
+            low = max(low - reach, 0.0)
+            f_low = height(low)
+            reach = _further(reach, f_low, f_low - f_high, guess)
+        while f_high > 0:
+            if high >= min(most, 1e300):
+                return most if top else high
+            low, f_low = high, f_high
+            high = min(high + reach, most)
+            f_high = height(high)
+            reach = _further(reach, f_high, f_low - f_high, guess)
+        # False position (Anderson and Bjorck): the end that stays is weighed down. Once steps are as short as is asked, one goes
+        # across the crossing, so that the other end comes near too; and three of them at least halve what is left.
+        w_low, w_high, least = f_low, f_high, max(width * high / 8, math.ulp(high))
+        before = [math.inf] * 3  # how far the ends were apart
+        for _ in range(200):
+            if high - low <= width * high:
+                break
+            before = [*before[1:], high - low]
+            middle = high - w_high * (high - low) / (w_high - w_low) if w_high != w_low else low
+            if high - low < 3 * least or before[2] > before[0] / 2:
+                middle = (low + high) / 2
+            elif not low + least <= middle <= high - least:
+                middle, least = min(max(middle, low + least), high - least), 4 * least
+            if not low < middle < high:
+                break
+            f = height(middle)
+            if f > 0:
+                w_high *= 1 - f / w_low if f < w_low else 0.5
+                low, w_low = middle, f
+            else:
+                w_low *= 1 - f / w_high if f > w_high else 0.5
+                high, w_high = middle, f
+        return high if top else low
+
+
+def _further(reach: float, height: float, fallen: float, guess: float) -> float:
+    """How far to go on, after a step over which a height fell so much towards zero: a tenth of the guess is no step too many."""
+    wanted = 1.25 * reach * abs(height) / fallen if fallen > 0 else math.inf
+    return min(max(2 * reach, wanted), max(30 * reach, abs(guess) / 10 if fallen > 0 else 0.0))
 
 
 @dataclass(frozen=True)
@@ -86,13 +149,19 @@ def certain(delta: float, *, top: bool) -> float:
 
 def pair_bound(parts: Parts, saddle: Callable[[], Saddle], aim: Aim, *, top: bool) -> Bound:
     """A bound on delta(e) from above or below, for any float e."""
-    if closed_delta(parts, Fraction(0), top=top) is not None:
-        return Bound(lambda e: cast(float, closed_delta(parts, Fraction(e), top=top)))
+    if is_closed(parts):
+        outcomes = None if aim.log_delta is None else list_outcomes(parts, aim.log_delta)
+        near = outcomes.crossing(aim.log_delta or 0.0) if outcomes else None
+        return Bound(lambda e: cast(float, closed_delta(parts, Fraction(e), top=top)), near, _close(near))
     try:
-        bound = _bound_composition(parts, saddle(), aim, top=top)
+        bound = _bound_composition(parts, saddle, aim, top=top)
     except ArithmeticError:  # numbers beyond the doubles
         return Bound(lambda _: certain(math.nan, top=top))
-    return Bound(lambda e: _evaluate(bound, e, top=top), bound.near)
+    return Bound(lambda e: _evaluate(bound, e, top=top), bound.near, bound.close)
+
+
+def _close(near: float | None) -> float:
+    return _FURTHER if near is None else _NEXT
 
 
 def _evaluate(bound: Bound, e: float, *, top: bool) -> float:
@@ -104,10 +173,9 @@ def _evaluate(bound: Bound, e: float, *, top: bool) -> float:
 
 def closed_delta(parts: Parts, epsilon: Fraction, *, top: bool) -> float | None:
     """One use of a loss with a closed form, at exactly this epsilon; None where there is none."""
-    (loss, count), *others = parts
-    if others or count > 1 or not _is_closed(loss):
+    if not is_closed(parts):
         return None
-    bits = 128
+    (loss, _), bits = parts[0], 128
     while True:
         with precision(bits):
             value = loss.hockey_stick(epsilon)
@@ -119,16 +187,24 @@ def closed_delta(parts: Parts, epsilon: Fraction, *, top: bool) -> float | None:
         bits *= 2
 
 
+def is_closed(parts: Parts) -> bool:
+    """Whether it is one use that has a closed form."""
+    (loss, count), *others = parts
+    return not others and count == 1 and _is_closed(loss)
+
+
 @lru_cache(maxsize=256)
 def _is_closed(loss: Loss) -> bool:
     """Whether one use has a closed form."""
     return loss.hockey_stick(Fraction(0)) is not None
 
 
-def _bound_composition(parts: Parts, saddle: Saddle, aim: Aim, *, top: bool) -> Bound:
+def _bound_composition(parts: Parts, find: Callable[[], Saddle], aim: Aim, *, top: bool) -> Bound:
     sure = up(disclosure(parts)) if top else down(disclosure(parts, top=False))
-    if outcomes := list_outcomes(parts, saddle.log_delta if aim.log_delta is None else aim.log_delta):
-        return Bound(lambda e: _with_disclosure(outcomes.delta(e, top=top), sure, top=top))
+    if outcomes := list_outcomes(parts, find().log_delta if aim.log_delta is None else aim.log_delta):
+        near = outcomes.crossing(aim.log_delta) if aim.log_delta else None
+        return Bound(lambda e: _with_disclosure(outcomes.delta(e, top=top), sure, top=top), near, _close(near))
+    saddle = find()
     if all(loss.exact for loss, _ in parts) and sum(count for _, count in parts) < _HOPELESS:
         laws = [(atoms, count) for loss, count in parts if (atoms := loss.lattice(None, up=top))]
         if law := convolve(laws, saddle.tilt):
@@ -139,7 +215,7 @@ def _bound_composition(parts: Parts, saddle: Saddle, aim: Aim, *, top: bool) -> 
     late = sampled and (
         sum(count for _, count in parts) < _FEW
         or any(isinstance(loss, SampledLattice) for loss, _ in parts)
-        or saddle.spread**2 > _HEAVY * sum(count * loss.mean_variance()[1] for loss, count in parts)
+        or _is_astray(parts, saddle, aim)
     )
     contour = None if late else _contour(parts, saddle, top=top)
     plain = _contour_bound(contour, parts, sure, top=top) if contour else None
@@ -166,6 +242,15 @@ def _bound_composition(parts: Parts, saddle: Saddle, aim: Aim, *, top: bool) -> 
     if top and aim.log_delta is None:
         return Bound(lambda e: moment_delta(parts, e))
     return Bound(lambda _: 1.0 if top else sure)  # moments have an epsilon of their own
+
+
+def _is_astray(parts: Parts, saddle: Saddle, aim: Aim) -> bool:
+    """Whether a saddle sees tails that hardly ever matter, so that its epsilon belongs to another delta."""
+    seen, there = saddle.spread**2, sum(count * loss.mean_variance()[1] for loss, count in parts)
+    if seen > _HEAVY * there or seen < _LIGHT * there or aim.log_delta is None:
+        return seen > _HEAVY * there
+    expected = expect(parts, aim.log_delta)
+    return expected is not None and abs(expected.log_delta(saddle.epsilon) - aim.log_delta) > _ASTRAY
 
 
 def _reaches(saddle: Saddle, aim: Aim, near: float | None) -> bool:

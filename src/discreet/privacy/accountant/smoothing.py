@@ -41,7 +41,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arrays import Complex, Reals
-from discreet.privacy.accountant.contour import Saddle, decay, log_moment
+from discreet.privacy.accountant.contour import LEAST, Saddle, decay, log_moment, scaled, search_tilts
 from discreet.privacy.accountant.turning import Nodes
 from discreet.privacy.losses.atoms import Atomic
 from discreet.privacy.losses.base import UNIT, Loss, Parts
@@ -78,6 +78,7 @@ class Smoothed:
     noise: tuple[float, float]  # errors of the two sums
     turning: tuple[float, float]  # the same, for each unit of |epsilon|
     work: int  # terms that were computed
+    faded: bool  # by itself: more of them would say no more
 
     def estimate(self, epsilon: float) -> float:
         """delta(epsilon), but for errors: to find where to work."""
@@ -94,12 +95,12 @@ class Smoothed:
         slack = math.expm1(min(self.known + 512 * UNIT * (1 + abs(self.log_scale) + abs(self.tilt * epsilon)), 1.0))
         if not exponent < 600 or slack > 0.5:
             return 1.0 if top else 0.0
-        scale, error = math.exp(exponent) / self.width, self.noise[top] + self.turning[top] * abs(epsilon)
+        error = self.noise[top] + self.turning[top] * abs(epsilon)
         if top:
-            total = max(self.above.turned(epsilon) + error, 0.0)
-            return min(1.0, scale * total * (1 + 2 * slack) * (1 + 2.0**-40) + 5e-324)
+            total = max(self.above.turned(epsilon) + error, 0.0) * (1 + 2 * slack) * (1 + 2.0**-40)
+            return min(1.0, scaled(total / self.width, exponent, up=True))
         total = self.below.turned(epsilon) - error
-        low = scale * (total - abs(total) * 2 * slack) - self._alias(epsilon)
+        low = scaled((total - abs(total) * 2 * slack) / self.width, exponent, up=False) - self._alias(epsilon)
         return max(0.0, max(0.0, low * (1 - 2.0**-40)) - (self.missed if self.shift else 0.0))
 
     def _alias(self, epsilon: float) -> float:
@@ -107,7 +108,7 @@ class Smoothed:
         for y, top in self.beyond:
             shift = (y - self.tilt) * self.width
             best = min(best, top + 1e-9 * (1 + abs(top)) - y * epsilon - shift - math.log(-math.expm1(-shift)))
-        return (left / -math.expm1(-self.tilt * self.width) + math.exp(min(best, 600.0))) * (1 + 1e-9)
+        return (left / -math.expm1(-self.tilt * self.width) + math.exp(min(best, 600.0))) * (1 + 1e-9) + 2 * LEAST
 
 
 @lru_cache(maxsize=64)
@@ -180,22 +181,26 @@ def open_smoothed(
         width,
         bump,
         (mu * mu / 2 + mu * away) * (1 + 2.0**-40) if mu >= _WIDE else 0.0,
-        math.exp(-away * away / 2),
+        math.exp(-away * away / 2) + LEAST,
         tuple((y, top + mu * mu * y * (y + 1) / 2) for y, top in beyond),
         above,
         Nodes.of(step, held, smooth - bump * doubled) if bump else above,
         (noise[0] + bump * noise[1] * (1 + 2.0**-40), noise[0]),
         (float(sums[1][0] + bump * sums[1][1] * (1 + 2.0**-40)), float(sums[1][0])),
         work,
+        mu < wish and work < effort,
     )
 
 
-def window(parts: Parts, saddle: Saddle) -> tuple[float, list[tuple[float, float]]]:
+def window(parts: Parts, saddle: Saddle) -> tuple[float, tuple[tuple[float, float], ...]]:
     """W for which aliases are below the goal, and the Chernoff bounds that say so."""
     x, goal = saddle.tilt, saddle.log_delta + math.log(_GOAL)
-    finite = [(y, top) for y in (x * factor for factor in _FACTORS) if math.isfinite(top := log_moment(parts, y))]
-    beyond = [(y, top + math.fsum(count * loss.rounding(y, 0.0) for loss, count in parts)) for y, top in finite]
-    right = min(((top - y * saddle.epsilon - goal) / (y - x) for y, top in beyond), default=math.inf)
+
+    def above(y: float) -> float:
+        top = log_moment(parts, y)
+        return top + math.fsum(count * loss.rounding(y, 0.0) for loss, count in parts) if math.isfinite(top) else math.inf
+
+    right, beyond = search_tilts(above, x, _FACTORS, saddle.epsilon, goal)
     return max(-goal / x, 8 * saddle.spread, right), beyond
 
 

@@ -15,37 +15,22 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 
-from discreet.balls import ball, lower, precision, upper
+from discreet.balls import log
 from discreet.exact import up
 from discreet.privacy.accountant.cut_gaussian import cut_gaussian
 from discreet.privacy.accountant.cutting import cut_list
 from discreet.privacy.losses import BoundedRange, Gaussian, SampledGaussian, SampledLattice, SampledMoments
 from discreet.privacy.losses.atoms import Atomic
 from discreet.privacy.losses.base import Loss, Parts
+from discreet.privacy.losses.parts import disclosure
 from discreet.privacy.losses.rounding import Smooth
 
-__all__ = ["disclosure", "log", "log_moment_bound", "moment_delta", "moment_epsilon", "typical_delta", "typical_epsilon"]
+__all__ = ["log_moment_bound", "moment_delta", "moment_epsilon", "typical_delta", "typical_epsilon"]
 
 _LEAST = 1e-50
 _FAR = 600.0  # epsilons: beyond it their exponentials leave the doubles
 _LARGEST = 2**40  # losses: beyond it their exponents have hardly any digits left
 _FEW = 8  # different mechanisms: their lists are soon added up
-
-
-def disclosure(parts: Parts, *, top: bool = True) -> Fraction:
-    """The probability of total disclosure, 1 - prod (1 - delta_i)^k_i, not below the truth (``top``) or not above it."""
-    leaks = [(loss.infinity, count) for loss, count in parts if loss.infinity]
-    if not leaks:
-        return Fraction(0)
-    if len(leaks) == 1 and leaks[0][1] == 1:
-        return leaks[0][0]
-    if any(chance == 1 for chance, _ in leaks):
-        return Fraction(1)
-    with precision(256 + max((chance.denominator.bit_length() for chance, _ in leaks), default=0)):
-        kept = ball(0)  # ln of the chance that nothing is disclosed
-        for chance, count in leaks:
-            kept += count * (-ball(chance)).log1p()
-        return min(Fraction(1), max(Fraction(0), Fraction(upper(-kept.expm1()) if top else lower(-kept.expm1()))))
 
 
 def log_moment_bound(parts: Parts, x: float) -> float:
@@ -55,17 +40,17 @@ def log_moment_bound(parts: Parts, x: float) -> float:
     for loss, count in parts:
         k = loss.log_moment(x)
         k += loss.rounding(x, 0.0) if math.isfinite(k) else 0.0
-        if loss.rho is not None and (isinstance(loss, BoundedRange) or math.isinf(k)):
-            k = min(k, float(loss.rho) * x * (x + 1))
+        if (isinstance(loss, BoundedRange) or math.isinf(k)) and (rho := loss.rho) is not None:
+            k = min(k, float(rho) * x * (x + 1))
         total += count * k
     return total + 2.0**-40 * (abs(total) + sum(count for _, count in parts) * 2.0**-4)
 
 
-def moment_delta(parts: Parts, e: float) -> float:
-    """The least delta at epsilon = e that the moments certify, beside what is disclosed for certain."""
+def moment_delta(parts: Parts, e: float, order: float | None = None) -> float:
+    """The least delta at epsilon = e that the moments certify, at one ``order`` or all, beside what is disclosed for certain."""
     if disclosure(parts) == 1:
         return 1.0  # nothing finite is left
-    best = _lowest(lambda x: log_moment_bound(parts, x) - x * e + _chernoff(x))
+    best = _lowest(lambda x: log_moment_bound(parts, x) - x * e + _chernoff(x), order)
     finite = math.exp(min(0.0, best + 2.0**-40 * (1 + abs(best))))
     if once := _sampled_once(parts):  # q delta(y), e^y = 1 + (e^epsilon - 1) / q, and y >= epsilon
         y = math.log1p(math.expm1(e) / up(once.rate)) * (1 - 2.0**-40) if e < _FAR else e
@@ -73,13 +58,13 @@ def moment_delta(parts: Parts, e: float) -> float:
     return min(1.0, (up(disclosure(parts)) + finite) * (1 + 2.0**-50) + 5e-324)
 
 
-def moment_epsilon(parts: Parts, delta: Fraction) -> float:
-    """The least epsilon at delta that the moments certify."""
+def moment_epsilon(parts: Parts, delta: Fraction, order: float | None = None) -> float:
+    """The least epsilon at delta that the moments certify, at one ``order`` or all."""
     if once := _sampled_once(parts):  # the same, solved for epsilon
         whole = moment_epsilon(((once.base, 1),), delta / once.rate) if delta < once.rate else 0.0
         return math.log1p(up(once.rate) * math.expm1(whole)) * (1 + 2.0**-40) if whole < _FAR else whole
     log_delta = log(delta)
-    best = _lowest(lambda x: (log_moment_bound(parts, x) + _chernoff(x) - log_delta) / x)
+    best = _lowest(lambda x: (log_moment_bound(parts, x) + _chernoff(x) - log_delta) / x, order)
     return max(0.0, best + 2.0**-40 * (1 + abs(best)))
 
 
@@ -89,11 +74,14 @@ def _sampled_once(parts: Parts) -> SampledMoments | None:
     return loss if isinstance(loss, SampledMoments) and count == 1 and not others else None
 
 
-def typical_delta(parts: Parts, epsilon: float) -> float:
-    """A lower bound on delta(epsilon) from what losses typically are: (1 - e^-c) P[L > epsilon + c] for several c."""
+def typical_delta(parts: Parts, epsilon: float, mean: float = math.inf) -> float:
+    """A lower bound on delta(epsilon) from what losses typically are: (1 - e^-c) P[L > epsilon + c] for several c.
+
+    Nothing is known of losses beyond their ``mean``, as K(-y) >= -y times that.
+    """
     best = 0.0
     known = _low_moments(parts)
-    for more in (0.01, 0.1, 1.0, 6.0, 40.0):
+    for more in (c for c in (0.01, 0.1, 1.0, 6.0, 40.0) if epsilon + c < mean):
         below = -_typical_loss(known, more=epsilon + more)  # ln P[L <= epsilon + c]
         best = max(best, -math.expm1(-more) * -math.expm1(min(below + 1e-9 * (1 + abs(below)), 0.0)))
     return best * (1 - 2.0**-40) if best > _LEAST else 0.0
@@ -143,7 +131,7 @@ def _typical_loss(known: _Known, *, rare: float | None = None, more: float = 0.0
         total += 1e-12 * abs(total)
         return total + y * more if rare is None else (total - math.log(rare)) / y
 
-    return -_lowest(at, -40.0, -1e-3, 0.02)
+    return -_lowest(at, None, -40.0, -1e-3, 0.02)
 
 
 def _chernoff(x: float) -> float:
@@ -151,8 +139,13 @@ def _chernoff(x: float) -> float:
     return -x * math.log1p(1 / x) - math.log1p(x)
 
 
-def _lowest(height: Callable[[float], float], low: float = -60.0, high: float = 20.0, fine: float = 1e-4) -> float:
-    """The least value over x from e^low to e^high, by golden section of ln x; an order without a number says nothing."""
+def _lowest(
+    height: Callable[[float], float], order: float | None, low: float = -60.0, high: float = 20.0, fine: float = 1e-4
+) -> float:
+    """The least value over x from e^low to e^high, by golden section of ln x; or at one order.
+
+    An order without a number says nothing.
+    """
 
     def at(log_x: float) -> float:
         try:
@@ -161,6 +154,8 @@ def _lowest(height: Callable[[float], float], low: float = -60.0, high: float = 
             return math.inf
         return math.inf if math.isnan(value) else value
 
+    if order is not None:
+        return at(math.log(order))
     ratio = (math.sqrt(5) - 1) / 2
     left, right = high - ratio * (high - low), low + ratio * (high - low)
     f_left, f_right = at(left), at(right)
@@ -174,9 +169,3 @@ def _lowest(height: Callable[[float], float], low: float = -60.0, high: float = 
             right = low + ratio * (high - low)
             f_right = at(right)
     return min(f_left, f_right)
-
-
-def log(value: Fraction) -> float:
-    """The natural logarithm of a rational of any size, to a unit or two."""
-    with precision(128):
-        return float(ball(value).log())

@@ -2,7 +2,7 @@
 
 Subtracting 1 keeps the digits of small losses: where phi is 1 + something small, the small part is known relatively. With t = b
 + c, b from a coarse grid and c from a fine one, e^(itl) - 1 = (e^(ibl) - 1) + e^(ibl) (e^(icl) - 1): a sum for each b, and a
-matrix product for all b and c. Exponentials are needed for the two grids only.
+matrix product for all b and c. Exponentials are needed for the two grids only: about twice the root of the number of nodes.
 
 **Rounding.** With Im l >= 0, |e^(itl)| <= 1. Each e^z - 1 is computed to 16 units of itself for a given z; z = itl errs by 8
 units of |z| (t is a multiple of the step to 4 units); sums are taken over 32
@@ -24,7 +24,8 @@ from discreet.arrays import Complex, Integers, Reals
 
 __all__ = ["Nodes", "expm1", "turned_sums", "units"]
 
-_FINE = 128  # points of the fine grid
+_FEWEST, _MOST = 16, 128  # points of the fine grid
+_EXPONENTIAL = 20  # products take as long
 _TERMS = 32  # added up at a time
 _BLOCK = 1 << 18
 _ROWS = 12  # small matrices: larger ones are given to threads, which spin
@@ -39,26 +40,31 @@ def units(terms: int) -> float:
 
 def turned_sums(t: Reals, losses: Reals | Complex, weights: Reals | Complex) -> Complex:
     """One sum for each t; the imaginary parts of the losses must not be negative."""
-    if t.size < 2 * _FINE:
+    if t.size < _FEWEST:
         return _direct(t, losses, weights)
-    step = float(t[-1]) / round(float(t[-1]) / float(np.diff(t).min()))
+    step = float(t[-1]) / max(1, round(float(t[-1]) / float(np.diff(t).min())))
     index = np.rint(t / step).astype(np.int64)
-    assert np.abs(index * step - t).max() <= 4e-16 * t[-1], "nodes are multiples of one step"
-    coarse, row = np.unique(index // _FINE, return_inverse=True)
-    if coarse.size * 4 + _FINE > t.size:  # few nodes of each row are left
+    if not np.abs(index * step - t).max() <= 4e-16 * t[-1]:  # few are left, no two of them neighbours
         return _direct(t, losses, weights)
-    fine = expm1(np.multiply.outer(1j * step * np.arange(_FINE), losses)).T
-    result = np.empty((coarse.size, _FINE), dtype=np.complex128)
+    columns = min(max(1 << (t.size.bit_length() // 2), _FEWEST), _MOST)
+    lines = index // columns
+    row = np.cumsum(np.diff(lines, prepend=lines[0]) != 0)
+    coarse = np.empty(row[-1] + 1, dtype=np.int64)
+    coarse[row] = lines
+    if _EXPONENTIAL * (columns + coarse.size - t.size) + columns * coarse.size > 0:  # few nodes of each row are left
+        return _direct(t, losses, weights)
+    fine = expm1(np.multiply.outer(1j * step * np.arange(columns), losses)).T
+    result = np.empty((coarse.size, columns), dtype=np.complex128)
     for rows in np.array_split(np.arange(coarse.size), -(-coarse.size // _ROWS)):  # never one alone: threads would get it
-        jump = expm1(np.multiply.outer(1j * step * _FINE * coarse[rows], losses))
+        jump = expm1(np.multiply.outer(1j * step * columns * coarse[rows], losses))
         still = (jump * weights).sum(axis=1)
         jump += 1
         jump *= weights
-        block = np.repeat(still[:, None], _FINE, axis=1)
+        block = np.repeat(still[:, None], columns, axis=1)
         for first in range(0, losses.size, _TERMS):
             block += jump[:, first : first + _TERMS] @ fine[first : first + _TERMS]
         result[rows] = block
-    found: Complex = result[row, index % _FINE]
+    found: Complex = result[row, index % columns]
     return found
 
 

@@ -123,14 +123,8 @@ class SampledGaussian(Loss):
         The modulus is phi(z) r(z+iy)^w r(z-iy)^(conj w) with w = (c + it)/2, analytic for |Im z| < pi/mu - y; moved by a, its
         factor e^(-t arg r) becomes e^(-t (arg r(y+a) + arg r(y-a)) / 2) <= 1. So the rule's bound holds for it as well.
         """
-        line = self._line(x)
-        mu, rate = self._mu, float(self.rate)
-        power = -x if self.adding else 1 + x
-        best = 1.0
-        for angle in min(1.5, 1.5 * mu * line.height) * _SHARES:
-            modulus, argument = log_shifted(line.z, mu, rate, self._keep, angle)
-            exponent = power * modulus - line.z**2 / 2 + (angle / mu) ** 2 / 2 - line.top - t * argument
-            best = min(best, float(np.exp(exponent).sum() / line.weights.sum()))
+        exponents, arguments, total = _moduli(self, x)
+        best = float(np.exp(exponents - t * arguments).sum(axis=1).min()) / total
         return min(1.0, best * (1 + 2.0**-30) + 2.0**-50)
 
     def hockey_stick(self, epsilon: Fraction) -> arb:
@@ -265,6 +259,15 @@ class _Line:
     log_ratio: Complex  # on the line
     exponent: Complex  # ln of phi r^c on the line, minus top
     log_scale: float  # top and the grid's step
+
+
+@lru_cache(maxsize=8)
+def _moduli(loss: SampledGaussian, x: float) -> tuple[Reals, Reals, float]:
+    """On lines of several heights, one a row: ln of the modulus at t = 0, and the argument of r by which it falls in t; M(x)."""
+    line, mu, power = loss._line(x), loss._mu, -x if loss.adding else 1 + x
+    angles = min(1.5, 1.5 * mu * line.height) * _SHARES[:, None]
+    modulus, argument = log_ratio(mu * line.z - mu * mu / 2, angles, float(loss.rate), loss._keep)
+    return power * modulus - line.z**2 / 2 + (angles / mu) ** 2 / 2 - line.top, argument, float(line.weights.sum())
 
 
 @lru_cache(maxsize=128)

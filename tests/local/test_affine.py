@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.depth import examples
 
 from discreet.errors import ParameterError
 from discreet.local.domains.categorical import MOST_VALUES
@@ -30,7 +31,7 @@ def holds(protocol: Affine, report: int, code: int) -> bool:
     return own in {(start + (scale + 1) * i) % prime for i in range(protocol.weight)}
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(st.sampled_from(SHAPES), st.data())
 def test_the_decoder_against_brute_force(shape: tuple[int, int, int], data: st.DataObject) -> None:
     prime, dimension, weight = shape
@@ -75,6 +76,7 @@ SIZES = [2, 3, 5, 10, 31, 100, 1_000, 9_999, 10**5, 10**6, 7_654_321, MOST_VALUE
 EPSILONS = [Fraction(1, 100), Fraction(1, 2), *(Fraction(n) for n in range(1, 14)), Fraction(50), Fraction(1000)]
 
 
+@pytest.mark.spread(5)
 @pytest.mark.parametrize("size", SIZES)
 def test_the_choice_is_near_the_least_error_of_every_protocol_at_any_size(size: int) -> None:
     """Within 3 % of the least over all protocols, however long their reports; and what is chosen can be collected."""

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from local.tasks import FIRST, LABELS, TASKS, counted, some
+from support.depth import examples
 
 import discreet as dp
 from discreet.errors import ParameterError, ValueRefused
@@ -279,7 +280,7 @@ JSON = st.recursive(
 )
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 @given(st.sampled_from(TASKS), st.lists(JSON, max_size=5), JSON, JSON)
 def test_hostile_json_never_fails(task: Frequencies, many: list[object], r: object, nonce: object) -> None:
     collector = task.collector()
@@ -290,7 +291,7 @@ def test_hostile_json_never_fails(task: Frequencies, many: list[object], r: obje
     assert read_collector(collector.to_json()).refused == collector.refused
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(st.sampled_from(TASKS), st.binary(max_size=64))
 def test_hostile_states_are_refused_in_a_sentence(task: Frequencies, noise: bytes) -> None:
     state = json.loads(task.collector().to_json())

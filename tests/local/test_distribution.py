@@ -95,6 +95,7 @@ SHAPES = {
 }
 
 
+@pytest.mark.diagonal
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("epsilon", [1, 4])
 def test_intervals_of_quantiles_cover_whatever_the_shape_is(shape: str, epsilon: int) -> None:

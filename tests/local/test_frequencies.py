@@ -46,6 +46,7 @@ def coverage(rates: Rates, own: int, people: int) -> float:
     return float(law[(low <= own / people) & (own / people <= high)].sum())
 
 
+@pytest.mark.diagonal
 @pytest.mark.parametrize("epsilon", [Fraction(1, 2), Fraction(2)], ids=str)
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "randomized response"])
 def test_errors_are_as_the_closed_form_says_and_intervals_cover(name: str, epsilon: Fraction) -> None:
@@ -85,6 +86,7 @@ def test_a_bit_errs_as_the_closed_form_says_and_its_interval_covers(epsilon: Fra
     assert covered == pytest.approx(coverage(protocol.rates, 120, people), abs=0.018)
 
 
+@pytest.mark.diagonal(2)
 @pytest.mark.parametrize("epsilon", [Fraction(1, 2), Fraction(2)], ids=str)
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("own", [0, 100, 5_000, 20_000])

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.depth import examples
 
 from discreet.local.protocols.geometry import Geometry
 
@@ -61,7 +62,7 @@ def test_free_coordinates_cover_points_on_and_off_a_hyperplane_evenly(prime: int
         assert on.tolist() == ((prime - 1) * meets[code]).tolist()
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(st.sampled_from(SHAPES), st.data())
 def test_the_decoder_against_brute_force(shape: tuple[int, int], data: st.DataObject) -> None:
     prime, dimension = shape

@@ -52,6 +52,7 @@ def test_intervals_cover(name: str) -> None:
 PEOPLE = {"at the lower bound": (0.0, 0.0), "at the upper bound": (1.0, 1.0), "between": (0.5, 0.5), "at both bounds": (0.0, 1.0)}
 
 
+@pytest.mark.diagonal
 @pytest.mark.parametrize("people", PEOPLE)
 @pytest.mark.parametrize("name", NAMES)
 def test_intervals_cover_wherever_people_are(name: str, people: str) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.depth import examples
 
 from discreet.errors import ParameterError, ValueRefused
 from discreet.local.domains.scale import Scale, read_scale
@@ -46,7 +47,7 @@ def test_arrays_are_read_without_a_loop_and_alike() -> None:
     st.integers(-(10**9), 10**9),
     st.integers(1, 10**9),
 )
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=examples(50))
 def test_places_always_lie_between_the_bounds(values: list[object], low: int, width: int) -> None:
     for fate in ("random", low):
         places = read_scale(low, low + width, fate).places(values)

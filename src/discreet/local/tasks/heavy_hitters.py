@@ -139,7 +139,8 @@ def find_words(task: HeavyHitters, tally: Integers, count: int) -> HeavyHittersE
     grown = spelling.extend(found, before, task.prefixes[-1])
     grown = grown[[spelling.is_word(row) for row in grown]]
     level = Level(protocol, protocol.counts(tally)[-1], hash_prefixes(grown, task.prefixes[-1]), task.most)
-    order = level.best(level.threshold)
+    # No share is above 1: where the threshold is, whatever stands above it is noise.
+    order = level.best(level.threshold if level.threshold <= 1 else math.inf)
     values, people = level.shares[order], max(level.people, 1)
     inside = np.clip(values, 0.0, 1.0)
     coins = np.array([protocol.rates.variance(share) for share in inside]) / people

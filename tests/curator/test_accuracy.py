@@ -28,6 +28,7 @@ def people(budget: dp.Budget, folder: Path, frame: pd.DataFrame = FRAME) -> dp.C
     return dp.Curator(frame, unit=dp.rows(), columns=COLUMNS, budget=budget, ledger=folder / "people.ledger")
 
 
+@pytest.mark.spread(5)
 @pytest.mark.parametrize(
     ("output", "wanted", "budget"),
     [
@@ -77,6 +78,7 @@ def test_the_price_never_depends_on_data(tmp_path: Path) -> None:
     assert len(costs) == 1
 
 
+@pytest.mark.diagonal
 @pytest.mark.parametrize("budget", BUDGETS, ids=str)
 @pytest.mark.parametrize("output", ["median(x)", "median_only(x)", "quantile(x, 0.9)", "mode(y)"])
 def test_quantiles_in_ranks(output: str, budget: dp.Budget, tmp_path: Path) -> None:

@@ -206,6 +206,10 @@ def test_long_columns_are_written_as_the_same_numbers() -> None:
         text = write_facts(facts)
         assert json.dumps(json.loads(text)) == json.dumps(facts)
         assert (text == json.dumps(facts)) == (len(numbers) < 2**12)
+    whole = tuple(map(float, range(-3000, 3000)))
+    near = tuple(2.0**32 + x for x in whole)
+    for numbers in (whole, (-0.0, *whole), tuple(x / 4 for x in whole), near, (*whole, 0.1), (*near, 0.1, -0.0)):
+        assert write_facts({"values": numbers}) == json.dumps({"values": numbers})
 
 
 ESTIMATES = {

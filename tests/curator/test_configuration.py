@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.depth import examples
 
 from discreet import engine
 from discreet.curator.configuration import read, skeleton
@@ -95,7 +96,7 @@ def test_the_little_it_must_say(tmp_path: Path) -> None:
 
 
 @given(st.decimals(min_value=0, max_value=10**6, allow_nan=False, allow_infinity=False, places=9).filter(bool))
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=examples(50))
 def test_numbers_mean_their_decimals(tmp_path_factory: pytest.TempPathFactory, epsilon: object) -> None:
     folder = tmp_path_factory.mktemp("facts")
     file = written(folder, HOSPITAL.replace("epsilon = 3\ndelta = 1e-6", f"epsilon = {epsilon:f}"))

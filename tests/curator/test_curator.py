@@ -32,6 +32,7 @@ def test_sql_and_builder_are_the_same_question(tmp_path: Path) -> None:
     assert hospital.budget.spent.epsilon == 0.5
 
 
+@pytest.mark.diagonal
 @pytest.mark.parametrize(
     "aggregate",
     [

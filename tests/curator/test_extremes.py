@@ -39,6 +39,7 @@ def asked(folder: Path, columns: dict[str, Any], table: pa.Table, budget: dp.Bud
     return dp.Curator(table, columns=columns, budget=budget, ledger=folder / "l", **{"unit": dp.rows()} | more)
 
 
+@pytest.mark.diagonal
 @pytest.mark.parametrize("kind", ["epsilon", "rho"])
 @pytest.mark.parametrize("amount", [1e-9, 1, 1e5])
 def test_whatever_noise_made_of_numbers_there_is_an_answer(kind: str, amount: float, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.depth import examples
 
 import discreet as dp
 from discreet.curator.answer import Answer
@@ -107,7 +108,7 @@ def test_texts_that_another_declaration_would_read(opened: Open) -> None:
 
 
 @given(st.lists(st.sampled_from(["yes", "YES", " no", "zq7", "zq8", "17.5zq", "", None, "zq'; --", 'zq"', "zq\n"]), min_size=1))
-@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(8), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_no_cell_is_ever_shown(opened: Open, cells: list[str | None]) -> None:
     frame = pd.DataFrame({"drug": pd.Series(cells, dtype=object), "who": pd.Series(cells, dtype=object)})
     columns = {"drug": dp.category("yes", "no"), "who": dp.text()}

@@ -56,6 +56,7 @@ def aged(file: Path) -> None:
     os.utime(file, ns=(10**18, 10**18))
 
 
+@pytest.mark.diagonal(2)
 @pytest.mark.parametrize("version", [None, "1"])
 @pytest.mark.parametrize("order", ["visit patient age", "age visit patient", "extra patient visit age"])
 @pytest.mark.parametrize("before", [False, True], ids=["first", "later"])
@@ -129,6 +130,7 @@ CHANGES: dict[str, Callable[[Path], object]] = {
 }
 
 
+@pytest.mark.diagonal(2)
 @pytest.mark.parametrize("version", [None, "1"])
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("first", [True, False], ids=["before", "after"])

@@ -15,6 +15,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from support.depth import spread
 from support.random_expressions import DECLARED, KINDS, VALUES, draw, rows
 
 import discreet as dp
@@ -118,7 +119,7 @@ MOMENTS = {
 
 @pytest.mark.parametrize("unit", ["ms", "us", "ns"])
 def test_moments_of_parquet_beyond_the_calendar(unit: str, tmp_path: Path) -> None:
-    for end in (2**62, 2**63 - 1, -(2**63), -(2**63) + 1, -(2**62)):
+    for end in spread((2**63 - 1, 2**62, -(2**62), -(2**63) + 1, -(2**63)), 2):
         cells = pa.array([0, 0, end], pa.int64()).view(pa.timestamp(unit))
         file = tmp_path / f"{unit}{end}.parquet"
         pq.write_table(pa.table({**dict.fromkeys((*MOMENTS, "id"), cells), "v": [1, 1, 1], "s": ["ä"] * 3}), file)

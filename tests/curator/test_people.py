@@ -318,6 +318,7 @@ STEPS = {
 }
 
 
+@pytest.mark.diagonal(2)
 @pytest.mark.parametrize("step", STEPS)
 @pytest.mark.parametrize("event", ["dies", "another pays"])
 @pytest.mark.parametrize("said", ["patients", ""], ids=["named", "unnamed"])

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from curator.hospital import curator
+from support.depth import deep
 
 import discreet as dp
 from discreet.curator.plans import Select
@@ -26,6 +27,7 @@ from discreet.schema.table import Schema
 RICH = dp.Budget(epsilon=10**6, delta=1e-6)
 
 
+@pytest.mark.diagonal
 @pytest.mark.parametrize("budget", [dp.Budget(epsilon=10**6), RICH], ids=["pure", "delta"])
 @pytest.mark.parametrize("half", [0.05, 0.5, 5])
 def test_accuracy_of_a_mean_is_the_half_width_wherever_the_data_lie(half: float, budget: dp.Budget) -> None:
@@ -51,6 +53,7 @@ def _of_rows(release: Release, value: int, times: int) -> Secret[Any]:
     return Secret(np.concatenate([np.full(times, 10_000 * added[m.what](m) << release.bits) for m in release.statistic.of]))
 
 
+@pytest.mark.diagonal
 @pytest.mark.parametrize("half", [0.05, 0.5, 5])
 @pytest.mark.parametrize("cells", [(0.0, 2.0), (0.0, 100.0), (98.0, 100.0), (50.0, 50.0), (0.0, 0.0)], ids=str)
 def test_accuracy_is_the_half_width_wherever_the_data_lie(half: float, cells: tuple[float, float], tmp_path: Path) -> None:
@@ -77,7 +80,7 @@ def test_accuracy_is_the_half_width_wherever_the_data_lie(half: float, cells: tu
 
 @pytest.mark.parametrize("epsilon", [0.02, 0.1, 1])
 def test_the_error_of_a_root_near_zero_is_no_monster(epsilon: float, tmp_path: Path) -> None:
-    for number in range(20):
+    for number in range(deep(20, 5)):
         people = dp.Curator(
             pd.DataFrame({"x": [5.0] * 500}),
             unit=dp.rows(),

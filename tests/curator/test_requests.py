@@ -20,6 +20,7 @@ import pytest
 from curator.hospital import COLUMNS, curator, table
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.depth import examples
 
 import discreet as dp
 from discreet.curator import desk
@@ -232,7 +233,7 @@ _BUDGETS = (dp.Budget(epsilon=3), dp.Budget(rho=3, delta=1e-5), dp.Budget(epsilo
 
 
 @given(st.lists(_guarantees, min_size=1, max_size=4), st.lists(_guarantees, max_size=8))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_whatever_a_reservation_lets_out_was_charged_to_the_account(reserved: list[dp.Privacy], wanted: list[dp.Privacy]) -> None:
     """For every kind of budget: an account that took the reservation would have taken all its releases, one by one."""
     price, accepted = sum(reserved[1:], reserved[0]), []
@@ -257,7 +258,7 @@ def test_whatever_a_reservation_lets_out_was_charged_to_the_account(reserved: li
 
 
 @given(st.lists(_guarantees, min_size=1, max_size=8))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 def test_what_was_planned_fits_exactly(planned: list[dp.Privacy]) -> None:
     reservation = Reservation(sum(planned[1:], planned[0]))
     for one in reversed(planned):

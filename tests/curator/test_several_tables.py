@@ -387,6 +387,7 @@ def test_another_column_that_is_called_like_the_id_is_not_the_id(tmp_path: Path)
         )
 
 
+@pytest.mark.diagonal
 @pytest.mark.parametrize("order", [("a", "b"), ("b", "a")], ids="".join)
 @pytest.mark.parametrize(
     "ids", [[7, 7, 8], [7.0, 7.0, 8.0, None], [7, 7, 8, "x9"], ["7", "7", "8"]], ids=["whole", "float", "mixed", "text"]

@@ -18,14 +18,15 @@ from engine.cells import CELLS, COLUMNS, MIXED, TEXTS
 from engine.reference import reference_clean, reference_id
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.depth import examples
 from support.reopened import raw_session
 
-from discreet.engine.duckdb.cleaning import clean, clean_id, clean_key
+from discreet.engine.duckdb.cleaning import clean, clean_id, clean_key, in_doubles
 from discreet.engine.duckdb.session import DuckDBSession
 from discreet.engine.sources.source import open_source
 from discreet.engine.sql.dialect import quoted
 from discreet.errors import ParameterError
-from discreet.schema.columns import Column, category, integer, number, text
+from discreet.schema.columns import Column, Integer, category, integer, number, text
 
 
 def cleaned(source: object, name: str = "x", columns: dict[str, Column] = COLUMNS) -> dict[str, list[object]]:
@@ -111,20 +112,20 @@ SMALL: list[object] = [
 ]
 
 
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=examples(15))
 @given(st.lists(st.sampled_from(SMALL), min_size=1, max_size=6))
 def test_no_row_decides_another_rows_fate(cells: list[object]) -> None:
     """pandas chooses a column's type by all its cells; what one becomes must not show it."""
     agree(cleaned(pd.DataFrame({"x": cells})), cells)
 
 
-@settings(deadline=None, max_examples=8)
+@settings(deadline=None, max_examples=examples(8))
 @given(st.lists(st.floats() | st.integers(-(2**53), 2**53).map(lambda n: n / 200), min_size=20, max_size=100))
 def test_any_double_cleans_as_the_reference_does(cells: list[float]) -> None:
     agree(cleaned(pa.table({"x": pa.array(cells, pa.float64())})), cells)
 
 
-@settings(deadline=None, max_examples=8)
+@settings(deadline=None, max_examples=examples(8))
 @given(st.lists(st.text() | st.from_regex(r"[+-]?[0-9]{0,25}[.]?[0-9]{0,25}(e[+-]?[0-9]{1,3})?", fullmatch=True), max_size=60))
 def test_any_text_cleans_as_the_reference_does(cells: list[str]) -> None:
     numbers = {said: column for said, column in COLUMNS.items() if "day" not in said}  # DuckDB reads more spellings of dates
@@ -133,7 +134,7 @@ def test_any_text_cleans_as_the_reference_does(cells: list[str]) -> None:
     assert {said: found[said] for said in numbers} == expected(cells, numbers)
 
 
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=examples(15))
 @given(st.lists(st.integers(-(2**127) + 1, 2**127 - 1), min_size=1, max_size=40))
 def test_integers_of_any_width_are_clamped_exactly(cells: list[int]) -> None:
     column = integer(-(2**63) + 1, 2**63 - 1)
@@ -236,3 +237,32 @@ def test_bounds_are_kept_to_the_last_bit() -> None:
     found = cleaned(pa.table({"x": cells}), columns=dict(NARROW))
     for said, values in expected(cells, dict(NARROW)).items():
         assert [(cell, one) for cell, one in zip(cells, found[said], strict=True)] == list(zip(cells, values, strict=True)), said
+
+
+@pytest.mark.parametrize("kind", ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"])
+@pytest.mark.parametrize("missing", [None, 7])
+@pytest.mark.parametrize("bounds", [(0, 120), (0, 1), (7, 8), (-5, 2**22), (-(2**48), 2**48), (2**47, 2**47 + 9), (-3, -1)])
+def test_whole_numbers_are_the_same_as_doubles(kind: str, missing: int | None, bounds: tuple[int, int]) -> None:
+    """Also of cells beyond 2^53, of which several are one double."""
+    held = pa.type_for_alias(kind)
+    near = [end + step for end in (*bounds, 0, 2**31, 2**53, 2**63, -(2**53), -(2**63)) for step in (-513, -2, -1, 0, 1, 2, 513)]
+    wide = 2 ** (held.bit_width - (held.to_pandas_dtype()(0).dtype.kind == "i"))
+    low = -wide if held.to_pandas_dtype()(0).dtype.kind == "i" else 0
+    cells = [cell for cell in near if low <= cell < wide] + [None]
+    column = integer(*bounds, missing=missing if missing is None or bounds[0] <= missing <= bounds[1] else None)
+    opened = open_source(pa.table({"x": pa.array(cells, held)}))
+    assert isinstance(column, Integer)
+    assert in_doubles(column, opened.raw["x"])
+    with raw_session(opened) as session:
+        texts = [clean(column, quoted("x"), opened.raw["x"], doubles=doubles) for doubles in (False, True)]
+        found = session.fetch(f"SELECT {texts[0]} AS a, {texts[1]} AS b FROM {DuckDBSession.relation}")
+    assert {*map(type, found["b"])} <= {float, type(None)}
+    assert found["a"] == found["b"] == [reference_clean(column, cell) for cell in cells]
+
+
+def test_whole_numbers_that_doubles_may_confuse_are_not_cleaned_as_such() -> None:
+    wide, plain = integer(0, 2**48 + 1), integer(0, 120)
+    assert isinstance(wide, Integer)
+    assert isinstance(plain, Integer)
+    assert not in_doubles(wide, "BIGINT")
+    assert not any(in_doubles(plain, kind) for kind in ("HUGEINT", "UBIGINT", "UHUGEINT", "DOUBLE", "VARCHAR", "BOOLEAN"))

@@ -106,6 +106,7 @@ KEYS: dict[str, tuple[Column, pa.DataType, list[Any]]] = {
 }
 
 
+@pytest.mark.diagonal
 @pytest.mark.parametrize("unit", [rows(), person("pid", rows=9, groups=9)], ids=["rows", "persons"])
 @pytest.mark.parametrize("case", KEYS)
 def test_keys_that_are_made_once_a_group(case: str, unit: Any) -> None:

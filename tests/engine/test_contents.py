@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.depth import examples
 
 from discreet.engine.sources import contents
 from discreet.engine.sources.source import open_source
@@ -193,7 +194,7 @@ _MOMENTS = st.datetimes(datetime.datetime(1900, 1, 1), datetime.datetime(2100, 1
 
 
 @given(st.data(), st.integers(0, 9))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 def test_the_same_cells_are_the_same_data_whatever_holds_them(data: st.DataObject, rows: int) -> None:
     def column(cells: st.SearchStrategy[object], *, missing: bool = True) -> list[object]:
         return data.draw(st.lists(cells | st.none() if missing else cells, min_size=rows, max_size=rows))

@@ -19,6 +19,7 @@ from engine.reference_counting import lines, open_keys
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
+from support.depth import examples
 from support.patience import calls
 
 from discreet.engine import open_engine, open_source
@@ -50,6 +51,7 @@ QUESTIONS = {
 }
 
 
+@pytest.mark.diagonal(2)
 @pytest.mark.parametrize("share", [PURE, RHO], ids=["pure", "rho"])
 @pytest.mark.parametrize("unit", UNITS.values(), ids=UNITS.keys())
 @pytest.mark.parametrize("question", QUESTIONS.values(), ids=QUESTIONS.keys())
@@ -75,7 +77,7 @@ def test_marginals_over_several_expressions(unit: Unit, share: Any) -> None:
         rehearse(plan, frame)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=examples(30))
 @given(
     st.lists(st.fixed_dictionaries({name: st.sampled_from(cells) for name, cells in CELLS.items()}), max_size=12),
     st.sampled_from(list(QUESTIONS.values())),
@@ -180,6 +182,7 @@ IDS: dict[str, list[Any]] = {
 }
 
 
+@pytest.mark.diagonal
 @pytest.mark.parametrize("share", [PURE, RHO], ids=["pure", "rho"])
 @pytest.mark.parametrize("ids", IDS.values(), ids=IDS.keys())
 def test_ids_of_every_type(ids: list[Any], share: Any) -> None:
@@ -266,6 +269,7 @@ def test_public_tables_are_looked_up(unit: Unit, join: str) -> None:
 ZONES: Rows = [{"zone": "east", "land": "A", "next": "west"}, {"zone": "west", "land": "B", "next": "far"}]
 
 
+@pytest.mark.diagonal
 @pytest.mark.parametrize("joins", [*itertools.product(["JOIN", "LEFT JOIN"], repeat=3)], ids=" ".join)
 @pytest.mark.parametrize("unit", [UNITS["rows"], UNITS["person"]], ids=["rows", "person"])
 def test_public_tables_are_looked_up_through_one_another_and_twice(unit: Unit, joins: tuple[str, str, str]) -> None:
@@ -325,6 +329,7 @@ def many(key: str) -> list[dict[str, Any]]:
     ]
 
 
+@pytest.mark.diagonal
 @pytest.mark.parametrize("unit", [rows(), person("who", rows=2, groups=2)], ids=["rows", "persons"])
 @pytest.mark.parametrize("key", MANY)
 def test_many_keys_that_are_numbers(key: str, unit: Unit) -> None:

@@ -23,7 +23,7 @@ from discreet.plan.aggregates import Count, Sum
 from discreet.plan.expressions import Call, Literal
 from discreet.plan.expressions import Column as Name
 from discreet.plan.query import Key, Output, Query
-from discreet.schema.columns import boolean, category, integer, number, text
+from discreet.schema.columns import boolean, category, date, integer, number, text
 from discreet.schema.units import Unit, person, rows
 
 
@@ -174,6 +174,41 @@ def test_cells_that_are_keys_by_themselves_are_looked_up_as_they_are(tmp_path: P
         agree(plan, count(plan, str(tmp_path / "keys.parquet")), held)
     some = planned("SELECT word, count(*) AS n FROM data WHERE word IN ('a', 'ä') GROUP BY word", columns, rows(), PURE)
     agree(some, count(some, table(some, held, types)), held)
+
+
+def test_keys_are_the_same_in_whatever_way_their_cells_are_grouped(tmp_path: Path) -> None:
+    """Cells are grouped by as small whole numbers, or so that the engine looks up a list of values: what is missing, beyond its
+    bounds or beyond a byte is where the reference has it, in memory and in files of Parquet."""
+    day, far = datetime.date(2024, 1, 1), [datetime.date(1, 1, 1), datetime.date(9999, 12, 31), None]
+    ages, codes = [None, -(2**31), -1, 0, 5, 99, 100, 255, 256, 2**31 - 1], [None, -1, 0, 7, 8, 255, 256, -249, 2**31 - 1]
+    held = [
+        {
+            "age": ages[i % len(ages)],
+            "code": codes[i % len(codes)],
+            "day": [day, *(day + datetime.timedelta(j) for j in (-1, 1, 9, 10)), *far][i % 8],
+            "truth": (True, False, None)[i % 3],
+        }
+        for i in range(720)
+    ]
+    types = {"age": pa.int32(), "code": pa.int32(), "day": pa.date32(), "truth": pa.bool_()}
+    last = day + datetime.timedelta(9)
+    for columns in (
+        {"age": integer(0, 99), "code": category(0, 7, 255), "day": date(day, last), "truth": boolean()},
+        {
+            "age": integer(0, 99, missing=3),
+            "code": category(0, 7, 255, missing=7),
+            "day": date(day, last, missing=last),
+            "truth": boolean(missing=False),
+        },
+        {"age": integer(-5, 5000), "code": category(-1, 7, 256), "day": date(day, last), "truth": boolean()},
+    ):
+        for keys in ("age", "code", "day", "truth", "code, truth"):
+            for where in ("", " WHERE age < 50"):
+                sql = f"SELECT {keys}, count(*) AS n, sum(age) AS s FROM data{where} GROUP BY {keys}"
+                plan = planned(sql, columns, rows(), PURE)
+                agree(plan, count(plan, table(plan, held, types)), held)
+                parquet.write_table(table(plan, held, types), tmp_path / "keys.parquet")
+                agree(plan, count(plan, str(tmp_path / "keys.parquet")), held)
 
 
 def test_whole_numbers_in_files_of_parquet_are_clamped_like_others(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.depth import examples
 
 from discreet.engine.duckdb.session import DuckDBSession
 from discreet.engine.sources.csv import LONGEST
@@ -71,7 +72,7 @@ def test_a_line_that_cannot_be_read_is_left_out_alone(line: bytes, tmp_path: Pat
 FIELDS = st.text(st.characters(exclude_characters="\r\n\x1e\x1f", exclude_categories=["Cs"]), max_size=8)
 
 
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=examples(15))
 @given(records=st.lists(st.tuples(FIELDS, FIELDS, FIELDS), max_size=20))
 def test_what_the_csv_module_writes_is_read_back(
     records: list[tuple[str, str, str]], tmp_path_factory: pytest.TempPathFactory
@@ -85,7 +86,7 @@ def test_what_the_csv_module_writes_is_read_back(
 LINES = st.binary(max_size=12).filter(lambda line: b"\n" not in line and b"\r" not in line)
 
 
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=examples(15))
 @given(lines=st.lists(LINES, max_size=6), extra=LINES, at=st.integers(0, 6))
 def test_one_line_more_changes_one_record_at_most(
     lines: list[bytes], extra: bytes, at: int, tmp_path_factory: pytest.TempPathFactory

@@ -80,6 +80,7 @@ def holds(value: Value, facts: Facts, exact: bool) -> bool:
     return below and above and (not exact or facts.step is None or (Fraction(value) / facts.step).denominator == 1)
 
 
+@pytest.mark.diagonal(2)
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("kind", KINDS)
 def test_expressions_agree_with_the_reference(ask: Callable[..., list[tuple[Value, ...]]], kind: str, seed: int) -> None:

@@ -17,6 +17,7 @@ from engine.driving import PURE, RHO, count, count_in_turn, keys
 from engine.moves import moves, prepared, side, tight
 from hypothesis import HealthCheck, given, settings, target
 from hypothesis import strategies as st
+from support.depth import examples
 
 from discreet.errors import ParameterError
 from discreet.plan.cost import Cost
@@ -172,7 +173,7 @@ ANY = st.fixed_dictionaries({
     ("neighbours", "share"), [("add-remove", RHO), ("replace", PURE)], ids=["add-remove-rho", "replace-pure"]
 )
 def test_no_person_moves_anything_too_far(neighbours: Any, share: Cost) -> None:
-    @settings(deadline=None, max_examples=16, suppress_health_check=list(HealthCheck))
+    @settings(deadline=None, max_examples=examples(16), suppress_health_check=list(HealthCheck))
     @given(st.integers(1, 3), st.integers(1, 4), st.integers(1, 4), st.sampled_from(sorted(JOINED)), ANY, ANY)
     def search(r: int, g: int, most: int, form: str, tables: Tables, others: Tables) -> None:
         unit = person("id", rows=r, groups=g, neighbours=neighbours)

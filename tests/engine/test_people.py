@@ -12,6 +12,7 @@ from engine.driving import PURE, RHO, agree, count, keys, marginal, planned, reh
 from engine.test_sensitivity import all_parts, attained, compare
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.depth import examples
 
 from discreet.engine.base import groups_of
 from discreet.engine.duckdb.dialect import DIALECT
@@ -265,7 +266,7 @@ ANY_ROW = st.builds(
 @pytest.mark.parametrize("share", [PURE, RHO], ids=["pure", "rho"])
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
 def test_no_person_moves_anything_too_far(neighbours: Any, share: Cost) -> None:
-    @settings(deadline=None, max_examples=8, suppress_health_check=list(HealthCheck))
+    @settings(deadline=None, max_examples=examples(8), suppress_health_check=list(HealthCheck))
     @given(
         st.integers(1, 4),
         st.integers(1, 3),

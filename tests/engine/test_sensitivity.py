@@ -16,6 +16,7 @@ from engine.driving import PURE, RHO, count_in_turn, keys, marginal, planned, ta
 from engine.moves import moves, prepared, side, tight
 from hypothesis import HealthCheck, given, settings, target
 from hypothesis import strategies as st
+from support.depth import examples
 
 from discreet.plan.aggregates import Best
 from discreet.plan.cost import Cost
@@ -182,7 +183,7 @@ def test_counts_and_sums_that_are_pairs(question: str, whose: str) -> None:
 @pytest.mark.parametrize("share", SHARES.values(), ids=SHARES.keys())
 @pytest.mark.parametrize("unit", UNITS.values(), ids=UNITS.keys())
 def test_nobody_moves_a_pair_too_far(unit: Unit, share: Cost) -> None:
-    @settings(deadline=None, max_examples=8, suppress_health_check=list(HealthCheck))
+    @settings(deadline=None, max_examples=examples(8), suppress_health_check=list(HealthCheck))
     @given(st.lists(ANY_ROW, max_size=30), st.lists(ANY_ROW, min_size=1, max_size=30), st.data(), st.sampled_from(PAIRED))
     def search(others: Rows, mine: Rows, data: st.DataObject, question: str) -> None:
         plan = planned(question, COLUMNS, unit, share)
@@ -244,7 +245,7 @@ def test_open_keys(unit: Unit) -> None:
 @pytest.mark.parametrize("share", SHARES.values(), ids=SHARES.keys())
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
 def test_no_person_moves_anything_too_far(neighbours: Any, share: Cost) -> None:
-    @settings(deadline=None, max_examples=8, suppress_health_check=list(HealthCheck))
+    @settings(deadline=None, max_examples=examples(8), suppress_health_check=list(HealthCheck))
     @given(
         st.integers(1, 4),
         st.integers(1, 5),
@@ -265,7 +266,7 @@ def test_no_person_moves_anything_too_far(neighbours: Any, share: Cost) -> None:
 @pytest.mark.parametrize("share", SHARES.values(), ids=SHARES.keys())
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
 def test_no_row_moves_anything_too_far(neighbours: Any, share: Cost) -> None:
-    @settings(deadline=None, max_examples=8, suppress_health_check=list(HealthCheck))
+    @settings(deadline=None, max_examples=examples(8), suppress_health_check=list(HealthCheck))
     @given(st.lists(ANY_ROW, max_size=30), ANY_ROW, ANY_ROW, st.sampled_from([GROUPED, WHOLE]))
     def search(rest: Rows, one: dict[str, Any], other: dict[str, Any], question: str) -> None:
         unit = rows(neighbours=neighbours, size=len(rest) + 1)

@@ -12,6 +12,7 @@ from engine.driving import PURE, RHO, agree, count, count_in_turn, planned, tabl
 from engine.moves import moves, prepared, tight
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.depth import examples
 
 from discreet.plan.cost import Cost
 from discreet.plan.margins.lattice import below
@@ -96,7 +97,7 @@ ANY = st.builds(
 )
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(15), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.sampled_from([*UNITS]), st.lists(ANY, max_size=12), st.lists(ANY, max_size=12), st.sampled_from([PURE, RHO]))
 def test_no_unit_exceeds_it(name: str, one: Rows, other: Rows, share: Cost) -> None:
     unit = UNITS[name]

@@ -21,6 +21,7 @@ from engine.cells import MIXED as MIXED_CELLS
 from engine.reference import reference_clean
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.depth import examples
 from support.reopened import raw_session
 
 from discreet.engine.duckdb.cleaning import MIXED, clean, clean_id
@@ -80,7 +81,7 @@ NUMERALS = st.from_regex(
 LONG = st.from_regex(r"-?[1-9][0-9]{0,2}([.,][0-9]{3}){4,8}", fullmatch=True)
 
 
-@settings(deadline=None, max_examples=12)
+@settings(deadline=None, max_examples=examples(12))
 @given(st.lists(NUMERALS | LONG | st.text("0123456789., '-+e", max_size=9), min_size=20, max_size=60))
 def test_any_numeral_is_read_as_the_reference_reads_it(cells: list[str]) -> None:
     columns: dict[str, Column] = {f"number {sign}": number(-1000, 10**7, step=0.01, decimal=sign) for sign in ".,"}
@@ -102,7 +103,7 @@ FORMATS = [
 DAYS = st.datetimes(datetime.datetime(1, 1, 1), datetime.datetime(9999, 12, 31))
 
 
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=examples(15))
 @given(st.sampled_from(FORMATS), st.lists(DAYS, min_size=1, max_size=20), st.data())
 def test_any_day_is_read_as_the_reference_reads_it(format: str, days: list[datetime.datetime], data: st.DataObject) -> None:
     """Days that were written in the format are found again; what is left after a change of a few signs is as in the reference."""
@@ -180,7 +181,7 @@ SMALL: list[object] = [None, 1.125, 1, 20240305, True, "1.125", "1,5", "x", "05.
 SMALL += [datetime.date(2024, 5, 3), "2024-05-03", datetime.datetime(2024, 5, 3, 10), b"1,5"]
 
 
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=examples(20))
 @given(st.lists(st.sampled_from(SMALL), min_size=1, max_size=6))
 def test_no_row_decides_how_another_row_is_read(cells: list[object]) -> None:
     agree(pd.DataFrame({"x": cells}), WRITTEN, [cell.decode() if isinstance(cell, bytes) else cell for cell in cells])

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.depth import examples
 from support.patience import calls
 from support.refusals import refused
 
@@ -189,7 +190,7 @@ def test_salt_and_budget_stay_the_same(path: Path, tmp_path: Path) -> None:
     ),
     st.sampled_from([Budget(epsilon=1), Budget(rho=0.2, delta=3e-7), Budget(epsilon=1, delta=1e-6)]),
 )
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(15), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_the_total_recomputed_from_the_history(tmp_path: Path, asked: list[Privacy], budget: Budget) -> None:
     """A second implementation: plain fractions over the stored guarantees."""
     path = tmp_path / f"{secrets.token_hex(8)}.ledger"
@@ -280,6 +281,20 @@ def test_commits_are_synced(path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     assert modes == {(3, "delete")}
     if Path("/proc/self/fd").exists():
         assert not [fd for fd in Path("/proc/self/fd").iterdir() if fd.exists() and os.path.realpath(fd) == str(path)]
+
+
+def test_a_file_that_was_given_a_log_gets_its_journal_back(path: Path) -> None:
+    """Of two files the second could be lost, and with it what was paid for last."""
+    ask(Ledger.open(path, Budget(epsilon=1)), pure(0.1))
+    raw = sqlite3.connect(path)
+    assert raw.execute("PRAGMA journal_mode = WAL").fetchone() == ("wal",)
+    raw.close()
+    ask(Ledger.open(path), pure(0.1))
+    raw = sqlite3.connect(path)
+    assert raw.execute("PRAGMA journal_mode").fetchone() == ("delete",)
+    raw.close()
+    assert len(Ledger.open(path).history()) == 2
+    assert os.listdir(path.parent) == [path.name]
 
 
 def test_paths_that_cannot_be_ledgers_are_refused(path: Path, tmp_path: Path) -> None:

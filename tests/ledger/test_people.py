@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.depth import examples
 from support.refusals import refused
 
 from discreet.errors import LedgerRefused, ParameterError
@@ -142,7 +143,7 @@ _steps = st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(["", "x", "y
 
 
 @given(steps=_steps)
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(20), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_whatever_is_begun_no_two_ledgers_look_alike(steps: list[tuple[str, str, Table]], tmp_path: Path) -> None:
     """Of any two ledgers, either both say whose they are, in different words, or no table of one is like one of the other."""
     folder = Path(tempfile.mkdtemp(dir=tmp_path))

@@ -1,8 +1,8 @@
 """Intervals of formulas: how often they cover, what they share, and that nothing released can make one fail.
 
-Coverage is simulated with the draws of ``benchmarks/intervals.py``, 2,000 tables a case; there it is 10,000, and widths too.
-False alarms: with a true coverage of 94 %, fewer than 1,817 of 2,000, or 342 of 400, cover with probability below 2e-8 (binomial
-tail); 72 cases.
+Coverage is simulated with the draws of ``benchmarks/intervals.py``, thoroughly of 2,000 tables a case, usually of 800; there it
+is 10,000, and widths too. False alarms: with a true coverage of 94 %, fewer than ``least`` cover with probability below 2e-8
+(binomial tail); 78 cases. A coverage of 89 % is missed once in 300 cases by 2,000 tables, one of 85 % once in 1,000 by 800.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from types import ModuleType
 
 import numpy as np
 import pytest
+from scipy.stats import binom
+from support.depth import deep
 
 import discreet as dp
 from discreet.errors import ParameterError
@@ -32,8 +34,8 @@ from discreet.plan.sql import parse_query
 from discreet.plan.statistics import Persons, Sums
 from discreet.schema.table import Schema
 
-TABLES, LEAST = 2000, 1817
-FEWER = {"shares, two counts": (400, 342), "over three noises": (400, 342)}  # whose laws are Fourier transforms, one a table
+TABLES = deep(2000, 800)
+FEWER = {"shares, two counts": 400, "over three noises": 400}  # whose laws are Fourier transforms, one a table
 
 
 def _load() -> ModuleType:
@@ -52,11 +54,13 @@ def _load() -> ModuleType:
 SIMULATION = _load()
 
 
+@pytest.mark.diagonal
 @pytest.mark.parametrize("law", SIMULATION.LAWS)
 @pytest.mark.parametrize("case", SIMULATION.CASES, ids=lambda case: case.name)
 def test_intervals_cover_at_three_sizes(case, law: str) -> None:  # type: ignore[no-untyped-def]
     chance = np.random.default_rng(5)
-    tables, least = FEWER.get(case.name, (TABLES, LEAST))
+    tables = FEWER.get(case.name, TABLES)
+    least = int(binom.ppf(2e-8, tables, 0.94))
     for size in SIMULATION.SIZES:
         found = SIMULATION.simulate(case, law, size, tables, chance, widths=False)
         assert found.covered * tables >= least, (size, found)

@@ -98,6 +98,7 @@ def test_the_builder_lists_the_same_keys() -> None:
     assert keys_of(query, facts_of(SCHEMA)).listings == ((4, 5),)
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("seed", range(5))
 def test_no_row_loses_its_group(seed: int) -> None:
     """Random keys and conditions over their columns: whatever row satisfies WHERE, its key is listed."""

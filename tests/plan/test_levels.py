@@ -104,6 +104,7 @@ def test_rows_come_level_by_level_with_none_for_what_is_added_up() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.diagonal(2)
 @pytest.mark.parametrize("unit", [rows(), rows(neighbours="replace", size=10), person("id", rows=2, groups=3)])
 @pytest.mark.parametrize("share", [PURE, RHO])
 @pytest.mark.parametrize("group", ["CUBE (a, b, c)", "ROLLUP (c, a)", "GROUPING SETS ((a, b), (c))"])

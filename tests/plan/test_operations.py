@@ -201,6 +201,7 @@ def test_wrong_calls_are_refused(call: Expression, says: str) -> None:
         infer(call, facts())
 
 
+@pytest.mark.diagonal
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_text_of_an_expression_means_the_same(kind: str, seed: int) -> None:

@@ -92,6 +92,7 @@ def noise(plan: Plan, name: str) -> np.ndarray:
     return np.array([one.spread.deviation for one in releases])
 
 
+@pytest.mark.diagonal(2)
 @pytest.mark.parametrize("share", SHARES.values(), ids=SHARES.keys())
 @pytest.mark.parametrize("unit", UNITS.values(), ids=UNITS.keys())
 @pytest.mark.parametrize("tail", ["", "WHERE even > 3", "GROUP BY g"], ids=["table", "some rows", "groups"])

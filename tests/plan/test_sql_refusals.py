@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.accepted import ACCEPTED
 from support.accepted import SCHEMA as ACCEPTING
+from support.depth import examples
 
 from discreet.errors import DiscreetError, ParameterError
 from discreet.plan.query import Query
@@ -381,7 +382,7 @@ USING ON region id NULL IS BETWEEN ; " ' -- /* . :: DATE $1 [ ]
 WORDS = TEXT.split()
 
 
-@settings(deadline=None, max_examples=600)
+@settings(deadline=None, max_examples=examples(600))
 @given(st.lists(st.sampled_from(WORDS), max_size=25).map(" ".join))
 def test_shuffled_words_are_a_query_or_a_refusal(words: str) -> None:
     for sql in (words, f"SELECT count(*) FROM data WHERE {words}", f"SELECT {words} FROM data"):
@@ -393,7 +394,7 @@ def test_shuffled_words_are_a_query_or_a_refusal(words: str) -> None:
         assert parse_query(str(query), SCHEMA) == query
 
 
-@settings(deadline=None, max_examples=600)
+@settings(deadline=None, max_examples=examples(600))
 @given(st.sampled_from(ACCEPTED), st.data())
 def test_a_question_with_a_slip_is_a_query_or_a_refusal(text: str, data: st.DataObject) -> None:
     parts = re.findall(r"'[^']*'|\w+|\s+|.", text)
@@ -407,7 +408,7 @@ def test_a_question_with_a_slip_is_a_query_or_a_refusal(text: str, data: st.Data
     assert parse_query(str(query), ACCEPTING) == query
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 @given(st.text(max_size=60))
 def test_any_text_is_a_query_or_a_refusal(text: str) -> None:
     for sql in (

@@ -41,6 +41,7 @@ def drawn(release: Release, size: int, chance: np.random.Generator) -> np.ndarra
     return chance.choice(places, size, p=masses / masses.sum()) / release.spread.unit
 
 
+@pytest.mark.diagonal
 @pytest.mark.parametrize(
     "cost", [Cost("epsilon", Fraction(1)), Cost("epsilon", Fraction(4)), Cost("rho", Fraction(1, 2))], ids=str
 )

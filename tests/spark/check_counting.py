@@ -16,6 +16,7 @@ import pytest
 from engine.driving import PURE, RHO, marginal, open_rows, planned, table
 from engine.hostile import COLUMNS, TYPES, UNITS, hostile
 from spark.comparing import alike, engine_over
+from support.depth import THOROUGH
 
 from discreet.schema.columns import boolean, category, date, integer, number, text
 from discreet.schema.units import person, rows
@@ -39,6 +40,7 @@ MARGINAL = "SELECT code, median(age // 40) AS a, mode(smokes) AS s, mode(drug) A
 COMPILED = ("years", "tenths", "case")  # of each unit one; of rows, through Connect
 
 
+@pytest.mark.spread(5)
 @pytest.mark.parametrize(("question", "unit", "share"), ASKED, ids=lambda one: str(one)[:8])
 def test_hostile_rows(question: str, unit: str, share: Any, request: pytest.FixtureRequest) -> None:
     spark = request.getfixturevalue("spark" if question in COMPILED else "interpreted")
@@ -48,8 +50,9 @@ def test_hostile_rows(question: str, unit: str, share: Any, request: pytest.Fixt
 
 @pytest.mark.parametrize("unit", ["rows", "person"])
 def test_marginals_and_open_keys(unit: str, request: pytest.FixtureRequest) -> None:
+    """Marginals are compiled thoroughly only: they are wide, and that takes most of their time."""
     spark = request.getfixturevalue("spark" if unit == "rows" else "interpreted")
-    for question in (MARGINAL, OPEN):
+    for question in (MARGINAL, OPEN) if THOROUGH or unit == "person" else (OPEN,):
         plan = planned(question, COLUMNS, UNITS[unit], RHO)
         plan = plan if question == OPEN else marginal(plan)
         alike(plan, table(plan, hostile(150, seed=4), TYPES), spark, rehearse=True)
@@ -92,7 +95,8 @@ def test_one_row_a_person(spark: Any, question: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["two", "in having"])
-def test_several_private_tables(spark: Any, name: str) -> None:
+def test_several_private_tables(name: str, request: pytest.FixtureRequest) -> None:
+    spark = request.getfixturevalue("spark" if THOROUGH or name != "two" else "interpreted")
     held = joined.together(joined.base(2), *joined.extreme_persons(3).values())
     plan = joined.planned(joined.JOINED[name], person("id", rows=3, groups=2), RHO)
     alike(plan, joined.frames(held), spark)

@@ -40,6 +40,7 @@ from discreet.plan.expressions import Value
 _MISS = 0.05
 _PARTS = ("values", "errors", "lower", "upper")
 _LONG = 2**12
+_SMALL = 2.0**32
 _WHOLE = 2.0**53  # up to here doubles are whole numbers of 64 bits
 
 Written = None | bool | int | float | str | dict[str, str]
@@ -209,12 +210,17 @@ def _write_numbers(numbers: NDArray[np.generic]) -> Iterator[str]:
         yield f"{one}, " * (len(bits) - 1)
         yield one
         return
+    point = ""
+    if numbers.dtype.kind == "f" and (whole := np.floor(numbers) == numbers).any():
+        small = bool((np.abs(numbers) < _SMALL).all())  # of which those that are whole are written without an exponent
+        if small and whole.all() and not (np.signbit(numbers) & (numbers == 0)).any():
+            numbers, point = numbers.astype(np.int64), ".0"
     texts = compute.cast(pyarrow.array(numbers), pyarrow.string())
-    if numbers.dtype.kind == "f" and (np.floor(numbers) == numbers).any():
-        told = compute.or_(compute.match_substring(texts, "."), compute.match_substring(texts, "e"))
+    if numbers.dtype.kind == "f" and whole.any():
+        told = compute.or_(compute.match_substring(texts, "."), compute.match_substring(texts, "e")) if not small else ~whole
         texts = compute.binary_join_element_wise(texts, compute.if_else(told, "", ".0"), "")
     together = pyarrow.ListArray.from_arrays(pyarrow.array([0, len(texts)], pyarrow.int32()), texts)
-    yield str(compute.binary_join(together, ", ")[0].as_py())
+    yield f"{compute.binary_join(together, f'{point}, ')[0].as_py()}{point}"
 
 
 class Series(tuple[Value, ...]):

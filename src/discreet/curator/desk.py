@@ -117,7 +117,7 @@ class Desk:
         """That persons are bounded, and that declarations were changed after a look."""
         ledger = self.view()
         bounds = tuple(dict.fromkeys(remark for plan in plans for remark in remark_bounds(plan, self.schema.unit)))
-        if ledger is None:
+        if ledger is None or not ledger.looks:
             return bounds
         looked = looked_at(self.tables, ledger.salt)
         changes = (remark for table, now in looked for remark in remark_changes(now, table, ledger.looks))

@@ -26,7 +26,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
@@ -101,7 +101,6 @@ class Request(Protocol[Result]):
         """The result that was kept."""
 
 
-@runtime_checkable
 class Servable(Protocol[Noisy]):
     """A request whose result another request's may hold."""
 
@@ -371,7 +370,8 @@ def _begun(ledger: Ledger, request: Request[Result], data: str, rows: Rows, pric
 
 def serving_of(request: Request[Result]) -> Callable[[list[str]], Result | None] | None:
     """What finds its result in those of other requests; None where no other's serves."""
-    return request.serve if isinstance(request, Servable) else None
+    serve: Callable[[list[str]], Result | None] | None = getattr(request, "serve", None)  # which those have that are Servable
+    return serve
 
 
 def find_served(serve: Callable[[list[str]], Result | None], entries: Sequence[Entry]) -> Result | None:

@@ -24,6 +24,7 @@ class Held:
         source = source if self.place else _resolve(source)  # now, whatever the working folder is when questions come
         self.path, self._table = source if isinstance(source, str | os.PathLike) and not self.place else None, table
         self._declared, self._unit = tuple(columns), unit
+        self._names = frozenset(name.lower() for name in self._declared)
         self._looking = threading.Lock()
         self._given = source
         self._source = self._open(source) if self.is_frame else None
@@ -40,6 +41,7 @@ class Held:
             return self
         other = copy(self)
         other._declared, other._looking, other._source = (*self._declared, *more), threading.Lock(), None
+        other._names = frozenset(name.lower() for name in other._declared)
         return other
 
     def ledger_path(self, people: str) -> Path:
@@ -66,7 +68,7 @@ class Held:
 
     def facts(self) -> Table:
         """What is publicly known of the table, by which its people are known again."""
-        unit, columns = self._unit, frozenset(name.lower() for name in self._declared)
+        unit, columns = self._unit, self._names
         person = unit.id.lower() if isinstance(unit, Person) else None
         if self.path is None:
             return Table(person, columns, self.place)

@@ -33,7 +33,7 @@ def adopt(path: Named) -> Ledger:
         if records.is_empty():
             raise LedgerRefused(f"The ledger {ledger.path} is empty, and no copy; restore one, then adopt it.")
         ledger._follow(records)
-        ledger._write_witness(None)
+        ledger._write_witness(anew=True)
     register.move(ledger.path, ledger.id)
     return ledger
 

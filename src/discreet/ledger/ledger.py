@@ -82,7 +82,7 @@ class Ledger:
             if budget is not None:
                 self._terms = Terms(budget, unit, people)
                 self._agree(records)
-            self._write_witness(known)
+            self._write_witness(anew=known is None)
         if table is not None:
             for other in register.find_giving_way(self.path, table):
                 self._take_over(other, called)
@@ -295,7 +295,7 @@ class Ledger:
                 other._append(records, {"kind": "joined", "time": now(), "ledger": str(self.path)})
                 records.lock()
                 other._follow(records)
-            other._write_witness(None)
+            other._write_witness(anew=True)
 
     @property
     def looks(self) -> tuple[tuple[str | None, Mapping[str, str]], ...]:
@@ -383,11 +383,10 @@ class Ledger:
         """Write the witness under the ledger's write lock: whoever writes it last has seen the most."""
         records.lock()
         self._follow(records)
-        self._write_witness(witness.read(self.path))  # a server may have taken the lock from us, and others have gone on
+        self._write_witness()  # a server may have taken the lock from us, and others have gone on: theirs then stays
 
-    def _write_witness(self, known: Witness | None) -> None:
-        if known is None or known.number < self._chain.head:
-            witness.write(self.path, Witness(self._chain.id, self._chain.head, self._chain.hashes[-1]), anew=known is None)
+    def _write_witness(self, *, anew: bool = False) -> None:
+        witness.write(self.path, Witness(self._chain.id, self._chain.head, self._chain.hashes[-1]), anew=anew)
 
     def _read(self, records: Records, numbers: list[int]) -> tuple[Entry, ...]:
         """Answered questions by the numbers of their reservations."""

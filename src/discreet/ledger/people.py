@@ -330,7 +330,7 @@ def _register() -> Iterator[sqlite3.Connection]:
         raise LedgerRefused(f"The state folder {place.parent} cannot be made ({why}); mend that, then ask again.") from None
     sqlite.create(place)
     with sqlite.connect(place, what=_WHAT) as database:
-        database.execute("BEGIN IMMEDIATE")
+        sqlite.begin(database)
         database.execute(_SCHEMA)
         if database.execute("PRAGMA user_version").fetchone()[0] not in (0, _VERSION):
             raise LedgerRefused(f"{place} was written by a later discreet; update discreet.")

@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from discreet.errors import LedgerRefused
@@ -43,19 +45,32 @@ def connect(path: Path, *, write: bool = True, what: str = "ledger") -> Iterator
     mode = "rw" if write or is_writable(path) else "ro"
     with turn():
         try:
-            connection = sqlite3.connect(f"{path.as_uri()}?mode={mode}", uri=True, timeout=_PATIENCE, isolation_level=None)
+            connection = sqlite3.connect(f"{_address(path)}?mode={mode}", uri=True, timeout=_PATIENCE, isolation_level=None)
             try:
                 connection.execute("PRAGMA trusted_schema = OFF")
                 if mode == "rw":
-                    connection.execute("PRAGMA fullfsync = ON")  # on macOS a sync is otherwise not one
+                    if sys.platform == "darwin":  # where a sync is otherwise not one
+                        connection.execute("PRAGMA fullfsync = ON")
                     connection.execute("PRAGMA synchronous = EXTRA")
-                if write:
-                    connection.execute("PRAGMA journal_mode = DELETE")
                 yield connection
             finally:
                 connection.close()
         except sqlite3.Error as problem:
             raise LedgerRefused(_sentence(what, path, problem)) from None
+
+
+@lru_cache(maxsize=256)
+def _address(path: Path) -> str:
+    return path.as_uri()
+
+
+def begin(connection: sqlite3.Connection) -> None:
+    """Take the write lock, with a rollback journal, which is what a file has unless somebody gave it a log."""
+    connection.execute("BEGIN IMMEDIATE")
+    if connection.execute("PRAGMA journal_mode").fetchone() != ("delete",):
+        connection.execute("ROLLBACK")
+        connection.execute("PRAGMA journal_mode = DELETE")
+        connection.execute("BEGIN IMMEDIATE")
 
 
 def create(path: Path) -> None:
@@ -82,7 +97,7 @@ class Transaction:
 
     def lock(self) -> None:
         if not self.connection.in_transaction:
-            self.connection.execute("BEGIN IMMEDIATE")
+            begin(self.connection)
 
     def add(self, *records: Record) -> None:
         if not records[0].number:
@@ -114,7 +129,7 @@ def reading(path: Path) -> Iterator[Transaction]:
 def writing(path: Path) -> Iterator[Transaction]:
     """The records, under the write lock."""
     with connect(path) as connection:
-        connection.execute("BEGIN IMMEDIATE")
+        begin(connection)
         yield Transaction(connection, path)
 
 
@@ -149,7 +164,7 @@ def add(connection: sqlite3.Connection, *records: Record) -> None:
 
 def records(connection: sqlite3.Connection, path: Path, first: int) -> list[Record]:
     """All records from this number on, in order. Read to the end: a cursor left half-way would hold its lock after a refusal."""
-    if connection.execute("PRAGMA application_id").fetchone() != (_APPLICATION,):
+    if not first and connection.execute("PRAGMA application_id").fetchone() != (_APPLICATION,):
         raise LedgerRefused(f"{path} is not a ledger of discreet; name another file, and a new ledger is made there.")
     query = "SELECT number, text, hash FROM records WHERE number >= ? ORDER BY number"
     return [_read(path, row) for row in connection.execute(query, (first,)).fetchall()]

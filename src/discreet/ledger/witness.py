@@ -116,13 +116,16 @@ def recall(ledger: Place) -> Witness:
 
 
 def write(ledger: Place, witness: Witness, *, anew: bool = False) -> None:
-    """Make a witness durable; the caller holds the ledger's write lock. ``anew``: whatever there was is forgotten."""
+    """Make a witness durable, unless there is one that has seen as much; the caller holds the ledger's write lock. ``anew``:
+    whatever there was is forgotten."""
     path = place(ledger)
     facts = {"discreet": "witness", "version": 2, "ledger": witness.ledger, "number": witness.number, "hash": witness.hash.hex()}
     line = json.dumps({**facts, "check": _check(witness)}).encode().ljust(_PLACE - 1) + b"\n"
     try:
-        if anew or not _write_over(path, line):
-            _write_aside(path, line)
+        if anew or not _write_over(path, line, witness.number):
+            known = None if anew else read(ledger)
+            if known is None or known.number < witness.number:
+                _write_aside(path, line)
     except OSError as problem:
         raise LedgerRefused(
             f"The witness of {ledger.name} at {path} cannot be written ({reason(problem)}), so nothing is answered; "
@@ -133,8 +136,8 @@ def write(ledger: Place, witness: Witness, *, anew: bool = False) -> None:
 _PLAIN = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 
 
-def _write_over(path: Path, line: bytes) -> bool:
-    """Put a line over the older of the two that a file holds; whether there is such a file."""
+def _write_over(path: Path, line: bytes, number: int) -> bool:
+    """Put a line over the older of the two that a file holds, unless the other has come as far; whether there is such a file."""
     try:
         handle = os.open(path, os.O_RDWR | _PLAIN)
     except OSError as problem:
@@ -146,6 +149,8 @@ def _write_over(path: Path, line: bytes) -> bool:
         found = _newest(content)
         if found is None or len(content) != 2 * _PLACE:
             return False
+        if found[1].number >= number:
+            return True
         os.lseek(handle, _PLACE * (1 - found[0]), os.SEEK_SET)
         _put(handle, line)
     finally:

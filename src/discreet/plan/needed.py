@@ -52,6 +52,7 @@ __all__ = ["Needed", "count", "mean", "share"]
 
 _MOST = 2**62
 _HOW = "write mean(lower=0, upper=100, accuracy=1, epsilon=1), or epsilon=1, delta=1e-6, or rho=0.5"
+_DIGITS = 2  # of rows, in advice
 _COARSE, _TRIED = 5.0, 60  # noise of fewer units is tried at so many means
 _PART, _CONFIDENCE = Fraction(1, 100), Fraction(19, 20)  # what previews speak of
 
@@ -175,8 +176,9 @@ def _unit(neighbours: Neighbours) -> Rows:
     return rows(neighbours=neighbours, size=1 if check_neighbours(neighbours) == "replace" else None)
 
 
-def _rows(forms: Forms, accuracy: Fraction, confidence: Fraction) -> int:
-    """The least number of rows with which a mean is as accurate as this, wherever it lies between its bounds."""
+def _rows(forms: Forms, accuracy: Fraction, confidence: Fraction, *, digits: int | None = None) -> int:
+    """The least number of rows with which a mean is as accurate as this, wherever it lies between its bounds; or, with
+    ``digits``, one that is the same when both are rounded up to so many."""
     a, miss, enough = float(accuracy), float(1 - confidence), max(forms.half(0, 1), 0.5)
 
     def chance(distance: float, centred: float, count: float) -> float:
@@ -189,7 +191,8 @@ def _rows(forms: Forms, accuracy: Fraction, confidence: Fraction) -> int:
         return few + max(chance(a * n, 1, -(m + a)) + chance(a * n, 1, a - m) for m in means) <= miss
 
     ends = (forms.low + a, forms.high - a)
-    found = _least(lambda n: fits(n, ends))
+    near = max(forms.half(1, -end) for end in ends) / a if digits else 1.0  # noise alone is so far from 0
+    found = _least(lambda n: fits(n, ends), near=near, digits=digits)
     if max(spread.scale / spread.unit for spread in forms.spreads) > _COARSE:
         return found
     between = np.linspace(*ends, _TRIED)
@@ -198,17 +201,21 @@ def _rows(forms: Forms, accuracy: Fraction, confidence: Fraction) -> int:
         counted = np.linspace(forms.low, forms.high, 2 * min(n, _TRIED) + 1).clip(*ends)
         return fits(n, [*between, *counted])
 
-    return _least(fits_everywhere, found)
+    return _least(fits_everywhere, found, digits=digits)
 
 
-def _least(fits: Callable[[int], bool], first: int = 1) -> int:
-    """The least number from the first one on that fits, where all larger ones do."""
-    low, high = first - 1, first
+def _least(fits: Callable[[int], bool], first: int = 1, *, near: float = 1.0, digits: int | None = None) -> int:
+    """The least number from the first one on that fits, where all larger ones do; looked for around one that is near."""
+    low, high = first - 1, max(first, math.ceil(min(near, float(_MOST))))
+    step = high if near == 1 else max(1, high // 16)
     while not fits(high):
-        low, high = high, 2 * high
+        low, high, step = high, high + step, 2 * step
         if high > _MOST:
             raise ParameterError("So accurate an answer needs more rows than any table has; write a larger accuracy or cost.")
-    while high - low > 1:
+    while low < first and high - step > low and fits(high - step):
+        high, step = high - step, 2 * step
+    low = max(low, high - step)
+    while high - low > 1 and (digits is None or _round_up(low + 1, digits) < _round_up(high, digits)):
         middle = (low + high) // 2
         low, high = (low, middle) if fits(middle) else (middle, high)
     return high
@@ -238,15 +245,15 @@ def advise(plans: Sequence[Plan]) -> Iterator[str]:
             forms = forms_of(plan.behind[output.name])
             span = Fraction(forms.high - forms.low)
             with suppress(ParameterError):  # where no table is so large there is nothing to say
-                many = _rows(forms, _PART * span, _CONFIDENCE) if span else 1
-                found.setdefault(f"from {_round_up(many):,} {what} on", []).append(output.name)
+                many = _rows(forms, _PART * span, _CONFIDENCE, digits=_DIGITS) if span else 1
+                found.setdefault(f"from {_round_up(many, _DIGITS):,} {what} on", []).append(output.name)
     if found:
         each = ", ".join(f"{many} ({', '.join(names)})" for many, names in found.items())
         full = ", where rows count in full" if any(type(plan.schema.unit) is Person for plan in plans) else ""
         yield f"Noise stays within 1 % of the range, 95 % of the time, {each}{full}; sampling error comes on top."
 
 
-def _round_up(number: int) -> int:
-    """To two digits."""
-    unit: int = 10 ** max(len(str(number)) - 2, 0)
+def _round_up(number: int, digits: int) -> int:
+    """To so many digits."""
+    unit: int = 10 ** max(len(str(number)) - digits, 0)
     return -(-number // unit) * unit

@@ -79,7 +79,7 @@ class Noise:
 
 _STEPS = 32  # halvings of a distance
 _AT_ONCE = 4  # halvings whose middles are tried together
-_FEW_GROUPS = 32  # for which that is quicker
+_FEW_GROUPS = 48  # for which that is quicker
 _MOST = 7  # noises that are looked at one by one
 _APART = {1: 0.0, 2: 1e-6, 3: 2e-4, 4: 2e-3}  # how far scales are moved apart, in relation
 _CELLS = 50  # cells a scale: noises of fewer units are looked at unit by unit

@@ -269,6 +269,8 @@ def _halve(account: Account, amount: Fraction) -> str:
 
 def _fits(account: Account, cost: Privacy) -> str:
     """How many such questions the budget still holds."""
+    if account.fits(_MANY * cost):
+        return f"More than {_MANY:,} such questions would fit into what is left."
     count = 0
     while count < _MANY and account.fits((count + 1) * cost if count < 8 else 2 * count * cost):
         count = count + 1 if count < 8 else 2 * count
@@ -278,8 +280,7 @@ def _fits(account: Account, cost: Privacy) -> str:
         low, high = (middle, high) if account.fits(middle * cost) else (low, middle)
     if not count:
         return "It does not fit into what is left of the budget."
-    many = "More than " if low >= _MANY else ""
-    return f"{many}{min(low, _MANY):,} such question{'s' if low != 1 else ''} would fit into what is left."
+    return f"{low:,} such question{'s' if low != 1 else ''} would fit into what is left."
 
 
 def _cost_for(accuracy: Accuracy, priced_at: Callable[[Fraction], Sequence[Offered]], fewest: int | None) -> Fraction:

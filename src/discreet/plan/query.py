@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from itertools import combinations
 
 from discreet.plan.aggregates.base import Aggregate
@@ -131,7 +132,7 @@ class Query:
     tables: tuple[Private, ...] = ()  # the private tables that it reads, where "data" is not the only one
     levels: Levels | None = None  # of a table with margins
 
-    @property
+    @cached_property
     def released(self) -> Query:
         """The part that touches data: what is done with the noisy result afterwards is free, and no part of it."""
         outputs = tuple(replace(one, shown=True) for one in self.outputs)
@@ -153,6 +154,10 @@ class Query:
         return found | {output.name: output.aggregate.result(facts) for output in self.outputs}
 
     def __str__(self) -> str:
+        return self._text
+
+    @cached_property
+    def _text(self) -> str:
         columns = [_named(str(key.of), key.name) for key in self.keys]
         columns += [_named(str(output.aggregate), output.name) for output in self.outputs if output.shown]
         hidden = {output.name: Written(str(output.aggregate)) for output in self.outputs if not output.shown}

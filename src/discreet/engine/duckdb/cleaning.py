@@ -41,7 +41,7 @@ from discreet.engine.sql.cleaning import (
     units_of,
 )
 from discreet.engine.sql.dialect import NUMBERS_OR_TEXTS, WHOLE_IDS, text_literal
-from discreet.schema.columns import Category, Date, Number, Text
+from discreet.schema.columns import Category, Column, Date, Integer, Number, Text
 
 MIXED = 'STRUCT("given text" VARCHAR, "given value" VARCHAR)'
 
@@ -83,7 +83,7 @@ def as_text(raw: str, raw_type: str) -> str:
         return raw
     if raw_type in ("FLOAT", "DOUBLE"):
         cell = raw if raw_type == "DOUBLE" else f"CAST({raw} AS DOUBLE)"
-        short = f"{cell} BETWEEN -{_LARGEST}::DOUBLE AND {_LARGEST}::DOUBLE AND floor({cell}) = {cell}"
+        short = f"{cell} BETWEEN -{_LARGEST}e0 AND {_LARGEST}e0 AND floor({cell}) = {cell}"
         plain = f"CAST(TRY_CAST({cell} AS BIGINT) AS VARCHAR)"
         return f"CASE WHEN {short} THEN {plain} WHEN isnan({cell}) THEN NULL ELSE CAST({cell} AS VARCHAR) END"
     if raw_type.startswith("DECIMAL") and not raw_type.endswith(",0)"):
@@ -237,17 +237,18 @@ def _words(raw: str, raw_type: str, one: object, zero: object) -> str:
 @lru_cache(maxsize=256)
 def _on_grid(raw: str, raw_type: str, column: Number, type: str = "BIGINT", missing: int | None = None) -> str:
     """A number x in units of its step, rounded where it is within bounds, else a bound; NaN, above infinity, is missing."""
-    end = "END" if missing is None else f"ELSE {missing}::{type} END"
+    whole = "{}e0" if type == "DOUBLE" else f"{{}}::{type}"
+    end = "END" if missing is None else f"ELSE {whole.format(missing)} END"
     low, high = int(column.lower / column.step), int(column.upper / column.step)
     units = _inunits_of(_double(raw, raw_type, column.decimal), column.step)
-    one, zero = (f"{units_of(Fraction(number), column)}::{type}" for number in (1, 0))
-    near = f"floor({units} + 0.5::DOUBLE)"
+    one, zero = (whole.format(units_of(Fraction(number), column)) for number in (1, 0))
+    near = f"floor({units} + 0.5e0)"
     if max(abs(low), abs(high)) > HALVES:  # above, adding a half could carry a whole number over its bound
-        near = f"CASE WHEN {units} BETWEEN -{HALVES}::DOUBLE AND {HALVES}::DOUBLE THEN {near} ELSE {units} END"
+        near = f"CASE WHEN {units} BETWEEN -{HALVES}e0 AND {HALVES}e0 THEN {near} ELSE {units} END"
     near = near if type == "DOUBLE" else f"TRY_CAST({near} AS {type})"
     return (
-        f"CASE WHEN {_is_within(units, low, high)} THEN {near} WHEN {units} < {low}::DOUBLE THEN {low}::{type} "
-        f"WHEN {units} <= 'inf'::DOUBLE THEN {high}::{type}{_words(raw, raw_type, one, zero)} {end}"
+        f"CASE WHEN {_is_within(units, low, high)} THEN {near} WHEN {units} < {low}e0 THEN {whole.format(low)} "
+        f"WHEN {units} <= 'inf'::DOUBLE THEN {whole.format(high)}{_words(raw, raw_type, one, zero)} {end}"
     )
 
 
@@ -260,19 +261,24 @@ def _is_within(x: str, low: int, high: int) -> str:
     less than a half outside the bounds, which are at most 2^48: rounded, x is a bound or lies within.
     """
     if high - low < 2 or max(abs(low), abs(high)) > _FINE:
-        return f"{x} BETWEEN {low}::DOUBLE AND {high}::DOUBLE"
+        return f"{x} BETWEEN {low}e0 AND {high}e0"
     most = sys.float_info.max / ((high - low) / 2 + 0.25)
-    return f"isfinite(({x} - {(low + high) / 2!r}::DOUBLE) * {most!r}::DOUBLE)"
+    return f"isfinite(({x} - {_written((low + high) / 2)}) * {_written(most)})"
 
 
 def _inunits_of(cell: str, step: Fraction) -> str:
     """A cell in multiples of the step: two operations on doubles where the step's parts are doubles, else one."""
     factor = factor_of(step)
     if factor is not None:
-        return f"({cell} * {factor!r}::DOUBLE)"
-    times = f" * {step.denominator}::DOUBLE" if step.denominator > 1 else ""
-    over = f" / {step.numerator}::DOUBLE" if step.numerator > 1 else ""
+        return f"({cell} * {_written(factor)})"
+    times = f" * {step.denominator}e0" if step.denominator > 1 else ""
+    over = f" / {step.numerator}e0" if step.numerator > 1 else ""
     return f"({cell}{times}{over})"
+
+
+def _written(number: float) -> str:
+    """A double as it is read without a cast, which would be calculated for every statement."""
+    return found if "e" in (found := repr(number)) else f"{found}e0"
 
 
 def _truth(raw: str, raw_type: str) -> str:
@@ -332,4 +338,22 @@ def _word(column: Category, raw: str, raw_type: str) -> str:
 
 
 CELLS = Cells("DOUBLE", _whole, _on_grid, _truth, _clamped, _cut, _word, literal)
-clean, clean_key = CELLS.clean, CELLS.clean_key
+clean_key = CELLS.clean_key
+
+
+def clean(column: Column, raw: str, raw_type: str, *, doubles: bool = False) -> str:
+    """A declared column's value. ``doubles``: its whole numbers as doubles; those of whole columns where ``in_doubles``."""
+    if not doubles or not isinstance(column, Integer):
+        return CELLS.clean(column, raw, raw_type, doubles=doubles)
+    low, high, end = column.lower, column.upper, "END" if column.missing is None else f"ELSE {column.missing}e0 END"
+    cell = _double(raw, raw_type)
+    return (
+        f"CASE WHEN {_is_within(cell, low, high)} THEN {cell} WHEN {raw} < {low} THEN {low}e0 WHEN {raw} > {high} "
+        f"THEN {high}e0 {end}"
+    )
+
+
+def in_doubles(column: Integer, raw_type: str) -> bool:
+    """Whether a whole column's values are quickly cleaned as doubles: then cells are compared once, and not cast again. Cells of
+    at most 64 bits whose doubles are others' are far beyond such bounds."""
+    return raw_type in _SIGNED - _WIDE and max(abs(column.lower), abs(column.upper)) <= _FINE

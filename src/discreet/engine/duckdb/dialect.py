@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
-from discreet.engine.duckdb.cleaning import WHOLE, clean, clean_id, clean_key, id_kind
+from discreet.engine.duckdb.cleaning import WHOLE, clean, clean_id, clean_key, id_kind, in_doubles
 from discreet.engine.sql.dialect import COMMON, Dialect
 from discreet.engine.sql.reals import exponential, logarithm
 from discreet.plan.expressions.conversions import DAY_FORM, NUMBER_FORM, WHOLE_FORM
@@ -122,6 +122,11 @@ DIALECT = Dialect(
     placeholder="${0}",
     clamped="least(greatest({0}, {1}), {2})",
     coded_types=frozenset({"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"}),
+    # Of cells whose bounds it knows it makes places in an array, row by row; of others, values of a list are hashed once each.
+    unbounded="greatest({0}, NULL)",
+    narrowed=MappingProxyType({"BOOLEAN": "TINYINT"}),
+    byte="TRY_CAST({0} AS UTINYINT)",
+    in_doubles=in_doubles,
     cut="substring({0}, 1, {1})",
     fits="strlen({0}) <= {1}",
     row_hash="md5_number(concat({salt}, {cells}))",  # what is missing adds nothing: neither a number nor a text with its length

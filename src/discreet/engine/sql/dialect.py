@@ -8,13 +8,15 @@ the same in every SQL (CASE, CAST, AND, OR, joins, common table expressions) nee
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from discreet.schema.columns import Column, Kind
+from discreet.plan.expressions import Value
+from discreet.schema.columns import Column, Integer, Kind
 
 WHOLE_IDS, NUMBERS_OR_TEXTS = "whole numbers", "numbers or texts"  # kinds of ids that can be compared with each other
+_PLACES = 2**12  # the largest array of groups that an engine makes of bounds it knows
 
 
 def quoted(name: str) -> str:
@@ -97,6 +99,10 @@ class Dialect:
     brief_types: frozenset[str] = frozenset()  # types, as sources name them, by whose cells rows can be grouped as they are
     clamped: str = ""  # the whole number {0} from {1} to {2}, the least where it is missing, by functions of one cell alone
     coded_types: frozenset[str] = frozenset()  # types, as sources name them, of cells for which it serves
+    unbounded: str = ""  # the same cell {0}, where an engine that knows bounds of cells looks up rows, else values of a list
+    narrowed: Mapping[str, str] = field(default_factory=dict)  # types, and smaller ones that hold the same, by which to group
+    byte: str = ""  # the whole number {0} from 0 to 255, else NULL, where rows are quicker grouped by so few
+    in_doubles: Callable[[Integer, str], bool] = lambda *_: False  # whether cells of a raw type are best whole numbers as doubles
     cut: str = ""  # the first {1} characters of the text {0}, where that is a function of one cell that is quick
     fits: str = ""  # whether the text {0} has at most {1} bytes, where that is quicker than to leave out a longer one
     widened: str = "CAST({0} AS {wide})"  # a double that is a whole number, in the type in which no sum overflows
@@ -142,3 +148,23 @@ class Dialect:
             f"WHEN {number} < {least} THEN {low} WHEN {self.is_nan.format(number)} THEN NULL "
             f"WHEN {number} > {most} THEN {high} END"
         )
+
+    def group_alone(self, cell: str, kind: str, of: Kind, size: int | None) -> tuple[str, str]:
+        """The cell by which rows are grouped quickest where it is the only key, and its type. ``size``: of how many values a
+        column with a list of its values is, where that is known."""
+        if kind in self.narrowed:
+            return f"CAST({cell} AS {self.narrowed[kind]})", self.narrowed[kind]
+        bounded = kind in self.coded_types or (of == "date" and kind == self.types["date"])
+        return self.unbounded.format(cell) if self.unbounded and bounded and size is not None and size <= _PLACES else cell, kind
+
+
+def as_constants(values: Sequence[Value]) -> list[Value]:
+    """Values as engines have them: numbers are doubles."""
+    if (kinds := {*map(type, values)}) <= {str} or kinds == {int}:
+        return [*map(float, values)] if int in kinds else [*values]  # type: ignore[arg-type]
+    return [float(v) if isinstance(v, (int, Fraction)) and not isinstance(v, bool) else v for v in values]
+
+
+def selected(columns: Mapping[str, str]) -> str:
+    """A SELECT list of SQL by alias."""
+    return ", ".join(f"{sql} AS {alias}" for alias, sql in columns.items()) or "1 AS nothing"

@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from discreet.arrays import Reals
 from discreet.engine.base import Counted, Found, Groups, Session, Source, Unreachable, hashed
 from discreet.engine.sql.counting import Counting
-from discreet.engine.sql.dialect import NUMBERS_OR_TEXTS, WHOLE_IDS, Dialect
+from discreet.engine.sql.dialect import NUMBERS_OR_TEXTS, WHOLE_IDS, Dialect, as_constants
 from discreet.engine.sql.rows import read_blocks, write_identity, write_rows
-from discreet.engine.sql.statement import Raw, Statement, as_constants
+from discreet.engine.sql.statement import Raw, Statement
 from discreet.errors import EngineError, ParameterError
 from discreet.mechanisms.rows.block import Block
 from discreet.mechanisms.secret import Secret

@@ -2,11 +2,46 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable
 from typing import TypeVar
 
 _T = TypeVar("_T")
+
+
+class _Worker:
+    """A thread that does what it is given, one after the other: to begin a new one takes longer than many a question.
+
+    Plain locks, and no semaphores: whatever a signal raises finds them given or not, and never half-way.
+    """
+
+    def __init__(self) -> None:
+        self._given, self._done = threading.Lock(), threading.Lock()
+        self._given.acquire()
+        self._done.acquire()
+        self._work: Callable[[], None] | None = None
+        threading.Thread(target=self._serve, name="discreet engine", daemon=True).start()
+
+    def _serve(self) -> None:
+        while self._given.acquire():
+            work, self._work = self._work, None
+            if work is not None:
+                work()
+            del work  # nothing of it is held while the next is waited for
+            self._done.release()
+
+    def begin(self, work: Callable[[], None]) -> None:
+        """Have something done, which raises nothing."""
+        self._work = work
+        self._given.release()
+
+    def wait(self, seconds: float) -> bool:
+        """Whether it is done, after so many seconds at most; said once."""
+        return self._done.acquire(timeout=seconds)
+
+
+_idle: list[_Worker] = []  # those that ended what they were given; whoever is interrupted leaves its own alone
 
 
 def interruptible(stop: Callable[[], object], work: Callable[[], _T]) -> _T:
@@ -16,26 +51,35 @@ def interruptible(stop: Callable[[], object], work: Callable[[], _T]) -> _T:
         return work()  # signals are not heard here anyway
     given: list[_T] = []
     failed: list[Exception] = []
-    done = threading.Event()  # not join(): when that is interrupted, Python 3.11 takes the thread for finished
+    begun = ended = forgotten = False
 
     def run() -> None:
+        nonlocal begun, ended
+        begun = True  # before it looks whether it is forgotten: either we see that, or who forgot it sees this
         try:
-            given.append(work())
+            if not forgotten:
+                given.append(work())
         except Exception as error:
             failed.append(error)
         finally:
-            done.set()
+            ended = True
 
-    worker = threading.Thread(target=run, name="discreet engine")
+    worker = _idle.pop() if _idle else _Worker()
     try:
-        worker.start()
-        while not done.wait(0.5):  # without a limit, some systems would not hear Ctrl-C either
+        worker.begin(run)
+        while not worker.wait(0.5):  # without a limit, some systems would not hear Ctrl-C either
             pass
     except BaseException:
-        while worker.ident is not None and not done.is_set():  # once more: it may be forgotten before the work has begun
+        forgotten = True
+        while begun and not ended:  # once more: it may be forgotten before the work has begun
             stop()
-            done.wait(0.05)
+            worker.wait(0.05)
         raise
+    _idle.append(worker)
     if failed:
         raise failed[0]
     return given[0]
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_idle.clear)  # threads do not come along

@@ -14,7 +14,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from discreet.engine.sql.statement import Statement, selected
+from discreet.engine.sql.dialect import selected
+from discreet.engine.sql.statement import Statement
 from discreet.plan.people import Trait, most_rows
 from discreet.plan.plan import Plan
 from discreet.schema.columns import Integer, Number

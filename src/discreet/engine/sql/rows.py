@@ -17,9 +17,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.engine.sql.dialect import Dialect
+from discreet.engine.sql.dialect import Dialect, selected
 from discreet.engine.sql.people import PersonStatement
-from discreet.engine.sql.statement import Raw, Statement, selected
+from discreet.engine.sql.statement import Raw, Statement
 from discreet.mechanisms.rows.block import MISSING, Block, part
 from discreet.plan.expressions.evaluate import infer
 from discreet.plan.measures import Measure

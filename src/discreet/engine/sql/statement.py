@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from discreet.engine.sql.conditions import as_it_is, compared_column
-from discreet.engine.sql.dialect import Dialect
+from discreet.engine.sql.dialect import Dialect, as_constants, selected
 from discreet.engine.sql.expressions import write
 from discreet.engine.sql.joining import joined_rows, table_name
 from discreet.plan.expressions import Column, Expression, Value, columns_of, conjuncts
@@ -118,6 +118,12 @@ class Statement:
         alias = f"g{list(self.plan.schema.columns).index(name)}"
         self._cleaned[alias] = self.dialect.quote(self.raw.columns[name][0])
         return f"{self._cleaned_rows}.{alias}"
+
+    def _grouped_alias(self, name: str) -> tuple[str, str]:
+        """The cells of a column, as they are, to group by, and their type: one that is quickest where it is the only key."""
+        cell, (kind, column) = self._raw_alias(name), (self.raw.columns[name][1], self.plan.schema.columns[name])
+        size = self.plan.facts[name].size if self.raw.coded else None
+        return (cell, kind) if len(self.plan.keys.keys) > 1 else self.dialect.group_alone(cell, kind, column.kind, size)
 
     def _clean(self, name: str, *, listed: bool, doubles: bool) -> str:
         """SQL of a cleaned cell."""
@@ -226,9 +232,10 @@ class Statement:
         if isinstance(expression, Column) and kind is not None:
             column = self.plan.schema.columns[expression.name]
             if kind in self.dialect.brief_types and not isinstance(column, Number | Text):
+                cell, kind = self._grouped_alias(expression.name)
                 key = self.dialect.clean(column, name, kind)
                 key = f"CAST({key} AS {self._type('number')})" if column.kind == "number" else key
-                return self._raw_alias(expression.name), key, False
+                return cell, key, False
             if isinstance(column, Category) and column.kind == "text" and (few or column.missing is not None):
                 key = self.dialect.clean(column, name, self._type("text"))
                 return self._alias(expression.name, listed=False), key, column.missing is None
@@ -255,7 +262,7 @@ class Statement:
         carried along, and four bytes are the most a character has; or it is cut where it is longer by one, and is none of them.
         Whole numbers are compared as doubles, of which those of the list are no other's."""
         assert isinstance(expression, Column)
-        column, cell = self.plan.schema.columns[expression.name], self._raw_alias(expression.name)
+        column, (cell, _) = self.plan.schema.columns[expression.name], self._grouped_alias(expression.name)
         if isinstance(column, Category) and column.kind == "text":
             if self.raw.coded and self.dialect.cut:
                 cell = self.dialect.cut.format(cell, column.length + 1)
@@ -263,21 +270,27 @@ class Statement:
                 self._fitting.append(self.dialect.fits.format(cell, 4 * column.length))
         if isinstance(column, Boolean):
             return cell, f"{name} IS NOT NULL"
+        assert isinstance(column, Category)
+        if self.dialect.byte and not self.raw.coded and all(isinstance(one, int) and 0 <= one < 2**8 for one in column.values):
+            cell = self.dialect.byte.format(cell)
         return cell, self.dialect.is_listed.format(value=name, list=self.listed(column.kind, listed))
 
     def added_in_doubles(self, measure: Measure) -> str:
         """The same whole number as ``added``, as a double; for values."""
         of = measure.of
-        if (
-            isinstance(of, Column)
-            and isinstance(column := self.plan.schema.columns.get(of.name), Number)
-            and column.step == measure.step
-        ):
+        if isinstance(of, Column) and self._is_in_doubles(of.name, measure.step):
             units = self._alias(of.name, doubles=True)
             if measure.what == "rest":
                 return f"({self.dialect.double.format(measure.shift)} - {units})"
             return f"({units} - {self.dialect.double.format(measure.shift)})" if measure.shift else units
         return f"CAST({self.added(measure)} AS {self._type('number')})"
+
+    def _is_in_doubles(self, name: str, step: Fraction) -> bool:
+        """Whether a declared column's multiples of this step are cleaned as doubles."""
+        column, kind = self.plan.schema.columns.get(name), self._kind_of_cells(name)
+        if isinstance(column, Integer):
+            return step == 1 and kind is not None and self.dialect.in_doubles(column, kind)
+        return isinstance(column, Number) and column.step == step
 
     def added_coded(self, measure: Measure) -> tuple[str, str, int] | None:
         """A whole number between its bounds, written so that it is found once for each value that a column has, where there are
@@ -289,8 +302,9 @@ class Statement:
         column, kind = self.plan.schema.columns.get(of.name), self._kind_of_cells(of.name)
         if not isinstance(column, Integer) or kind not in self.dialect.coded_types or column.upper - column.lower >= _CODED:
             return None
-        cell = self._raw_alias(of.name)
-        return self.dialect.clamped.format(cell, column.lower, column.upper), cell, (column.missing or 0) - column.lower
+        cell, less = self._raw_alias(of.name), (column.missing or 0) - column.lower
+        within = self.dialect.clamped.format(cell, column.lower, column.upper)
+        return within if less else f"CAST({within} AS {self._type('number')})", cell, less
 
     def added(self, measure: Measure) -> str:
         """What a row adds to a measure: a whole number between its bounds; NULL where it adds nothing. A product has no text of
@@ -378,15 +392,3 @@ class Statement:
         )
         columns = ", ".join(f"t{j}.k AS key{j}" for j in range(len(tables)))
         return f"keys AS (SELECT {columns}, {number} AS i FROM {', '.join(tables)}{together})"
-
-
-def as_constants(values: Sequence[Value]) -> list[Value]:
-    """Values as engines have them: numbers are doubles."""
-    if (kinds := {*map(type, values)}) <= {str} or kinds == {int}:
-        return [*map(float, values)] if int in kinds else [*values]  # type: ignore[arg-type]
-    return [float(v) if isinstance(v, (int, Fraction)) and not isinstance(v, bool) else v for v in values]
-
-
-def selected(columns: Mapping[str, str]) -> str:
-    """A SELECT list of SQL by alias."""
-    return ", ".join(f"{sql} AS {alias}" for alias, sql in columns.items()) or "1 AS nothing"

@@ -64,12 +64,12 @@ def read_source(tree: exp.Select, schema: Schema, views: Mapping[str, View] | No
     move_conditions(tree)
     first, nodes = _persons_first(source.this, tree.args.get("joins") or [], schema, known)
     found = _from(first, schema, known)
-    used = {str(column.name).lower() for column in tree.find_all(exp.Column)}
 
     def derive(node: object) -> tuple[str, Selected] | None:
         return _selected_from(node, schema, known)
 
     def persons(node: exp.Expression, scope: Scope, name: str, quoted: bool, alias: str) -> Scope | None:
+        used = {str(column.name).lower() for column in tree.find_all(exp.Column)}
         return join_persons(node, scope, schema, name, quoted, alias, used)
 
     scope, joins = read_joins(nodes, found.scope, found.joins, known, derive, persons)

@@ -282,7 +282,9 @@ def is_total(node: object) -> bool:
 
 def aggregates_in(node: exp.Expression) -> list[exp.Expression]:
     """The outermost aggregates of an expression; none where another window or another query stands around them."""
-    if node.find(exp.Query) is not None or not all(map(is_total, node.find_all(exp.Window))):
+    inside = [*node.walk()]
+    within = any(isinstance(one, exp.Query) or (isinstance(one, exp.Window) and not is_total(one)) for one in inside)
+    if within or not any(map(is_aggregate, inside)):
         return []
     return [one for one in node.walk(prune=is_aggregate) if isinstance(one, exp.Expression) and is_aggregate(one)]
 

@@ -12,6 +12,7 @@ from synthetic.clinic import clinic, table
 
 import discreet as dp
 from discreet.synthetic import files
+from discreet.synthetic.rounds.selection import LOOKS
 
 Parts = dict[str, Any]
 
@@ -209,3 +210,19 @@ def refuse(parts: Parts, folder: Path) -> None:
     np.savez(folder / "bad.npz", **parts)
     with pytest.raises(dp.errors.ParameterError, match=r"damaged|impossible"):
         dp.Synthetic.load(folder / "bad.npz")
+
+
+def test_how_much_work_rows_may_take_is_kept(saved: bytes, tmp_path: Path) -> None:
+    """A file from before there was such a number has that of the default; one that cannot be is refused."""
+    parts, facts = parts_of(saved, tmp_path)
+    assert dp.Synthetic.load(tmp_path / "good.npz").looks == facts.pop("looks") == LOOKS // 300
+
+    def load(known: dict[str, Any]) -> dp.Synthetic:
+        text = np.frombuffer(json.dumps(known).encode(), dtype=np.uint8)
+        np.savez(tmp_path / "other.npz", **(parts | {"facts": text}))
+        return dp.Synthetic.load(tmp_path / "other.npz")
+
+    assert load(facts).looks == LOOKS
+    for wrong in (-1, 2**70, "many", 0.5, None):
+        with pytest.raises(dp.errors.ParameterError, match="no model, or damaged"):
+            load(facts | {"looks": wrong})

@@ -19,6 +19,7 @@ from discreet.synthetic.inference.tree import Tree
 from discreet.synthetic.model import Synthetic
 from discreet.synthetic.rounds.measuring import Measurements
 from discreet.synthetic.rounds.merging import Merged
+from discreet.synthetic.rounds.selection import LOOKS
 from discreet.synthetic.zeros import Zeros
 
 _VERSION = 1
@@ -40,6 +41,7 @@ def save_model(model: Synthetic, path: str | Path) -> Path:
         "measured": model.measured.write(),
         "privacy": model.privacy.to_json(),
         "left": model.left,
+        "looks": model.looks,
     }
     arrays = {f"log{i}": table for i, table in enumerate(model.fitted.logs)}
     arrays |= {f"zero{i}": table for i, (_, table) in enumerate(model.zeros.tables)}
@@ -105,9 +107,12 @@ def _read(facts: dict[str, Any], arrays: Any) -> Synthetic:
     beliefs = tree.calibrate(logs, mask(tree, measured.levels.zeros(zeros).tables))
     fitted = Fit(logs, beliefs, float(facts["loss"]))
     privacy, total = Privacy.from_json(facts["privacy"]), float(facts["total"])
+    looks = facts.get("looks", LOOKS)  # which earlier files do not say
+    if not isinstance(looks, int) or not 0 <= looks < 2**62:
+        raise ValueError
     if not beliefs.possible or not 0 < total < _MOST_ROWS or not math.isfinite(fitted.loss):
         raise ValueError
-    return Synthetic(domain, tuple(merged), fitted, total, measured, zeros, privacy, str(facts["left"]))
+    return Synthetic(domain, tuple(merged), fitted, total, measured, zeros, privacy, str(facts["left"]), looks=looks)
 
 
 def _shape(measured: Measurements, columns: Sequence[int]) -> tuple[int, ...]:

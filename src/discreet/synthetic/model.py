@@ -27,12 +27,13 @@ from discreet.schema.columns import Kind
 from discreet.synthetic.domain import Domain
 from discreet.synthetic.inference.fit import Fit, mask
 from discreet.synthetic.inference.tree import Columns
-from discreet.synthetic.replicas import Replica, Replicas, spread_out
+from discreet.synthetic.replicas import Replica, Replicas
 from discreet.synthetic.rounds.levels import Levels, Seen
 from discreet.synthetic.rounds.measuring import Measurements
-from discreet.synthetic.rounds.merging import Merged, share_out
+from discreet.synthetic.rounds.merging import Merged, share_out, spread_out
 from discreet.synthetic.rounds.run import refit, seen_own, total_of
-from discreet.synthetic.rounds.selection import Limits
+from discreet.synthetic.rounds.selection import LOOKS, Limits
+from discreet.synthetic.rounds.slopes import add_slopes
 from discreet.synthetic.rows import Rows, as_evidence, draw_rows
 from discreet.synthetic.zeros import Zeros
 
@@ -60,6 +61,7 @@ class Synthetic:
     privacy: Privacy
     left: str = ""
     repeated: bool = False
+    looks: int = LOOKS
 
     @classmethod
     def of(cls, domain: Domain, measured: Measurements, limits: Limits, zeros: Zeros, privacy: Privacy) -> Synthetic:
@@ -70,7 +72,9 @@ class Synthetic:
         )
         seen, levels = _seen(measured), measured.levels
         total = total_of(seen)
-        return cls(domain, merged, refit(levels, seen, total, limits.last, None, zeros), total, measured, zeros, privacy)
+        plain = refit(levels, seen, total, limits.last, None, zeros)
+        fitted = add_slopes(levels, domain.columns, seen, plain, total, limits.cells, zeros)
+        return cls(domain, merged, fitted, total, measured, zeros, privacy, looks=limits.looks)
 
     @property
     def levels(self) -> Levels:
@@ -109,7 +113,7 @@ class Synthetic:
         wanted = round(self.total * share) if rows is None else whole("rows", rows, 0)
         if wanted > MOST_ROWS:
             raise ParameterError(f"{wanted:,} rows are more than {MOST_ROWS:,}, the most that are drawn at once; draw fewer.")
-        return draw_rows(beliefs, self.domain, self.levels, merged, wanted)
+        return draw_rows(beliefs, self.domain, self.levels, merged, wanted, self.looks)
 
     @called_as('"age", "sex"')
     def marginal(self, *columns: str) -> Answer:

@@ -4,6 +4,8 @@ Cliques are drawn from the root down. The rows that agree on a separator are n; 
 numbers that differ from n p by less than 1, where fractions are settled by one random start (systematic sampling, Madow 1949),
 and which row gets which is a random permutation, drawn anew for every clique. So every row has the model's distribution, columns
 that are independent given a separator stay so, and marginals have far less sampling error than independent draws would leave.
+Then rows trade what these permutations left to chance, until pairs of columns that no clique has agree with the model as well
+(``balancing``).
 
 What has probability 0 is never drawn. All randomness is the system's; it is no part of the guarantee, which the model has.
 """
@@ -22,6 +24,7 @@ import numpy as np
 from discreet.arrays import Integers, Reals
 from discreet.errors import DiscreetError, ParameterError
 from discreet.noise.bits import words
+from discreet.synthetic.balancing import balance
 from discreet.synthetic.domain import Coding, Domain
 from discreet.synthetic.inference.tree import Beliefs
 from discreet.synthetic.rounds.levels import Levels
@@ -91,17 +94,19 @@ class Rows:
         return f"{len(self):,} synthetic rows of {', '.join(self.table.column_names)}"
 
 
-def draw_rows(beliefs: Beliefs, domain: Domain, levels: Levels, merged: Sequence[Merged], count: int) -> Rows:
-    """Rows of values. ``levels``: how columns stand in the model; ``merged``: what joined cells are made of."""
+def draw_rows(beliefs: Beliefs, domain: Domain, levels: Levels, merged: Sequence[Merged], count: int, looks: int) -> Rows:
+    """Rows of values. ``levels``: how columns stand in the model; ``merged``: what joined cells are made of; ``looks``: how much
+    work may be done to balance them."""
     import pyarrow
 
     parts: list[Any] = []
     for many in _parts(count):
-        cells = draw_cells(beliefs, many)
+        axes = draw_cells(beliefs, many)
+        cells = [spread_cells(own, one) for own, one in zip(levels.cells(axes), merged, strict=True)]
+        axes, cells = balance(axes, cells, beliefs, levels, merged, looks * many // max(count, 1))
         if not parts:
-            check_cells(cells, beliefs)
-        fine = [spread_cells(own, one) for own, one in zip(levels.cells(cells), merged, strict=True)]
-        arrays = [decode_cells(one, own) for one, own in zip(domain.columns, fine, strict=True)]
+            check_cells(axes, beliefs)
+        arrays = [decode_cells(one, own) for one, own in zip(domain.columns, cells, strict=True)]
         parts.append(pyarrow.table(dict(zip(domain.names, arrays, strict=True))))
     return Rows(pyarrow.concat_tables(parts))
 

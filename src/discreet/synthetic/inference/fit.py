@@ -50,6 +50,15 @@ class Fit:
     def tree(self) -> Tree:
         return self.beliefs.tree
 
+    def carried(self, tree: Tree) -> list[Reals]:
+        """The logarithms on another tree, those of every clique in one that holds it; even where there is none."""
+        logs = [np.zeros(shape) for shape in tree.shapes]
+        for clique, table in zip(self.tree.cliques, self.logs, strict=True):
+            holder = tree.holder(clique)
+            if holder is not None:
+                logs[holder] += table.reshape(tree.spread(clique, holder))
+        return logs
+
 
 @dataclass(frozen=True, eq=False)
 class _Target:
@@ -75,7 +84,7 @@ def fit(
     0 where nothing can be. ``enough``: what 25 steps must win of the sum, or there are no more of them."""
     masks = mask(tree, zeros)
     targets = _targets(tree, measured, total)
-    logs = _begin(targets, tree) if start is None else _carry(start, tree)
+    logs = _begin(targets, tree) if start is None else start.carried(tree)
     here = _Point.at(logs, tree, masks, targets)
     best = ahead = here
     length = 8.0 / sum(float(np.max(one.weight)) for one in targets)
@@ -137,16 +146,6 @@ def _begin(targets: Sequence[_Target], tree: Tree) -> list[Reals]:
             seen.add(one.columns[0])
             least = _LITTLE / np.sqrt(one.weight)
             logs[one.clique] += np.log(np.maximum(one.shares, least))[one.places].reshape(logs[one.clique].shape)
-    return logs
-
-
-def _carry(start: Fit, tree: Tree) -> list[Reals]:
-    """The logarithms of another tree's tables, those of every clique in one that holds it; even where there is none."""
-    logs = [np.zeros(shape) for shape in tree.shapes]
-    for clique, table in zip(start.tree.cliques, start.logs, strict=True):
-        holder = tree.holder(clique)
-        if holder is not None:
-            logs[holder] += table.reshape(tree.spread(clique, holder))
     return logs
 
 

@@ -104,6 +104,36 @@ class Tree:
             found[i] = own.union(*(found[j] for j in self.children[i]))
         return tuple(found)
 
+    def reached(self, clique: int) -> frozenset[int]:
+        """The columns that a clique and those below it know about."""
+        return self.below[clique].union(self.separators[clique])
+
+    def top(self, wanted: frozenset[int]) -> int:
+        """The lowest clique that, with those below it, knows about some columns: what lies above need not be looked at."""
+        top = 0
+        while (down := next((j for j in self.children[top] if wanted <= self.reached(j)), None)) is not None:
+            top = down
+        return top
+
+    def widest(self, columns: Iterable[int]) -> int:
+        """The cells of the largest table on the way to a marginal, beside those of cliques: of what is wanted below a clique,
+        and of what this shares with others."""
+        wanted = frozenset(columns)
+        return self._foresee(self.top(wanted), wanted, wanted)[1]
+
+    def _foresee(self, clique: int, wanted: frozenset[int], keep: frozenset[int]) -> tuple[frozenset[int], int]:
+        """The columns of the table that ``Beliefs.project`` makes of a clique, and the largest on the way to it."""
+        here = frozenset(self.cliques[clique])
+        if wanted <= here:
+            return here & keep, _count(self.sizes, here & keep)
+        below = [(j, wanted & self.below[j]) for j in self.children[clique] if wanted & self.below[j]]
+        parts = [self._foresee(j, part, part.union(self.separators[j])) for j, part in below]
+        most = max(size for _, size in parts)
+        for i, (others, _) in enumerate(parts):
+            here = (here | others) & keep.union(*(names for names, _ in parts[i + 1 :]))
+            most = max(most, _count(self.sizes, here))
+        return here, most
+
     def holder(self, columns: Iterable[int]) -> int | None:
         """The smallest clique that has all of these."""
         wanted = frozenset(columns)
@@ -224,9 +254,8 @@ class Beliefs:
 
     def project(self, columns: Columns) -> Reals:
         """The marginal over some columns, with an axis for each, in order."""
-        wanted, top = frozenset(columns), 0
-        while (down := next((j for j in self.tree.children[top] if wanted <= self._reached(j)), None)) is not None:
-            top = down  # what lies above is added up in this clique's marginal already
+        wanted = frozenset(columns)
+        top = self.tree.top(wanted)  # what lies above is added up in this clique's marginal already
         return self._join(top, self.marginals[top], wanted, wanted)[1]
 
     def weigh(self, masks: Mapping[int, Reals]) -> float:
@@ -237,9 +266,6 @@ class Beliefs:
             many, here, above = tree._links[i]
             tables[tree.parents[i]] = tables[tree.parents[i]] * np.bincount(here, tables[i], many)[above]
         return float(tables[0].sum())
-
-    def _reached(self, clique: int) -> frozenset[int]:
-        return self.tree.below[clique].union(self.tree.separators[clique])
 
     @cached_property
     def _known(self) -> dict[tuple[int, frozenset[int]], tuple[Columns, Reals]]:

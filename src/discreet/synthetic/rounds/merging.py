@@ -10,7 +10,7 @@ value. Only released numbers decide, so that nothing is paid for it, and what is
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -18,6 +18,7 @@ import numpy as np
 
 from discreet.arrays import Booleans, Integers, Reals
 from discreet.synthetic.domain import Coding
+from discreet.synthetic.inference.tree import Columns
 
 _CLEAR = 3.0
 
@@ -75,6 +76,14 @@ def share_out(coding: Coding, counts: Reals, deviation: float, places: Integers)
         run = np.flatnonzero(places == place)
         shares[run] = _shares(counts[run], deviation, coding.widths[run])
     return Merged(places, shares)
+
+
+def spread_out(table: Reals, columns: Columns, merged: Sequence[Merged]) -> Reals:
+    """A table over joined cells, over all of them."""
+    for axis, column in enumerate(columns):
+        if not merged[column].is_plain:
+            table = np.moveaxis(np.tensordot(table, merged[column].table, axes=(axis, 0)), -1, axis)
+    return table
 
 
 def _rest(clear: Booleans) -> list[int]:

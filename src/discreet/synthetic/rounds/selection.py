@@ -29,20 +29,23 @@ Marginal = tuple[Columns, Columns]  # columns, and those of them that are counte
 WEIGHT = 2**8  # the largest w
 _MOST_CANDIDATES = 1500
 SELECTION = Fraction(1, 10)  # of a round
-_OWN = Fraction(1, 5)  # of all, for every column's own counts
+_OWN = Fraction(1, 3)  # of all, for every column's own counts: their errors are part of those of every marginal
 _ANNEALED = 4
+LOOKS = 15 * 2**20  # at two drawn rows, at one marginal: a million takes about a twentieth of a second
 _AIMED = 3  # times as much weighs what has a target
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What a fit may take: rounds, cells of the model and of one marginal, and steps of the descent in a round and at the end."""
+    """What a fit may take: rounds, cells of the model and of one marginal, and steps of the descent in a round and at the end;
+    and looks at rows that are drawn of it, to balance them."""
 
     rounds: int
     cells: int
     marginal: int
     steps: int
     last: int
+    looks: int
 
     @classmethod
     def of(cls, seconds: Fraction, columns: int) -> Limits:
@@ -50,7 +53,8 @@ class Limits:
         scale = float(seconds) / 15
         cells = int(min(max(150_000 * scale, 2_000), 4_000_000))
         steps = int(min(max(40 * math.sqrt(scale), 10), 200))
-        return cls(max(3 * columns, 12), cells, max(cells // 16, 256), steps, int(min(max(500 * math.sqrt(scale), 50), 2_000)))
+        last = int(min(max(500 * math.sqrt(scale), 50), 2_000))
+        return cls(max(3 * columns, 12), cells, max(cells // 16, 256), steps, last, int(min(LOOKS * scale, 2**40)))
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """`make bench`: side-by-side with the peers, each benchmark in a virtual environment with the peers it compares.
 
-python -m benchmarks [NAME ...]
+python -m benchmarks [NAME ...] [--WORD ...]     words that begin with -- are for the benchmarks themselves
 """
 
 from __future__ import annotations
@@ -71,9 +71,11 @@ def environment(name: str) -> Path:
 
 
 def main() -> None:
-    for name in sys.argv[1:] or [name for name in PEERS if name not in PARTS]:
+    words = [word for word in sys.argv[1:] if word.startswith("--")]
+    names = [word for word in sys.argv[1:] if word not in words]
+    for name in names or [name for name in PEERS if name not in PARTS]:
         print(f"== {name}", flush=True)
-        subprocess.run([environment(name), str(ROOT / "benchmarks" / f"{name}.py")], check=True)
+        subprocess.run([environment(name), str(ROOT / "benchmarks" / f"{name}.py"), *words], check=True)
 
 
 if __name__ == "__main__":

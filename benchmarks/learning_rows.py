@@ -28,7 +28,8 @@ from rich.table import Table
 COLUMNS = 10
 PART = 2**18
 SLOPES = np.linspace(-1, 1, COLUMNS)
-MOST = 400.0  # MB
+ROWS = 10_000_000
+MOST, LEAST = 400.0, 0.95  # MB, and the cosine of slopes that were found with those that the table was drawn with
 CONSOLE = Console(width=120)
 
 
@@ -51,7 +52,7 @@ def fit(path: Path, rows: int) -> dict[str, float]:
     import discreet as dp
     from discreet import learn
 
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    before = peak()
     start = time.process_time()
     curator = dp.Curator(
         str(path),
@@ -64,31 +65,46 @@ def fit(path: Path, rows: int) -> dict[str, float]:
     model = curator.fit(learn.LogisticRegression(), features=[f"x{j}" for j in range(COLUMNS)], target="y", epsilon=1)
     slopes = model.coef_[0]
     agreement = float(slopes @ SLOPES / (np.linalg.norm(slopes) * np.linalg.norm(SLOPES)))
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    return {"memory": peak - before, "seconds": time.process_time() - start, "agreement": agreement}
+    return {"memory": peak() - before, "loaded": before, "seconds": time.process_time() - start, "agreement": agreement}
+
+
+def peak() -> float:
+    """The largest memory of this process so far, in MB. What getrusage says begins with that of the process which started this
+    one, as large as that was, and would hide what is smaller."""
+    status = Path("/proc/self/status")
+    if not status.exists():
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return next(float(line.split()[1]) for line in status.read_text().splitlines() if line.startswith("VmHWM")) / 1024
+
+
+def measure(rows: int) -> dict[int, dict[str, float]]:
+    """A tenth of the rows and all of them: what each takes, in a process of its own."""
+    found = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for many in (rows // 10, rows):
+            path = Path(folder, f"{many}.parquet")
+            draw(path, many)
+            words = [sys.executable, __file__, "fit", str(path), str(many)]
+            found[many] = json.loads(subprocess.run(words, check=True, capture_output=True, text=True).stdout)
+    return found
+
+
+def is_right(one: dict[str, float]) -> bool:
+    return one["memory"] <= MOST and one["agreement"] > LEAST
 
 
 def main() -> None:
     if len(sys.argv) == 4:  # a process of its own
         print(json.dumps(fit(Path(sys.argv[2]), int(sys.argv[3]))))
         return
-    rows = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000_000
-    found = {}
-    with tempfile.TemporaryDirectory() as folder:
-        for many in (rows // 10, rows):
-            path = Path(folder, f"{many}.parquet")
-            draw(path, many)
-            ran = subprocess.run(
-                [sys.executable, __file__, "fit", str(path), str(many)], check=True, capture_output=True, text=True
-            )
-            found[many] = json.loads(ran.stdout)
+    found = measure(int(sys.argv[1]) if len(sys.argv) > 1 else ROWS)
     printed = Table(
         "rows", "memory, MB", "CPU s", "agreement of slopes", title="Logistic regression from a curator, (1, 1e-6) +-"
     )
     for many, one in found.items():
         printed.add_row(f"{many:,}", f"{one['memory']:,.0f}", f"{one['seconds']:,.1f}", f"{one['agreement']:.5f}")
     CONSOLE.print(printed)
-    sys.exit(not all(one["memory"] <= MOST and one["agreement"] > 0.95 for one in found.values()))
+    sys.exit(not all(map(is_right, found.values())))
 
 
 if __name__ == "__main__":

@@ -9,12 +9,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from learn.watching import watch
+from support.depth import examples
 
 import discreet as dp
 from discreet.errors import ParameterError
 from discreet.learn import AdditiveClassifier, AdditiveRegressor
 from discreet.learn.additive.bins import Bins
-from discreet.learn.additive.boosting import Residuals, shares
+from discreet.learn.additive.boosting import Classes, Numbers, Residuals, shares
 from discreet.learn.features import Feature, read_features
 from discreet.mechanisms.rows.block import MISSING
 from discreet.mechanisms.rows.sums import Ball
@@ -23,7 +25,7 @@ AGE, DRUG = Feature("age", Fraction(0), Fraction(100), 100), Feature("drug", val
 
 
 @given(st.integers(1, 2**45), st.integers(2, 64), st.lists(st.fractions(0, 1), min_size=1, max_size=20))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 def test_a_number_lies_between_the_edges_of_its_bin(steps: int, most: int, places: list[Fraction]) -> None:
     bins = Bins((Feature("x", Fraction(0), Fraction(steps), steps),), most)
     units = np.array([int(place * steps) for place in places] + [0, steps])
@@ -60,7 +62,7 @@ def test_joined_runs_are_neighbours_and_hold_enough(counts: list[float], least: 
 
 
 @given(st.integers(0, 2**32), st.sampled_from([1, 2]), st.booleans())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_sums_are_those_of_rows_one_by_one(seed: int, order: Any, persons: bool) -> None:
     draw = np.random.default_rng(seed)
     height, features, lines, size = 12, 3, 2, 5
@@ -84,8 +86,9 @@ def test_sums_are_those_of_rows_one_by_one(seed: int, order: Any, persons: bool)
 
 @pytest.mark.parametrize("rounds", [0, 1, 6, 7])
 def test_shares_add_up_to_one_exactly(rounds: int) -> None:
-    assert sum(shares(rounds, False)) == 1
-    assert shares(rounds, True) == [1]
+    for head in (Classes(2), Numbers(10, persons=False)):
+        assert head.look + sum(shares(head, rounds, False)) == 1
+        assert [head.look + one for one in shares(head, rounds, True)] == [1]
 
 
 def made(count: int) -> tuple[Any, Any]:
@@ -119,6 +122,27 @@ def test_a_regressor_stays_within_its_bounds_and_explains_most() -> None:
     assert model.score(rows, number) > 0.7
     wild = model.predict([[1e9, -1e9, 7], [np.nan, np.nan, 1]])
     assert ((wild >= 0) & (wild <= 2)).all()
+
+
+@pytest.mark.parametrize("delta", [1e-6, None])
+@pytest.mark.parametrize(
+    "unit", [None, dp.rows(size=400), dp.person("id", rows=2, groups=1)], ids=["bought", "declared", "persons"]
+)
+def test_of_few_rows_a_regressor_is_the_mean_and_pays_for_nothing_else(
+    unit: Any, delta: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 400 rows at 0.02 nothing can be told apart, and two sums are bought, whose noise is made up here; at 100, with noise far
+    below a row, there are shapes."""
+    rows, number = made(400)
+    ids = None if unit is None or isinstance(unit, type(dp.rows())) else np.arange(400) // 2
+    more: dict[str, Any] = {"delta": delta, "bounds": BOUNDS, "target": (0, 2), "unit": unit}
+    model = AdditiveRegressor(epsilon=0.02, **more)
+    seen = watch(monkeypatch, lambda: model.fit(rows, number, groups=ids), rows=400.0)
+    assert seen.shares == [Fraction(1, 16), Fraction(15, 16)]
+    assert all(not one.any() for one in [*model.shapes_, *model.deviations_])
+    assert len({*model.predict(rows).tolist()}) == 1
+    fine = AdditiveRegressor(epsilon=100, **more).fit(rows, number, groups=ids)
+    assert any(one.any() for one in fine.shapes_)
 
 
 def test_under_a_pure_epsilon_one_release_pays_for_all() -> None:

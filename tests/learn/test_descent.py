@@ -119,6 +119,18 @@ def test_progress_says_how_far_it_is_and_nothing_else() -> None:
     assert seen == [(1, 3), (2, 3), (3, 3)]
 
 
+def test_a_bar_shows_steps_and_leaves_standard_output_alone(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")  # as if it were a terminal
+    private_descent(away, np.zeros(2), X, **COST, steps=3, watch=True)
+    out, told = capsys.readouterr()
+    assert not out
+    assert "3/3" in told
+    private_descent(away, np.zeros(2), X, **COST, steps=3, watch=False)
+    assert capsys.readouterr() == ("", "")
+
+
 def mixing(mean: np.ndarray, x: Any, y: Any) -> np.ndarray:  # noqa: ARG001
     return mean - x + x.mean(axis=0)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,17 @@ from discreet.learn.rows import by_person
 from discreet.mechanisms.rows import sums
 
 N = 40
+
+
+class Unsound:
+    """A cell that cannot be compared, written or told apart."""
+
+    def _refuse(self, *_: object) -> Any:
+        raise RuntimeError
+
+    __eq__ = __ne__ = __str__ = __repr__ = __float__ = __hash__ = _refuse
+
+
 STRANGE: list[Any] = [
     "x",
     b"x",
@@ -34,6 +47,10 @@ STRANGE: list[Any] = [
     pd.NA,
     {},
     "\ud800",
+    10**5000,
+    Decimal("sNaN"),
+    Decimal("-1e999999"),
+    Unsound(),
 ]
 
 
@@ -41,7 +58,7 @@ def classifier(**more: Any) -> Any:
     return learn.GaussianNB(epsilon=1, delta=1e-5, classes=[0, 1], **{"bounds": [(0, 10), [1, 2]], **more})
 
 
-@pytest.mark.parametrize("strange", STRANGE, ids=repr)
+@pytest.mark.parametrize("strange", STRANGE, ids=lambda one: type(one).__name__)
 @pytest.mark.parametrize("number", [int, np.int64])
 def test_a_strange_cell_moves_what_is_let_out_no_farther_than_any_row(
     strange: Any, number: Any, monkeypatch: pytest.MonkeyPatch
@@ -54,7 +71,7 @@ def test_a_strange_cell_moves_what_is_let_out_no_farther_than_any_row(
         assert max(far(base, grown)) <= 1 + 1e-12
 
 
-@pytest.mark.parametrize("strange", [*STRANGE, (1, 2)], ids=repr)
+@pytest.mark.parametrize("strange", [*STRANGE, (1, 2)], ids=lambda one: type(one).__name__)
 def test_a_strange_id_makes_no_other_person_of_anybody(strange: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     rows, labels = [[i % 10, 1 + i % 2] for i in range(N)], [i % 2 for i in range(N)]
     ids: list[Any] = [2**60 + i for i in range(N - 8)] + [None, float("nan")] * 4
@@ -66,9 +83,21 @@ def test_a_strange_id_makes_no_other_person_of_anybody(strange: Any, monkeypatch
 
 
 def test_a_number_is_one_person_however_it_is_written() -> None:
-    ids = np.array([1, 1.0, np.int64(1), True, np.float64(1), "b", 0.5, None], dtype=object)
-    _, starts = by_person([np.zeros(8)], ids, 8)
-    assert np.diff([*starts, 7]).tolist() in ([1, 5, 1], [5, 1, 1], [1, 1, 5])
+    ids = np.array([1, 1.0, np.int64(1), True, np.float64(1), Decimal("1.00"), Fraction(1), "b", 0.5, None], dtype=object)
+    order, starts = by_person([np.zeros(10)], ids, 10)
+    assert np.diff([*starts, 9]).tolist() == [7, 1, 1]
+    assert 9 not in order
+    half = np.array([0.5, Decimal("0.50"), Fraction(1, 2), np.float32(0.5), np.longdouble(0.5)], dtype=object)
+    assert len(by_person([np.zeros(5)], half, 5)[1]) == 1
+    large = np.array([Decimal("1e999999"), Decimal("10.0e999998"), Decimal("-1e999999")], dtype=object)
+    assert len(by_person([np.zeros(3)], large, 5)[1]) == 2
+
+
+def test_a_long_id_costs_no_more_than_itself() -> None:
+    """Of 20,000 ids one has a million letters: as texts of one length they would take 80 GB, and a fit would end for one cell. A
+    last NUL tells two persons apart."""
+    ids = np.array([*range(20_000), "x" * 10**6, "a", "a\0"], dtype=object)
+    assert len(by_person([np.zeros(len(ids))], ids, 2)[1]) == len(ids)
 
 
 def test_which_rows_count_does_not_depend_on_where_they_stand_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -38,6 +38,7 @@ def replayed(made: PrivateSearch, unit: str, seed: int) -> Any:
     return replay(run, data, neighbour(data, unit, seed))
 
 
+@pytest.mark.diagonal(2)
 @pytest.mark.parametrize("cost", COSTS)
 @pytest.mark.parametrize("given", [{}, {"stopping": "geometric"}, {"stopping": "poisson"}, {"method": "exponential"}], ids=str)
 @pytest.mark.parametrize("unit", UNITS)

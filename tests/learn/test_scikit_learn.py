@@ -107,6 +107,7 @@ for _name in MODELS:  # where a pickle finds them
     globals()[f"Adapted{_name}"] = adapt(getattr(learn, _name))
 
 
+@pytest.mark.diagonal
 @pytest.mark.parametrize("cost", [{"epsilon": 1e18, "delta": None}, {"epsilon": 1e30}], ids=["pure", "delta"])
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.filterwarnings("ignore")

@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from contract.test_model_contract import COSTS, TABLES, UNITS, Data, neighbour, table
 from sklearn.base import clone, is_classifier, is_regressor
@@ -178,8 +179,6 @@ def test_what_is_interrupted_has_let_out_nothing(monkeypatch: pytest.MonkeyPatch
 
 
 def test_it_stands_where_scikit_learn_wants_a_model() -> None:
-    import pandas as pd
-
     assert is_classifier(two())
     assert is_regressor(PrivateSearch([Ridge(**NUMBER)]))
     assert not hasattr(PrivateSearch([Ridge(**NUMBER)]), "predict_proba")
@@ -219,6 +218,26 @@ def test_what_a_model_has_of_the_cost_is_what_the_page_says(name: str) -> None:
         assert round(found, 4) == rho
 
 
+@pytest.mark.parametrize("side", [False, True])
+@pytest.mark.parametrize("many", [1, 2])
+def test_coins_that_leave_no_row_to_one_part_refuse_nothing(many: int, side: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lists without rows have no columns, and one row more or less would change how likely a refusal is."""
+    monkeypatch.setattr(module, "toss", lambda _, units, __: np.full(units, side))
+    for rows in ([[0.5, 1.0]] * many, [["0.5", 1.0]] * many):
+        assert two().fit(rows, [1] * many).predict([[0.0, 0.0]]).shape == (1,)
+        scored = private_score(GaussianNB(epsilon=1, **FACTS).fit(rows, [1] * many), rows, [1] * many, epsilon=1)
+        assert 0 <= scored.value <= 1
+
+
+def test_classes_that_are_words_and_numbers_stay_what_they_are() -> None:
+    """At this epsilon noise of 400 rows is far from one class more or less."""
+    rows, labels = [[0.0], [1.0]] * 200, [1, "a"] * 200
+    search = PrivateSearch([GaussianNB(bounds=(0, 1), classes=[1, "a"])], epsilon=100, delta=1e-5, runs=2).fit(rows, labels)
+    assert search.predict([[0.0], [1.0]]).tolist() == [1, "a"]
+    assert private_score(search.best_estimator_, rows, labels, epsilon=100).value > 0.9
+    assert search.best_score_ > 0
+
+
 BAD: list[tuple[dict[str, Any], str]] = [
     ({"candidates": []}, "list of models"),
     ({"candidates": None}, "no classifier or regressor"),
@@ -246,6 +265,23 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"unit": 3}, "no unit"),
     ({"unit": dp.person("id", rows=2, groups=1)}, "groups=ids"),
 ]
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        (None, "0 dimensions"),
+        (3, "0 dimensions"),
+        ([], "1 dimensions"),
+        ([[1, 2], [3]], "different lengths"),
+        (pd.DataFrame([[1, 2]], columns=["a", "a"]), "same name"),
+    ],
+    ids=str,
+)
+def test_what_is_no_table_is_said_in_a_sentence(rows: Any, said: str) -> None:
+    for fit in (two().fit, GaussianNB(**FACTS, epsilon=1).fit):
+        with pytest.raises(ParameterError, match=said):
+            fit(rows, [0] * (1 if hasattr(rows, "columns") else len(rows) if isinstance(rows, list) else 1))
 
 
 @pytest.mark.parametrize(("given", "said"), BAD, ids=[said for _, said in BAD])

@@ -56,6 +56,7 @@ def test_best_price() -> None:
     assert chances.argsort().tolist() == [3, 1, 2, 0]
 
 
+@pytest.mark.diagonal
 @pytest.mark.parametrize("monotonic", [False, True])
 @pytest.mark.parametrize("scores", CONTESTS.values(), ids=CONTESTS.keys())
 def test_the_law_is_softmax(scores: list[Any], monotonic: bool) -> None:

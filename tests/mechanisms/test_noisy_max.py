@@ -26,6 +26,7 @@ def test_scores_that_do_not_move_together_need_twice_the_noise(sensitivity: Any,
     assert NoisyMax(sensitivity=sensitivity, epsilon=epsilon, monotonic=True).scale == exact
 
 
+@pytest.mark.diagonal
 @pytest.mark.parametrize("monotonic", [False, True])
 @pytest.mark.parametrize("scores", [[0, 1, 2, 1], [0.5, 0.25, -3.0], [Fraction(1, 3), 0], [3, 3, 3, 3, 3]])
 def test_the_winners_law(scores: list[Any], monotonic: bool) -> None:

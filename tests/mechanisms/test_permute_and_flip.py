@@ -25,6 +25,7 @@ def winners(mechanism: Any, scores: list[Any]) -> np.ndarray:
     return np.array([float(p) for p in laws.exponential_winner([mechanism.weight * Fraction(s) for s in scores])])
 
 
+@pytest.mark.diagonal
 @pytest.mark.parametrize("monotonic", [False, True])
 @pytest.mark.parametrize("scores", SCORES)
 def test_the_winners_law(scores: list[Any], monotonic: bool) -> None:

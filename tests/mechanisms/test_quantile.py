@@ -34,6 +34,7 @@ def losses(counts: list[int], share: Fraction) -> list[Fraction]:
     return [max(below[i] - aim, aim - below[i + 1], Fraction(0)) for i in range(len(counts))]
 
 
+@pytest.mark.diagonal
 @pytest.mark.parametrize("concentrated", [False, True], ids=["permute-and-flip", "exponential"])
 @pytest.mark.parametrize("name", TABLES)
 def test_the_law(name: str, concentrated: bool) -> None:

@@ -80,6 +80,7 @@ def test_the_law_of_loose_reports() -> None:
     assert statistics.chi_square([reports.sum(), (~reports).sum()], [200_000 / 3, 100_000 / 3]) > statistics.ALARM
 
 
+@pytest.mark.diagonal
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 1.0])
 @pytest.mark.parametrize("options", [("yes", "no"), tuple("abcde")])
 def test_estimates_are_unbiased_and_intervals_cover(share: float, options: tuple[str, ...]) -> None:

@@ -33,6 +33,7 @@ def mass(epsilon: Fraction, k: int, x: int) -> arb:
         return terms[abs(x)] / (terms[0] + 2 * sum(terms[1:], arb(0)))
 
 
+@pytest.mark.spread(16)
 @pytest.mark.parametrize(("epsilon", "delta", "keys"), GRID)
 def test_the_geometric_cut_is_the_least_that_hides_a_single_person(epsilon: Fraction, delta: Fraction, keys: int) -> None:
     k = Threshold(epsilon=epsilon, delta=delta, keys=keys).cut

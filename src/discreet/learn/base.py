@@ -42,6 +42,16 @@ State = dict[str, Any]
 
 Self = TypeVar("Self", bound="Model")
 
+_NOISY = 0.5  # of a noise ratio, from which on little is learnt
+
+
+def doubt_rows(size: int) -> str:
+    """What a preview says where a cost is too small for a declared number of rows."""
+    return (
+        f"So few rows ({size:,}) say little at this cost: what is learnt will be mostly noise. Use fewer features, or a larger "
+        "epsilon."
+    )
+
 
 class Model(BaseEstimator):  # type: ignore[misc]
     """A model that is learnt privately. Subclasses store their parameters in ``__init__`` and do nothing else there.
@@ -71,9 +81,15 @@ class Model(BaseEstimator):  # type: ignore[misc]
     def _check(self, rows: Rows) -> None:
         """Refuse parameters, by public facts, before anything is spent."""
 
-    def _foresee(self, rows: Rows, payment: Payment) -> list[str]:  # noqa: ARG002
+    def _foresee(self, rows: Rows, payment: Payment) -> list[str]:
         """What a preview says, by public facts."""
-        return []
+        if rows.size is None or payment.noise_ratio(self._numbers(rows), rows.size) <= _NOISY:
+            return []
+        return [doubt_rows(rows.size)]
+
+    def _numbers(self, rows: Rows) -> int:
+        """How many numbers are learnt: the more, the more noise is in them all."""
+        return rows.width + 1
 
     def _reserve(self, share: Cost) -> Privacy:
         """What a curator's ledger is charged for a fit that spends this much."""
@@ -168,8 +184,9 @@ class Classifier(ClassifierMixin, Model):  # type: ignore[misc]
 
     def _finish(self: Self, rows: Rows, state: State, privacy: Privacy) -> Self:
         assert rows.target is not None
-        values = rows.target.values
-        self.classes_ = np.array(values)
+        values = rows.target.values or ()
+        mixed = len({isinstance(one, str) for one in values}) > 1  # of which numpy would make words throughout
+        self.classes_ = np.array(values, dtype=object if mixed else None)
         found: Self = super()._finish(rows, state, privacy)
         return found
 

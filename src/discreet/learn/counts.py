@@ -67,6 +67,9 @@ class CountNB(Classifier):
             table = table.toarray()
         return super()._columns(table, reset=reset)
 
+    def _numbers(self, rows: Rows) -> int:
+        return rows.classes * rows.width
+
     def _learn(self, rows: Rows, payment: Payment) -> State:
         d, k = rows.width, rows.classes
         document, words = divide_norm(payment.order)

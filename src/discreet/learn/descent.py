@@ -13,7 +13,8 @@ those of the unit; samples save where units are added or removed, by the theorem
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -106,7 +107,7 @@ def private_descent(
     momentum: float = 0.0,
     unit: object = None,
     groups: Any = None,
-    watch: Callable[[int, int], None] | None = None,
+    watch: Callable[[int, int], None] | bool | None = None,
 ) -> Descent:
     """Parameters that noisy gradient descent finds.
 
@@ -114,7 +115,7 @@ def private_descent(
     ``Sparse`` for models of many parameters of which a row touches few. ``start`` are the first parameters. ``size`` is a
     public number of rows (or persons), by which sums are divided: the rows that are here decide nothing. ``clip`` is the
     largest norm of one unit's gradient; ``rate`` the share of units in a step. ``watch(step, steps)`` is called after every
-    step, and sees no loss.
+    step, and sees no loss; ``watch=True`` draws a bar.
 
     >>> def away(mean, X, y):
     ...     return mean - X
@@ -146,11 +147,27 @@ def private_descent(
         total = add_up([block], of(at), letting.ball, len(first), rate=None if share == 1 else share)
         noisy = letting.release(total) / scale
         taken += 1
-        if watch is not None:
-            watch(taken, count)
+        tell(taken, count)
         return noisy
 
-    return Descent(descend(gradient, first, count, learning_rate, momentum), privacy, letting.deviation / scale)
+    with _watching(watch) as tell:
+        found = descend(gradient, first, count, learning_rate, momentum)
+    return Descent(found, privacy, letting.deviation / scale)
+
+
+@contextmanager
+def _watching(watch: Callable[[int, int], None] | bool | None) -> Iterator[Callable[[int, int], None]]:
+    """What is told how many steps are taken: whoever watches, a bar on standard error, or nobody."""
+    if watch is not True:
+        yield watch or (lambda _step, _steps: None)
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("descent"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("")
+        yield lambda step, steps: bar.update(task, completed=step, total=steps)
 
 
 def _lines(gradients: Gradients, at: Reals, block: Block) -> Added:

@@ -119,7 +119,7 @@ class Feature:
             cells = _count_days(cells, self.origin)
         try:
             numbers = np.asarray(cells, dtype=np.float64).reshape(-1)
-        except (TypeError, ValueError, OverflowError):  # word by word, since none may decide for the others
+        except Exception:  # cell by cell, since none may decide for the others
             numbers = np.array([_number(cell) for cell in np.asarray(cells, dtype=object).reshape(-1)], dtype=np.float64)
         low, high = nearest(self.lower), nearest(self.upper)
         share = (np.clip(numbers, low, high) - low) * (self.steps / (high - low))
@@ -292,5 +292,5 @@ def _day_number(cell: object) -> float:
 def _number(cell: object) -> float:
     try:
         return float(cell)  # type: ignore[arg-type]
-    except (TypeError, ValueError, OverflowError):
+    except Exception:  # of whatever kind: no cell ends a fit
         return float("nan")

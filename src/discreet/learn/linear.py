@@ -28,6 +28,9 @@ from discreet.learn.rows import Rows
 class Linear(Regressor):
     """A number as a linear function of inputs."""
 
+    def _numbers(self, rows: Rows) -> int:
+        return (rows.width + 1) * (rows.width + 2) // 2
+
     def _accept(self, state: State) -> None:
         assert self.target_ is not None
         self._weights, self._offset = np.array(state["weights"]), float(state["offset"])
@@ -136,6 +139,9 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):  # type: ig
     ) -> None:
         self.epsilon, self.delta, self.bounds, self.unit = epsilon, delta, bounds, unit
         self.n_components = n_components
+
+    def _numbers(self, rows: Rows) -> int:
+        return (rows.width + 1) * (rows.width + 2) // 2
 
     def _check(self, rows: Rows) -> None:
         if whole("n_components", self.n_components) > rows.width:

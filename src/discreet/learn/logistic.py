@@ -52,7 +52,6 @@ from discreet.mechanisms.rows.minimum import Losses
 from discreet.mechanisms.rows.sums import RIGHT, Outer, add_up, direct
 from discreet.schema.units import Person
 
-_NOISY = 0.5  # of nu, from which on little is learnt
 _FAR = 2e4  # that all steps go together, at most: beyond it chances are 0 and 1
 _STEPS = 400  # the most that may be asked for
 _WEIGHTS, _ROWS = 256, 2**20  # up to which a minimum is looked for
@@ -69,14 +68,6 @@ class Course:
     clip: float
     length: float
     momentum: float = 0.5
-
-
-def noise_ratio(numbers: int, size: float, payment: Payment) -> float:
-    """nu: the noise of the whole cost against what all rows could add."""
-    far = 1 if payment.neighbours == "add-remove" else 2
-    if payment.pure:
-        return far * numbers / (size * float(payment.cost.amount))
-    return far * math.sqrt(numbers) / (size * math.sqrt(2 * float(payment.cost.amount)))
 
 
 def plot_course(nu: float, classes: int, *, pure: bool) -> Course:
@@ -124,25 +115,18 @@ class LogisticRegression(Classifier):
         return payment.pure and few and self.steps is None and self.clip is None
 
     def _foresee(self, rows: Rows, payment: Payment) -> list[str]:
+        weights = self._numbers(rows)
         if self._perturbs(rows, payment):
-            return [
-                f"The minimum of a perturbed loss: {_outputs(rows) * (rows.width + 1):,} weights.",
-                *self._doubt(rows, payment),
-            ]
+            return [f"The minimum of a perturbed loss: {weights:,} weights.", *super()._foresee(rows, payment)]
         if rows.size is None:
             return ["The number of rows is not declared: it is counted for a part of the cost."]
-        nu = noise_ratio(_outputs(rows) * (rows.width + 1), rows.size, payment)
+        nu = payment.noise_ratio(weights, rows.size)
         course = plot_course(nu, rows.classes, pure=payment.pure)
-        said = f"{course.steps} noisy gradients of {_outputs(rows) * (rows.width + 1):,} numbers; noise ratio {nu:.2g}."
-        return [said, *self._doubt(rows, payment)]
+        said = f"{course.steps} noisy gradients of {weights:,} numbers; noise ratio {nu:.2g}."
+        return [said, *super()._foresee(rows, payment)]
 
-    def _doubt(self, rows: Rows, payment: Payment) -> list[str]:
-        if rows.size is None or noise_ratio(_outputs(rows) * (rows.width + 1), rows.size, payment) <= _NOISY:
-            return []
-        return [
-            f"So few rows ({rows.size:,}) say little at this cost: predictions will hardly beat the most frequent class. Use "
-            "fewer features, or a larger epsilon."
-        ]
+    def _numbers(self, rows: Rows) -> int:
+        return _outputs(rows) * (rows.width + 1)
 
     def _learn(self, rows: Rows, payment: Payment) -> State:
         return self._minimise(rows, payment) if self._perturbs(rows, payment) else self._descend(rows, payment)
@@ -167,7 +151,7 @@ class LogisticRegression(Classifier):
         outputs, numbers = _outputs(rows), _outputs(rows) * (rows.width + 1)
         share = plot_course(1.0, rows.classes, pure=payment.pure).scaling
         scaling = learn_scaling(rows, payment, share, squares=not payment.pure)
-        course = self._course(noise_ratio(numbers, scaling.size, payment), rows.classes, pure=payment.pure)
+        course = self._course(payment.noise_ratio(numbers, scaling.size), rows.classes, pure=payment.pure)
         root = (rows.width + 1) if payment.pure else math.sqrt(rows.width + 1)
 
         def prepare(block: Block) -> Mapping[str, NDArray[np.generic]]:

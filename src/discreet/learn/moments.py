@@ -56,8 +56,8 @@ class Mean:
 
     def join(self, other: Mean) -> Mean:
         """Both, each by how little noise it has."""
-        count, doubt = _pool((self.count, self.doubt), (other.count, other.doubt))
-        return Mean(count, doubt, *_pool((self.total, self.noise), (other.total, other.noise)))
+        count, doubt = pool((self.count, self.doubt), (other.count, other.doubt))
+        return Mean(count, doubt, *pool((self.total, self.noise), (other.total, other.noise)))
 
 
 def draw_in(mean: float, noise: float) -> float:
@@ -67,7 +67,7 @@ def draw_in(mean: float, noise: float) -> float:
     return mean * square / (square + noise**2) if noise else mean
 
 
-def _pool(one: tuple[float, float], other: tuple[float, float]) -> tuple[float, float]:
+def pool(one: tuple[float, float], other: tuple[float, float]) -> tuple[float, float]:
     """Two noisy numbers of the same, with the deviations of each, as one."""
     if not one[1] or not other[1]:
         return one if not one[1] else other
@@ -77,16 +77,16 @@ def _pool(one: tuple[float, float], other: tuple[float, float]) -> tuple[float, 
 
 def learn_line(rows: Rows, payment: Payment) -> Mean | tuple[Reals, Reals]:
     """What is known for a line, for all of a cost: moments, or the mean of the target where these would be mostly noise."""
-    first = None if rows.size is not None else _learn_mean(rows, payment, _FIRST)
+    first = None if rows.size is not None else learn_mean(rows, payment, _FIRST)
     size = float(rows.size or 1) if first is None else first.count - first.doubt
     if payment.deviation(payment.ball(_usual_norm(rows, payment.order)), payment.left) <= _VAGUE * size:
         return learn_moments(rows, payment, payment.left)
-    found = _learn_mean(rows, payment, payment.left)
+    found = learn_mean(rows, payment, payment.left)
     return found if first is None else first.join(found)
 
 
-def _learn_mean(rows: Rows, payment: Payment, share: Fraction) -> Mean:
-    """By one release."""
+def learn_mean(rows: Rows, payment: Payment, share: Fraction) -> Mean:
+    """The number of rows that have a target and the sum of it, by one release."""
     row = 0.0 if rows.size is not None else _ROW
     ball = payment.ball(1)
     length = 1 + row if payment.pure else math.hypot(1, row)

@@ -40,6 +40,9 @@ class GaussianNB(Classifier):
     ) -> None:
         self.epsilon, self.delta, self.bounds, self.classes, self.unit = epsilon, delta, bounds, classes, unit
 
+    def _numbers(self, rows: Rows) -> int:
+        return rows.classes * (2 * rows.width + 1)
+
     def _learn(self, rows: Rows, payment: Payment) -> State:
         d, k = rows.width, rows.classes
         weights = Weights.of(d, payment.order)

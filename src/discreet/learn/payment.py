@@ -81,6 +81,13 @@ class Payment:
         """The standard deviation of one number of a noisy sum."""
         return math.sqrt(self.noise(ball, share).variance) * nearest(ball.step)
 
+    def noise_ratio(self, numbers: int, size: float) -> float:
+        """nu: the noise in so many numbers, if the whole cost bought them at once, against what so many units could add."""
+        far = 1 if self.neighbours == "add-remove" else 2
+        if self.pure:
+            return far * numbers / (size * float(self.cost.amount))
+        return far * math.sqrt(numbers) / (size * math.sqrt(2 * float(self.cost.amount)))
+
     def release(self, total: Total, share: Fraction) -> Reals:
         """A sum with the noise of a share of the cost."""
         assert total.ball.order == self.order, "the norm of the noise"

@@ -7,7 +7,10 @@ Whether rows come from arrays or from a curator's engine, a block has the column
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
 from hashlib import blake2b
 from typing import Any
 
@@ -27,6 +30,8 @@ from discreet.schema.units import Person, Unit
 from discreet.schema.units import Rows as RowUnit
 
 TARGET = "y"
+_LONG = 10**300  # from which on integers are written by sixteens: Python writes none of more than 4,300 digits
+_EXPONENT = 400
 _NUMBERS = (int, float, np.integer, np.floating, np.bool_, type(None))
 _NESTED = (list, tuple, np.ndarray)
 _UNIT = (
@@ -127,8 +132,10 @@ def read_columns(table: Any) -> tuple[list[NDArray[np.generic]], list[str]]:
         )
     if hasattr(table, "columns") and hasattr(table, "__getitem__") and not isinstance(table, np.ndarray):
         names = [str(name) for name in table.columns]
+        if len({*names}) < len(names):
+            raise ParameterError("Two columns of X have the same name; give every column a name of its own.")
         return [np.asarray(table[name]) for name in table.columns], names
-    array = np.asarray(table, dtype=object if _is_mixed(table) else None)
+    array = read_lines(table)
     if array.dtype.kind == "c":
         raise ParameterError("Complex data not supported: a feature is a real number or one of a list.")
     if array.ndim != 2:
@@ -137,6 +144,14 @@ def read_columns(table: Any) -> tuple[list[NDArray[np.generic]], list[str]]:
             "single feature, or X.reshape(1, -1) if it is a single row."
         )
     return [array[:, j] for j in range(array.shape[1])], [f"x{j}" for j in range(array.shape[1])]
+
+
+def read_lines(table: Any) -> NDArray[np.generic]:
+    """An array of a table that is no frame."""
+    try:
+        return np.asarray(table, dtype=object if _is_mixed(table) else None)
+    except ValueError:
+        raise ParameterError("The rows of X have different lengths; give every row one cell for every column.") from None
 
 
 def _is_mixed(table: Any) -> bool:
@@ -151,8 +166,11 @@ def _is_mixed(table: Any) -> bool:
 def read_cells(given: Any) -> NDArray[np.generic]:
     """One value a row. The cells of a list stay what they are, each by itself: numpy would make words of all numbers where there
     is one word, and doubles of all ids where one is broken."""
-    if not isinstance(given, Sequence) or isinstance(given, str) or all(isinstance(one, _NESTED) for one in given):
+    if not isinstance(given, Sequence) or isinstance(given, str):
         return np.asarray(given)
+    if all(isinstance(one, _NESTED) for one in given):
+        with suppress(ValueError):  # of different lengths: cells, then, if strange ones
+            return np.asarray(given)
     return np.fromiter(given, dtype=object, count=len(given))
 
 
@@ -178,9 +196,8 @@ def read_arrays(
 def by_person(columns: Sequence[NDArray[np.generic]], ids: NDArray[np.generic], most: int) -> tuple[Integers, Integers]:
     """Rows in the order of persons, at most so many of each, by a keyed hash of what a row holds; and where each begins. Rows
     without an id are left out."""
-    texts = name_persons(ids)
-    _, persons, counts = np.unique(texts.astype(str), return_inverse=True, return_counts=True)
-    many = counts[persons] > most
+    texts, persons = tell_persons(ids)
+    many = np.bincount(persons)[persons] > most
     marks = np.zeros(len(ids), dtype=np.uint64)
     salt = words(4).tobytes()
     for i in np.flatnonzero(many).tolist():
@@ -194,21 +211,41 @@ def by_person(columns: Sequence[NDArray[np.generic]], ids: NDArray[np.generic], 
     return order, np.flatnonzero(np.diff(persons[order], prepend=-1))
 
 
-def name_persons(ids: NDArray[np.generic]) -> NDArray[np.object_]:
-    """One text for every id, by which persons are the same; empty where there is none."""
-    return np.fromiter(map(_name, ids.tolist()), dtype=object, count=len(ids))
+def tell_persons(ids: NDArray[np.generic]) -> tuple[NDArray[np.object_], Integers]:
+    """One text for every id, by which persons are the same, empty where there is none; and the place of each among all."""
+    texts = np.fromiter(map(_name, ids.tolist()), dtype=object, count=len(ids))
+    known: dict[str, int] = {}  # texts of numpy are all as long as the longest, and end before a last NUL
+    return texts, np.fromiter((known.setdefault(text, len(known)) for text in texts), dtype=np.int64, count=len(ids))
 
 
 def _name(one: object) -> str:
     """What a person is told apart by; nothing where there is no id. Numbers are compared by what they are worth: 1 is 1.0."""
+    if isinstance(one, str):
+        return f"={one}"
     try:
         if one is None or bool(one != one):
             return ""
-    except (TypeError, ValueError):  # what is not even the same as itself or not
+        worth = _worth(one)
+        return f"={worth:#x}" if isinstance(worth, int) and abs(worth) >= _LONG else f"={worth}"
+    except Exception:  # what is not even the same as itself or not, or has no text: none of it may end a fit
         return ""
-    if (isinstance(one, float | np.floating) and float(one).is_integer()) or isinstance(one, bool | np.bool_):
-        one = int(one)
-    return f"={one}"
+
+
+def _worth(one: object) -> object:
+    """A number as it is written, whatever its type: a whole one as an integer, and one that a double is written like as that."""
+    if isinstance(one, float | np.floating) and not float(one).is_integer():
+        return one
+    if isinstance(one, Decimal):
+        if not one.is_finite():
+            return float(one)
+        sign, digits, exponent = one.as_tuple()
+        if one and abs(one.adjusted()) > _EXPONENT:  # no double, and as an integer longer than memory, maybe
+            text = "".join(map(str, digits)).rstrip("0")
+            return f"{'-' * sign}{text}e{int(exponent) + len(digits) - len(text)}"
+        one = Fraction(one)
+    if isinstance(one, Fraction) and one.denominator > 1:
+        return float(one) if abs(one) < _LONG and one == Fraction(repr(float(one))) else one
+    return int(one) if isinstance(one, bool | np.bool_ | float | np.floating | Fraction) else one
 
 
 def _bytes(column: NDArray[np.generic], place: int) -> bytes:

@@ -6,6 +6,10 @@ curvature is in each, and where to begin: at naive Bayes, held back. Every later
 of all features together, and moves every effect by a damped Newton step that is drawn towards 0 as far as noise explains it.
 The later half of the models is averaged, since their noise is independent. All rounds and their shares are fixed in advance.
 
+Before all this, for a number, a sixteenth of the cost buys how many rows there are and the sum of the target. Where these rows,
+less the noise of their number, are fewer than five standard deviations of what a bin will be counted with, shapes would be
+noise: all that is left buys the mean once more, and there are no shapes (``learn.moments``).
+
 **Sensitivity.** A row lies in one bin of each of F features, and adds the same vector v to each; with the norm of v at most 1 /
 sqrt(F) its norm is at most 1 in L2; with L1, and one release only, 1 / F. Vectors are rounded and checked in whole numbers
 (``Residuals``), those of a person together. **Guarantee**: that of Gaussian mechanisms whose shares add up to the cost
@@ -25,6 +29,7 @@ import numpy as np
 
 from discreet.arrays import Integers, Reals
 from discreet.learn.additive.bins import Bins, Joined
+from discreet.learn.moments import Mean, learn_mean, pool
 from discreet.learn.payment import Payment
 from discreet.learn.rows import Rows
 from discreet.mechanisms.rows.block import MISSING, Block, Reader, change
@@ -33,6 +38,8 @@ from discreet.mechanisms.rows.sums import Added, Ball, Sparse, Total, add_up
 
 FIRST = Fraction(1, 2)  # of the cost, for the first release
 CLIP = 0.5  # of a residual: of a chance, or of half the distance between the bounds of a target
+_LOOK = Fraction(1, 16)  # of the cost, for the mean of a number
+_FEW = 5.0  # standard deviations of the noise of a bin, and fewer rows have no shapes
 _FASTEST, _RATE = 0.5, 1.5  # of a step: the largest, and what it is by the root of the number of features
 LEAST = 8.0  # standard deviations of noise that a joined bin holds
 
@@ -93,6 +100,7 @@ class Head(ABC):
     prior: float  # the standard deviation of an effect, as it is believed before
     clip: float  # the norm of residuals
     answers: float  # the share of the curvature with which clipped residuals answer to a change of effects
+    look: Fraction  # of the cost, for the mean of what is predicted, before all else
 
     @abstractmethod
     def count(self, labels: Integers) -> Reals:
@@ -107,7 +115,7 @@ class Head(ABC):
         """The rows in every bin, by what was counted."""
 
     @abstractmethod
-    def begin(self, counted: Reals, deviation: Reals, joined: Joined) -> Beginning:
+    def begin(self, counted: Reals, deviation: Reals, joined: Joined, known: Mean | None) -> Beginning:
         """Where boosting begins."""
 
     @abstractmethod
@@ -129,15 +137,26 @@ class Shapes:
         return found
 
 
-def shares(rounds: int, pure: bool) -> list[Fraction]:
+def shares(head: Head, rounds: int, pure: bool) -> list[Fraction]:
     """What the first release and every later one costs, of the whole. Under a pure epsilon there is one release."""
-    return [Fraction(1)] if pure or not rounds else [FIRST, *[(1 - FIRST) / rounds] * rounds]
+    rest = 1 - head.look
+    return [rest] if pure or not rounds else [FIRST * rest, *[(1 - FIRST) * rest / rounds] * rounds]
+
+
+def count_noise(head: Head, features: int, payment: Payment, first: Fraction) -> float:
+    """The standard deviation of the rows of a bin, as the first release counts them."""
+    scale = head.largest(payment.order) * (features if payment.pure else math.sqrt(features))
+    return max(payment.deviation(payment.ball(1), first), 1e-12) * scale
 
 
 def boost(rows: Rows, bins: Bins, head: Head, payment: Payment, rounds: int) -> Shapes:
     """The model, from one release and then so many."""
-    first, *later = shares(rounds, payment.pure)
+    first, *later = shares(head, rounds, payment.pure)
     features = len(bins.features)
+    known = learn_mean(rows, payment, head.look) if head.look else None
+    if known is not None and known.count - known.doubt < _FEW * count_noise(head, features, payment, first):
+        mean, none = known.join(learn_mean(rows, payment, payment.left)), np.zeros((1, bins.total))
+        return Shapes(np.array([mean.drawn]), none, none)
     reader = rows.prepare(
         lambda block: {"codes": (bins.code(block.columns) + bins.offsets).astype(np.int32), "y": rows.labels(block)}
     )
@@ -152,7 +171,7 @@ def boost(rows: Rows, bins: Bins, head: Head, payment: Payment, rounds: int) -> 
         lambda block: head.count(_labels(block)),
     )
     joined = bins.join(head.held(counted), LEAST * deviation)
-    start = head.begin(joined.sum(counted), deviation * np.sqrt(joined.many), joined)
+    start = head.begin(joined.sum(counted), deviation * np.sqrt(joined.many), joined, known)
     rate = min(_FASTEST, _RATE / math.sqrt(features))
     model = _Descent(joined, start, rate, head)
     again = hold(
@@ -268,7 +287,7 @@ class Classes(Head):
     share of p or 1 - p answers, whichever is larger: about 1/8 a row for chances up to 0.8, half of what it is at the beginning.
     """
 
-    prior, answers = 0.5, 0.5
+    prior, answers, look = 0.5, 0.5, Fraction(0)
 
     def __init__(self, classes: int) -> None:
         self.lines = classes
@@ -286,7 +305,7 @@ class Classes(Head):
         found: Reals = counted.sum(axis=0)
         return found
 
-    def begin(self, counted: Reals, deviation: Reals, joined: Joined) -> Beginning:
+    def begin(self, counted: Reals, deviation: Reals, joined: Joined, known: Mean | None) -> Beginning:  # noqa: ARG002
         many = max(_total(joined, counted.sum(axis=0)), 2 * float(deviation.min()), 1.0)
         shares = np.clip([_total(joined, line) / many for line in counted], 0.01, 0.99)
         shares = shares / shares.sum()
@@ -316,11 +335,11 @@ class Classes(Head):
 class Numbers(Head):
     """A number, scaled to between -1 and 1, by its mean."""
 
-    scores, lines, prior, clip, answers = 1, 2, 0.2, CLIP, 1.0
+    scores, lines, prior, clip, answers, look = 1, 2, 0.2, CLIP, 1.0, _LOOK
     _SUM = 2.0  # what a sum weighs against a count
 
-    def __init__(self, steps: int) -> None:
-        self.steps = steps
+    def __init__(self, steps: int, *, persons: bool) -> None:
+        self.steps, self.persons = steps, persons
 
     def count(self, labels: Integers) -> Reals:
         return np.stack([labels != MISSING, self._SUM * self._scaled(labels)], axis=1)
@@ -335,10 +354,14 @@ class Numbers(Head):
         found: Reals = counted[0]
         return found
 
-    def begin(self, counted: Reals, deviation: Reals, joined: Joined) -> Beginning:
+    def begin(self, counted: Reals, deviation: Reals, joined: Joined, known: Mean | None) -> Beginning:
+        assert known is not None
         counts, sums = counted[0], counted[1] / self._SUM
-        many = max(_total(joined, counts), 2 * float(deviation.min()), 1.0)
-        mean, held = min(1.0, max(-1.0, _total(joined, sums) / many)), np.maximum(counts, 0)
+        count = _total(joined, counts)
+        if not self.persons:  # whose rows, added up, are clipped in another way there
+            count, _ = pool((count, _total_noise(joined, deviation)), (known.count, known.doubt))
+        many = max(count, 2 * float(deviation.min()), 1.0)
+        mean, held = known.drawn, np.maximum(counts, 0)
         damped = held / (held**2 + (deviation / self._SUM / self.prior) ** 2)
         effects = (sums - mean * counts) * damped
         noise = damped * deviation * np.hypot(1 / self._SUM, mean + effects)
@@ -353,6 +376,11 @@ def _total(joined: Joined, counts: Reals) -> float:
     """A sum over rows, which every feature tells: their mean, each by how little noise it has."""
     weights = 1 / joined.by_feature(joined.many)
     return float(joined.by_feature(counts) @ weights / weights.sum())
+
+
+def _total_noise(joined: Joined, deviation: Reals) -> float:
+    """The standard deviation of such a sum, of those of its bins."""
+    return float(deviation[0] / math.sqrt(joined.many[0]) / math.sqrt((1 / joined.by_feature(joined.many)).sum()))
 
 
 def _chances(scores: Reals) -> Reals:

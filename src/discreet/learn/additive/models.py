@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -14,10 +13,11 @@ from discreet.calls import called_as
 from discreet.errors import ParameterError
 from discreet.exact import nearest
 from discreet.learn.additive.bins import Bins
-from discreet.learn.additive.boosting import LEAST, Classes, Head, Numbers, Shapes, boost, shares
-from discreet.learn.base import Classifier, Model, Regressor, State
+from discreet.learn.additive.boosting import LEAST, Classes, Head, Numbers, Shapes, boost, count_noise, shares
+from discreet.learn.base import Classifier, Model, Regressor, State, doubt_rows
 from discreet.learn.payment import Payment
 from discreet.learn.rows import Rows
+from discreet.schema.units import Person
 
 _MOST_ROUNDS = 1000
 _MOST_NUMBERS = 2**24  # of one release
@@ -79,12 +79,11 @@ class _Additive(Model):
         return self.bins_.code(coded) + self.bins_.offsets
 
     def _foresee(self, rows: Rows, payment: Payment) -> list[str]:
-        first = shares(self.rounds, payment.pure)[0]  # type: ignore[arg-type]
-        features, head = len(rows.features), self._head(rows)
-        scale = head.largest(payment.order) * (features if payment.pure else features**0.5)
-        noise = payment.deviation(payment.ball(1), Fraction(first)) * scale
+        head = self._head(rows)
+        noise = count_noise(head, len(rows.features), payment, shares(head, self.rounds, payment.pure)[0])  # type: ignore[arg-type]
         counted = f"The rows of a bin are counted with a standard deviation of {noise:,.3g}"
-        return [f"{counted}; runs with fewer than about {LEAST * noise:,.3g} are joined."]
+        said = f"{counted}; runs with fewer than about {LEAST * noise:,.3g} are joined."
+        return [said] if rows.size is None or rows.size > LEAST * noise else [said, doubt_rows(rows.size)]
 
     def plot(self, features: Any = None) -> Any:
         """A picture of the shapes, one panel a feature, with what noise may have done to them. Needs matplotlib."""
@@ -98,7 +97,7 @@ class AdditiveClassifier(_Additive, Classifier):
     """Classes by a sum of shapes: the recommended model for tables of numbers and categories with a few thousand rows or more.
 
     >>> model = AdditiveClassifier(epsilon=1, delta=1e-6, bounds=(0, 10), classes=["no", "yes"])
-    >>> model.fit([[1], [5], [9]] * 500, ["no", "yes", "no"] * 500).predict([[0.5], [5], [9.5]]).tolist()
+    >>> model.fit([[1], [5], [9]] * 500, ["no", "yes", "no"] * 500).predict([[1], [5], [9]]).tolist()
     ['no', 'yes', 'no']
     """
 
@@ -161,7 +160,7 @@ class AdditiveRegressor(_Additive, Regressor):
 
     def _head(self, rows: Rows) -> Head:
         assert rows.target is not None
-        return Numbers(rows.target.steps)
+        return Numbers(rows.target.steps, persons=isinstance(rows.unit, Person))
 
     def predict(self, X: Any) -> Reals:  # noqa: N803
         """The expected target, within its bounds."""

@@ -32,7 +32,7 @@ from discreet.errors import ParameterError
 from discreet.exact import nearest, probability
 from discreet.learn.base import Model, read_column
 from discreet.learn.payment import Payment
-from discreet.learn.rows import Rows, by_person, check_groups, read_columns, read_unit, take
+from discreet.learn.rows import Rows, by_person, check_groups, read_columns, read_lines, read_unit, take
 from discreet.mechanisms.rows.block import MISSING, Block
 from discreet.mechanisms.rows.sums import Ball, Dense, Total, add_up
 from discreet.mechanisms.secret import Secret
@@ -140,7 +140,8 @@ class Given:
 
 def read_rows(X: Any, y: Any, groups: Any, unit: object) -> Given:  # noqa: N803
     """Rows with labels and, where persons are protected, ids; wrong shapes are refused."""
-    height = int(X.shape[0]) if hasattr(X, "shape") else len(read_columns(X)[0][0]) if len(X) else 0
+    X = X if hasattr(X, "shape") or hasattr(X, "columns") else read_lines(X)  # noqa: N806  # lists without rows have no columns
+    height = int(X.shape[0]) if getattr(X, "shape", ()) else len(read_columns(X)[0][0])
     if y is None:
         raise ParameterError("A score requires y to be passed, but the target y is None; give one label a row.")
     labels = read_column("y", y, height)

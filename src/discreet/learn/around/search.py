@@ -41,7 +41,7 @@ from discreet.learn.around.trials import Plan, Trial, epsilon_of, pay, run_rho
 from discreet.learn.base import Model, State
 from discreet.learn.features import Feature
 from discreet.learn.payment import Payment, price, reserve
-from discreet.learn.rows import Rows, name_persons, take
+from discreet.learn.rows import Rows, take, tell_persons
 from discreet.mechanisms.rows.held import divide
 from discreet.mechanisms.rows.lots import choose_side, toss
 from discreet.mechanisms.rows.sums import Total
@@ -297,7 +297,7 @@ def _split(given: Given, held: Fraction) -> tuple[Given, Given]:
     side = choose_side(held)
     if isinstance(given.unit, Person):
         assert given.groups is not None
-        _, persons = np.unique(name_persons(given.groups).astype(str), return_inverse=True)
+        _, persons = tell_persons(given.groups)
         tried: Booleans = toss(held, int(persons.max(initial=-1)) + 1, side)[persons]
     else:
         tried = toss(held, len(given.y), side)

@@ -74,6 +74,9 @@ class KMeans(Model):
         self.clusters = clusters
         self.epsilon, self.delta, self.bounds, self.unit = epsilon, delta, bounds, unit
 
+    def _numbers(self, rows: Rows) -> int:
+        return int(self.clusters) * (rows.width + 1)  # type: ignore[call-overload, no-any-return]
+
     def _check(self, rows: Rows) -> None:  # noqa: ARG002
         if isinstance(self.clusters, bool) or not isinstance(self.clusters, int | np.integer) or not 1 <= self.clusters <= _MOST:
             raise ParameterError(f"clusters= is a whole number from 1 to {_MOST:,}; write clusters=3.")

@@ -42,12 +42,15 @@ _NOWHERE = (
 
 def hold(read: Reader, most: int = IN_MEMORY, *, always: bool = False) -> Reader:
     """A reader that reads once and keeps what it read, ``most`` bytes of it in memory. Where that cannot be, because there are
-    texts or the disk is full, it reads again each time; ``always``: then it refuses, since no two readings need be alike."""
+    texts or the disk is full, it reads again each time; ``always``: then it refuses, since no two readings need be alike, and
+    all is kept before the first block is handed over, since a reading may be left, or another begun beside it."""
     kept: _Kept | None = None
     possible = True
 
     def again() -> Iterator[Secret[Block]]:
         nonlocal kept, possible
+        if kept is None and always:
+            kept = _keep_all(read(), most)
         if kept is not None:
             yield from kept.blocks()
             return
@@ -55,12 +58,17 @@ def hold(read: Reader, most: int = IN_MEMORY, *, always: bool = False) -> Reader
         for secret in read():
             if new is not None and not new.add(secret):
                 new, possible = None, False
-            if new is None and always:
-                raise EngineError(_NOWHERE)
             yield secret
         kept = new
 
     return again
+
+
+def _keep_all(blocks: Blocks, most: int) -> _Kept:
+    kept = _Kept(most)
+    if not all(kept.add(secret) for secret in blocks):
+        raise EngineError(_NOWHERE)
+    return kept
 
 
 def divide(read: Reader, share: Fraction) -> tuple[Reader, Reader]:

@@ -30,7 +30,7 @@ import numpy as np
 from discreet.arrays import Integers, Number, Reals
 from discreet.errors import ParameterError
 from discreet.exact import nearest, positive
-from discreet.mechanisms.rows.block import Block, Blocks, part
+from discreet.mechanisms.rows.block import MOST_ROWS, Block, Blocks, part
 from discreet.mechanisms.secret import Secret, open_secret
 from discreet.noise.coins import Chance, bernoulli
 from discreet.schema.sensitivity import Neighbours
@@ -41,6 +41,7 @@ _BITS = LEFT + RIGHT - 10  # of other vectors
 _LOWERED = 1 - 2.0**-40
 _SQUARED = 31  # bits of numbers whose squares are added up
 _HALF, _FULL = 2**31, 2**62
+_SOME = 2**13  # rows that are added up at once, or as many as the sum has numbers: what is made of them takes little memory
 _WIDE = 2**22  # numbers of one product of persons that are held at once
 
 
@@ -291,8 +292,9 @@ def add_up(blocks: Blocks, of: Callable[[Block], Added], ball: Ball, width: int,
     ``rate``: every unit takes part with this probability, by a fresh coin.
     """
     high, low = np.zeros(width, dtype=np.int64), np.zeros(width, dtype=np.int64)  # 2^31 times the one, and the other
+    some = min(max(_SOME, width), MOST_ROWS)
     for secret in blocks:
-        for block in part(open_secret(secret)):
+        for block in part(open_secret(secret), some):
             if rate is not None:
                 block = block.take(bernoulli(Chance(rate), block.units))
             if block.height:

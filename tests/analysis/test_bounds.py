@@ -239,6 +239,7 @@ def test_of_several_tables_one_is_meant(tmp_path: Path) -> None:
 # Nothing in a table makes it fail.
 
 
+@pytest.mark.diagonal
 @pytest.mark.parametrize("epsilon", [0.01, 1000])
 @pytest.mark.parametrize(
     "values",

@@ -271,6 +271,7 @@ def zipf(persons: int, most: int) -> Any:
     return np.repeat(np.arange(1, most + 1), np.round(persons * weights / weights.sum()).astype(int))
 
 
+@pytest.mark.diagonal
 @pytest.mark.parametrize(("epsilon", "usual"), [("0.1", 0.07), ("0.5", 0.01), ("100", 0.01)])
 @pytest.mark.parametrize("later", ["0.05", "1"])
 @pytest.mark.parametrize(
@@ -332,6 +333,7 @@ def test_advice_on_groups(tmp_path: Path) -> None:
     assert (eager.suggested.rows, eager.suggested.groups) == (4, 1)
 
 
+@pytest.mark.diagonal
 @pytest.mark.parametrize("rows_of", [[], [1], [10**4] * 3, [1] * 5], ids=["nobody", "one person", "beyond the cap", "a few"])
 @pytest.mark.parametrize("by", [None, "ward"])
 @pytest.mark.parametrize("epsilon", [0.01, 1000])

@@ -37,6 +37,7 @@ def test_an_epsilon_is_certified_only_where_all_below_are_refuted(guesses: int) 
         assert found == 0 or p_value(1000, guesses, right, found + 1e-4, 1e-6) > 0.05
 
 
+@pytest.mark.diagonal
 @pytest.mark.parametrize(("epsilon", "delta"), CLAIMS)
 @pytest.mark.parametrize("many", [1, 2, 30, 5000])
 def test_a_true_claim_is_refuted_at_most_as_often_as_is_said(epsilon: float, delta: float, many: int) -> None:

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.depth import examples
 
 import discreet as dp
 from discreet.auditor.neighbours import (
@@ -72,7 +73,7 @@ def test_extreme_pairs_are_neighbours(unit: Unit) -> None:
 
 @pytest.mark.parametrize("unit", UNITS.values(), ids=UNITS.keys())
 def test_random_pairs_are_neighbours(unit: Unit) -> None:
-    @settings(deadline=None, max_examples=30)
+    @settings(deadline=None, max_examples=examples(30))
     @given(neighbours(Schema(COLUMNS, unit), rows=4))
     def search(pair: Pair) -> None:
         are_neighbours(pair, unit)

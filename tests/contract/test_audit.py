@@ -113,6 +113,7 @@ SINGLE = ([0, 0, 0, 0], [1, 0, 0, 0])
 OPPOSITE = ([0, *[1] * 11], [1, *[0] * 11])
 
 
+@pytest.mark.diagonal
 @pytest.mark.parametrize("make", [dp.Exponential, dp.NoisyMax, dp.PermuteAndFlip])
 @pytest.mark.parametrize(("pair", "monotonic", "found"), [(OPPOSITE, False, 0.5), (SINGLE, True, 0.5)])
 def test_selection(make: Any, pair: tuple[list[int], list[int]], monotonic: bool, found: float) -> None:
@@ -148,6 +149,7 @@ def test_sparse_vector(sensitivity: Any, monotonic: bool) -> None:
     assert 0.1 < proven_epsilon(one, other, equals([4, 5, 6, 7, 8])) <= 2
 
 
+@pytest.mark.diagonal
 @pytest.mark.parametrize("noise", ["geometric", "gaussian"])
 @pytest.mark.parametrize("count", [0, 1, 5])
 def test_threshold(noise: Any, count: int) -> None:

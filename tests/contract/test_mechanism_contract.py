@@ -111,6 +111,7 @@ def test_error_grows_with_confidence(member: Member) -> None:
     assert errors[0] >= 0
 
 
+@pytest.mark.diagonal
 @additive
 @pytest.mark.parametrize("budget", [0.05, 1, Fraction(10, 3)])
 def test_releases_follow_the_exact_law_and_have_its_variance(member: Member, budget: Any) -> None:
@@ -190,6 +191,7 @@ def test_a_number_gives_a_number_and_a_list_an_array(member: Member) -> None:
     assert mechanism.release((1, 2)).shape == (2,)
 
 
+@pytest.mark.diagonal
 @every
 @pytest.mark.parametrize(
     "remake", [lambda m: pickle.loads(pickle.dumps(m)), copy.copy, copy.deepcopy], ids=["pickle", "copy", "deepcopy"]

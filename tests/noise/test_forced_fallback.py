@@ -56,6 +56,7 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     return widen
 
 
+@pytest.mark.diagonal(2)
 @pytest.mark.parametrize("name", SAMPLERS)
 @pytest.mark.parametrize("scale", SCALES)
 def test_same_words_same_draws(name: str, scale: Fraction, slow: Callable[[], None], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,12 +14,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference import statistics
+from support.depth import examples
 from support.recorded import replay
 
 from discreet.noise.coins import Chance, accept, bernoulli, exponential_chance, uniform, weighted
 
 DRAWS = 400_000
-exactly = settings(derandomize=True, deadline=None, max_examples=200)
+exactly = settings(derandomize=True, deadline=None, max_examples=examples(200))
 
 
 @pytest.mark.parametrize(

@@ -38,6 +38,7 @@ def test_discrete(scale: Fraction) -> None:
     assert statistics.fit(draws, law, -reach(scale), reach(scale)) > statistics.ALARM
 
 
+@pytest.mark.diagonal
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("offset", OFFSETS)
 def test_rounded(scale: Fraction, offset: Fraction) -> None:

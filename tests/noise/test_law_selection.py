@@ -37,6 +37,7 @@ def contests(scores: Sequence[Fraction], weight: Fraction, noise: Noise, count: 
     return np.bincount([noisy_argmax(near, weight, noise, exact.__getitem__) for _ in range(count)], minlength=len(scores))
 
 
+@pytest.mark.diagonal
 @pytest.mark.parametrize("noise", Noise)
 @pytest.mark.parametrize("name", SCORES)
 def test_winners(noise: Noise, name: str) -> None:

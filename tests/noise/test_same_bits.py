@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from noise.witness import Witness
 from reference import truth
 from reference.laws import real
+from support.depth import examples
 from support.recorded import replay
 
 from discreet.noise import laplace
@@ -176,7 +177,7 @@ def later_digits(scale: Fraction, shift: arb, below: bool, cell: truth.Cell, spa
     return whole
 
 
-@settings(derandomize=True, deadline=None, max_examples=300)
+@settings(derandomize=True, deadline=None, max_examples=examples(300))
 @given(
     st.fractions(Fraction(1, 1000), 2**26, max_denominator=10**6),
     st.fractions(0, 1, max_denominator=2**70),

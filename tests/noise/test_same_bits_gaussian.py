@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from noise.witness import Witness
 from reference import truth
 from reference.laws import real
+from support.depth import examples
 from support.recorded import replay
 
 from discreet.noise import coins, gaussian
@@ -132,7 +133,7 @@ def test_pairs(deviation: Fraction, kind: str, monkeypatch: pytest.MonkeyPatch) 
     assert 0 < len(witness.settled) < count
 
 
-@settings(derandomize=True, deadline=None, max_examples=200)
+@settings(derandomize=True, deadline=None, max_examples=examples(200))
 @given(st.sampled_from(DEVIATIONS), st.integers(0, 2**32), st.lists(st.integers(1, 2**64 - 2), min_size=6, max_size=6))
 def test_a_boundary_inside_the_cell(deviation: Fraction, seed: int, spare: list[int]) -> None:
     """The digits are those of a boundary: the later ones, shared by both of the pair, decide."""

@@ -11,8 +11,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from discreet.curator import tables
-from discreet.engine.duckdb.session import _RAW, DuckDBSession
+from discreet.curator import desk, plans, tables
+from discreet.engine.duckdb.session import _RAW, DuckDBSession, _name
 from discreet.engine.sources.source import LocalSource, open_source
 from discreet.engine.sql.engine import SqlEngine
 
@@ -21,33 +21,76 @@ _idle: list[tuple[object, SqlEngine]] = []  # of this process
 
 
 def reopen(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Curators over frames get an engine that another one closed, where only the rows differ: they take the place of those."""
+    """Curators over frames get an engine that another one closed, where only the rows differ: they take the place of those. Files
+    and databases are opened as they are in life."""
     open_engine: Callable[..., Any] = tables.open_engine
+    engine_of: Callable[..., Any] = tables.Tables.engine
 
-    def opened(source: object, schema: object, public: Mapping[str, Any], **more: Any) -> Any:
-        if not isinstance(source, LocalSource) or source.frame is None:
+    def opened(source: Any, schema: object, public: Mapping[str, Any], **more: Any) -> Any:
+        sources = source if isinstance(source, Mapping) else {"": source}
+        if any(not isinstance(one, LocalSource) or one.frame is None for one in sources.values()):
             return open_engine(source, schema, public, **more)
-        facts = (os.getpid(), schema, source.layout, {name: one.fingerprint(b"tests") for name, one in public.items()}, more)
+        layouts = {name: one.layout for name, one in sources.items()}
+        facts = (os.getpid(), schema, layouts, {name: one.fingerprint(b"tests") for name, one in public.items()}, more)
         for place, (known, engine) in enumerate(_idle):
             if known == facts:
                 session = _idle.pop(place)[1]._session
                 assert isinstance(session, DuckDBSession)
-                session._sources = {"": source}
+                session._sources = {**sources}
                 for cursor in session._idle:
-                    cursor.register(_RAW, source.held)
+                    for name, one in sources.items():
+                        cursor.register(_name(_RAW, name), one.held)
                 return engine
         engine = open_engine(source, schema, public, **more)
         engine.close = lambda: _end(facts, engine)
         return engine
 
+    def engine(self: Any, fingerprint: str) -> Any:
+        """The one that a question was rehearsed in, which reads no rows, is closed when rows are counted."""
+        if self._engine is not None and self._counted != fingerprint:
+            self._engine.close()
+            self._engine = None
+        return engine_of(self, fingerprint)
+
     monkeypatch.setattr(tables, "open_engine", opened)
+    monkeypatch.setattr(tables.Tables, "engine", engine)
 
 
 def _end(facts: object, engine: SqlEngine) -> None:
-    if all(engine is not one for _, one in _idle):  # harmless when repeated
+    if any(engine is one for _, one in _idle):
+        return  # harmless when repeated
+    if _is_as_new(engine):
         _idle.append((facts, engine))
+    else:
+        SqlEngine.close(engine)
     while len(_idle) > _KEPT:
         SqlEngine.close(_idle.pop(0)[1])
+
+
+def _is_as_new(engine: SqlEngine) -> bool:
+    """Whether nothing runs in it, and no test put anything in the place of its methods."""
+    session = engine._session
+    put = {*vars(engine)} & {*dir(SqlEngine)} - {"close"} | {*vars(session)} & {*dir(DuckDBSession)}
+    return isinstance(session, DuckDBSession) and not session._busy and not put
+
+
+def replan(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Questions are read and priced once in a test."""
+    for module, name in ((desk, "parse_query"), (plans, "price")):
+        monkeypatch.setattr(module, name, _once(getattr(module, name)))
+
+
+def _once(make: Callable[..., Any]) -> Callable[..., Any]:
+    known: list[tuple[tuple[Any, ...], Any]] = []  # compared one by one: facts have no hash
+
+    def made(*given: Any) -> Any:
+        for before, found in known:
+            if before == given:
+                return found
+        known.append((given, make(*given)))
+        return known[-1][1]
+
+    return made
 
 
 @contextmanager

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference import statistics
+from support.depth import examples
 from support.recorded import replay
 from support.refusals import refused
 from texts.laws import DISTANCES, LAWS, TREES, WORDS, draw_plainly, label, order, scattered
@@ -53,6 +54,7 @@ def test_the_largest_ratio_is_at_most_the_claim(law: Substitution) -> None:
         assert worst > 0.5 * float(law.each)  # the plain exponential mechanism would not do better than this
 
 
+@pytest.mark.spread(17)
 @every
 def test_words_are_drawn_as_the_law_says_bit_by_bit(law: Substitution) -> None:
     """Against a second way, with random words and with those on every boundary, which take 64 more digits."""
@@ -159,7 +161,7 @@ def test_alike_words_are_looked_up_once(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 @given(st.lists(st.integers(0, 11), max_size=60), st.sampled_from(LAWS[-60:]))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_many_words_are_drawn_as_each_of_them(codes: list[int], law: Substitution) -> None:
     """Together or one by one, the same words give the same substitutes: a document's other words change nothing."""
     known = np.array([code % law.distance.size for code in codes], dtype=np.int64)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.depth import examples
 from support.refusals import refused
 
 from discreet.errors import ParameterError, ValueRefused
@@ -43,7 +44,7 @@ def test_documents_are_cut_or_filled_to_the_public_length() -> None:
 
 
 @given(st.lists(st.text(max_size=30), max_size=8), st.integers(1, 6))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 def test_many_texts_are_read_as_each_of_them(texts: list[str], length: int) -> None:
     """Any text at all has words that the tokenizer finds again in what is written of them, and codes of the vocabulary."""
     codes, ends = SMALL.encode_all(texts)

@@ -12,6 +12,7 @@ import pytest
 from engine.driving import count, table
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from support.depth import examples
 
 import discreet as dp
 from discreet.analysis.counting.cells import cells_of, table_of
@@ -84,7 +85,7 @@ def made_up(seed: int, many: int = 60) -> list[dict[str, Any]]:
     return [{name: chance.choice(values) for name, values in VALUES.items()} for _ in range(many)]
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(st.data())
 def test_questions_are_counted_as_they_are_evaluated(data: st.DataObject) -> None:
     """Random conditions, nested, over random rows with missing values: the engines' cells add up to what Python counts."""

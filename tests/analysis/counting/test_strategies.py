@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from support.depth import examples
 
 from discreet.analysis.counting.lattice import Lattice
 from discreet.analysis.counting.least_squares import least_squares
@@ -64,7 +65,7 @@ def test_estimates_and_variances_are_those_of_least_squares(name: str, kind: str
 
 
 @given(arrays(np.int64, st.tuples(st.integers(1, 6), st.integers(1, 5)), elements=st.integers(-3, 3)), st.data())
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_least_squares_of_any_matrix(rows: np.ndarray, data: st.DataObject) -> None:
     if not rows.any():
         return
@@ -77,7 +78,7 @@ def test_least_squares_of_any_matrix(rows: np.ndarray, data: st.DataObject) -> N
 
 
 @given(st.lists(st.integers(1, 4), min_size=1, max_size=3), st.data())
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_least_squares_of_any_margins(shape: list[int], data: st.DataObject) -> None:
     sets = [axes for many in range(len(shape) + 1) for axes in itertools.combinations(range(len(shape)), many)]
     levels = data.draw(st.dictionaries(st.sampled_from(sets), st.integers(1, 9), min_size=1))
@@ -106,6 +107,7 @@ def test_errors_are_those_of_an_experiment(name: str, kind: str) -> None:
     assert weights @ made.variances == pytest.approx(made.error**2, rel=1e-6)
 
 
+@pytest.mark.diagonal(2)
 @every
 @kinds
 @pytest.mark.parametrize(
@@ -127,7 +129,7 @@ def test_no_choice_is_worse_than_cells_or_beats_the_bound(name: str, kind: str, 
     arrays(np.int64, st.tuples(st.integers(1, 5), st.integers(1, 7)), elements=st.integers(0, 1)),
     st.sampled_from(["pure", "concentrated"]),
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_nor_is_one_for_any_questions(rows: np.ndarray, kind: str) -> None:
     rows = rows[rows.any(axis=1)]
     if not len(rows):

@@ -64,6 +64,7 @@ def of_ages(folder: Path, most: int, budget: dp.Budget, many: int = 3000) -> Any
     return dp.Curator(ages(many, most), unit=dp.rows(), columns=columns, budget=budget, ledger=folder / f"{most}.ledger")
 
 
+@pytest.mark.diagonal
 @pytest.mark.parametrize("budget", [*BUDGETS])
 @pytest.mark.parametrize("unit", ["rows", "replaced"])
 def test_with_hardly_any_noise_counts_are_right(unit: str, budget: str, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from curator.hospital import curator, table
+from support.depth import deep
 
 import discreet as dp
 from discreet.analysis.linear.gram import Matrix
@@ -89,13 +90,15 @@ def asked_of_two(folder: Path) -> MomentsAsked:
     return found
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize(("rows", "rho"), [(200, 1.0), (500, 0.1), (5000, 0.02), (5000, 5.0)])
 def test_intervals_cover(rows: int, rho: float, tmp_path: Path) -> None:
-    """Of 400 tables, whose draws are fixed, at least 91 % of the intervals of each number cover, and 94 % of all. Positive
-    semidefinite, and between -1 and 1, always."""
+    """Of 400 tables, whose draws are fixed, at least 91 % of the intervals of each number cover, and 94 % of all; of fewer,
+    as many standard errors from 95 %. Positive semidefinite, and between -1 and 1, always."""
+    tables = deep(400, 150)
     asked, draw = asked_of_two(tmp_path), np.random.default_rng(3)
     covered = []
-    for seed in range(400):
+    for seed in range(tables):
         data = draw.normal(size=(rows, 3)) @ np.array([[0.4, 0.3, 0], [0, 0.2, 0.1], [0, 0, 0.3]])
         data = np.clip(data, -1, 1)
         found = simulated(asked, rho, data, seed)
@@ -104,8 +107,8 @@ def test_intervals_cover(rows: int, rho: float, tmp_path: Path) -> None:
             assert np.all((square.lower <= square.values + 1e-12) & (square.values <= square.upper + 1e-12))
             covered.append((square.lower <= truth + 1e-9) & (truth <= square.upper + 1e-9))
         assert np.max(np.abs(found.correlation.values)) <= 1
-    assert np.mean([one[np.triu_indices(3)] for one in covered]) >= 0.94
-    assert np.min(np.mean(covered, axis=0)) >= 0.91
+    assert np.mean([one[np.triu_indices(3)] for one in covered]) >= 0.95 - 0.01 * (400 / tables) ** 0.5
+    assert np.min(np.mean(covered, axis=0)) >= 0.95 - 0.04 * (400 / tables) ** 0.5
 
 
 def test_what_noise_drowns_has_an_interval_of_everything(tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ from engine.test_sensitivity import (
 )
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.depth import examples
 
 import discreet as dp
 from discreet.analysis.linear.products import Sheet
@@ -71,7 +72,7 @@ def test_nobody_moves_a_product_too_far(unit: Unit, share: Cost, tmp_path: Path)
     weighed = "y ~ x + I(x % 7) + I(100 - least(x, 100)) + I(abs(150 - x)) + g"
     plans += priced("regress", weighed, unit=unit, share=share, folder=tmp_path / "many").plans
 
-    @settings(deadline=None, max_examples=6, suppress_health_check=list(HealthCheck))
+    @settings(deadline=None, max_examples=examples(6), suppress_health_check=list(HealthCheck))
     @given(st.lists(ANY_ROW, max_size=20), st.lists(ANY_ROW, min_size=1, max_size=20), st.data(), st.sampled_from(plans))
     def search(others: Rows, mine: Rows, data: st.DataObject, plan: Any) -> None:
         most = 20 if isinstance(unit, Person) else 1

@@ -384,6 +384,7 @@ def test_weights_are_shares_of_the_cost(hospital: Any) -> None:
     assert [len(one) for one in itertools.chain(sheet.products)] == [6, 3]
 
 
+@pytest.mark.diagonal
 @pytest.mark.parametrize("currency", ["rho", "epsilon"])
 @pytest.mark.parametrize("formula", ["y ~ x*g", "y ~ x + g", "y ~ x:g - 1", "y ~ g"])
 def test_noise_that_numbers_share_is_counted_once(formula: str, currency: Any, tmp_path: Path) -> None:

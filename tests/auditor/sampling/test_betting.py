@@ -31,6 +31,7 @@ def test_alarms_are_as_rare_as_promised() -> None:
     assert alarms < 49
 
 
+@pytest.mark.diagonal
 @pytest.mark.parametrize("epsilon", [0.0, 0.3, 1.0, 4.0])
 @pytest.mark.parametrize("delta", [0.0, 1e-3, 0.2])
 def test_no_bet_is_favourable_while_the_claim_holds(epsilon: float, delta: float) -> None:

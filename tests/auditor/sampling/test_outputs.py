@@ -86,6 +86,7 @@ LEAKS: dict[str, Callable[[int], object]] = {
 }
 
 
+@pytest.mark.spread(12)
 @pytest.mark.parametrize("name", LEAKS)
 def test_a_leak_is_seen_wherever_it_is(name: str) -> None:
     """The two sides never, or hardly ever, give the same; 75 draws suffice, and a thousand fail with probability below 1e-6."""

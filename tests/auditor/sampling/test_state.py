@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.depth import examples
 
 import discreet as dp
 from discreet.auditor.sampling import features
@@ -61,7 +62,7 @@ _outputs = st.one_of(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(outputs=st.lists(_outputs, min_size=1, max_size=30), cuts=st.sets(st.integers(1, 29)))
 def test_a_column_says_the_same_however_the_draws_came(outputs: list[object], cuts: set[int]) -> None:
     """Every entry is a function of its own output: not of when that output, or another like it, was seen first."""
@@ -102,6 +103,7 @@ RATES = [0.001, 0.003, 0.01, 0.05]
 EVERY_TWO = [(usual, rare, RATES[(i + j) % 4]) for i, usual in enumerate(USUAL) for j, rare in enumerate(RARE)]
 
 
+@pytest.mark.spread(10)
 @pytest.mark.parametrize(("usual", "rare", "rate"), EVERY_TWO)
 def test_rare_outputs_are_no_state(usual: str, rare: str, rate: float) -> None:
     """As an audit batches its draws; a function without state is called one that has it with probability at most 1e-7."""

@@ -36,8 +36,8 @@ from discreet.noise.coins import Chance, bernoulli
 from discreet.schema.sensitivity import Neighbours
 
 Order = Literal[1, 2]
-LEFT, RIGHT = 16, 20  # bits of the two vectors of a product: with 2^16 rows a sum stays below 2^53
-_BITS = LEFT + RIGHT - 10  # of other vectors
+LEFT, RIGHT = 14, 18  # bits of the two vectors of a product: with 2^16 rows a sum stays below 2^53, and noise below 2^36 units
+_BITS = 26  # of other vectors
 _LOWERED = 1 - 2.0**-40
 _SQUARED = 31  # bits of numbers whose squares are added up
 _HALF, _FULL = 2**31, 2**62

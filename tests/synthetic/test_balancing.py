@@ -146,11 +146,11 @@ def test_no_more_looks_than_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_tables_of_many_columns_stay_within_memory() -> None:
-    """Of marginals with more cells than rows, or together more than are kept, or on the way to which more would be, none is
-    looked at."""
+    """Of marginals with more than four cells for every row, or together more than are kept, or on the way to which more would be,
+    none is looked at."""
     tree, levels = Tree.over((50,) * 40, [(i, i + 1) for i in range(39)]), Levels((50,) * 40, (None,) * 40)
-    assert not balancing._sets([50] * 40, 2, 2000, 2**22, tree, levels)
-    sets = balancing._sets([50] * 40, 2, 2500, 10**6, tree, levels)
+    assert not balancing._sets([50] * 40, 2, 624, 2**22, tree, levels)
+    sets = balancing._sets([50] * 40, 2, 625, 10**6, tree, levels)
     assert len(sets) == 400
     assert sum(cells for cells, *_ in sets) == 10**6
     far = Tree.over((24,) * 9, [(0, 1, 2, 3, 4), (1, 2, 3, 4, 5), (5, 6), (6, 7), (7, 8)])

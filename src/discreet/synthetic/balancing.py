@@ -34,8 +34,9 @@ _POWER = 0.75
 _TRIPLES = 0.3  # times as much as pairs a triple weighs: there are more of them
 _SWEEPS = 4  # over all trades, of pairs, and of pairs and triples: more change next to nothing
 _BLOCK = 512  # pairs of rows
-_MOST_CELLS = 2**22  # of all marginals together
-_MOST_TABLE = {2: 2**22, 3: 2**20}  # cells of the largest table on the way to one, by its columns
+_MOST_CELLS = 2**23  # of all marginals together
+_MOST_TABLE = 2**22  # cells of the largest table on the way to one
+_SPARSE = 4  # cells of a marginal for every row, at most: those of larger ones are mostly empty, and stay so
 _CHEAP = 16  # such cells take as long as one look
 
 
@@ -175,8 +176,9 @@ def balance(
     """Rows as they are after trades, by at most so many looks: on the axes of the model, and their cells, column by column."""
     sizes, rows = [len(one.places) for one in merged], len(axes[0])
     trades, drawn = list_trades(beliefs, levels, merged), None
-    pairs = _sets(sizes, 2, rows, _MOST_CELLS, beliefs.tree, levels)
-    triples = _sets(sizes, 3, rows, _MOST_CELLS - sum(cells for cells, *_ in pairs), beliefs.tree, levels)
+    most = min(_MOST_CELLS, looks // 4)
+    pairs = _sets(sizes, 2, rows, most, beliefs.tree, levels)
+    triples = _sets(sizes, 3, rows, most - sum(cells for cells, *_ in pairs), beliefs.tree, levels)
     for some in (pairs, [*pairs, *triples]):
         sets, looks = [one for *_, one in some], looks - sum(table for _, table, _ in some) // _CHEAP
         members = np.array([[column in one for one in sets] for column in range(len(sizes))], dtype=bool)
@@ -194,11 +196,11 @@ def balance(
 
 
 def _sets(sizes: Sequence[int], wide: int, rows: int, most: int, tree: Tree, levels: Levels) -> list[tuple[int, int, Columns]]:
-    """Sets of so many columns, with no more cells than rows, the smallest first, and no more cells in all than that: their cells,
+    """Sets of so many columns, with few cells for every row, the smallest first, and no more cells in all than that: their cells,
     the largest table on the way to them, which is not too large either, and the columns."""
     cells = sorted((math.prod(sizes[column] for column in one), one) for one in combinations(range(len(sizes)), wide))
-    found = [(size, tree.widest(levels.axes_of(one)), one) for size, one in cells if size <= rows and size <= most]
-    kept = [each for each in found if each[1] <= _MOST_TABLE[wide]]
+    found = [(size, tree.widest(levels.axes_of(one)), one) for size, one in cells if size <= _SPARSE * rows and size <= most]
+    kept = [each for each in found if each[1] <= _MOST_TABLE]
     return [each for each, all_of_them in zip(kept, accumulate(size for size, *_ in kept), strict=True) if all_of_them <= most]
 
 

@@ -113,7 +113,8 @@ class Synthetic:
         wanted = round(self.total * share) if rows is None else whole("rows", rows, 0)
         if wanted > MOST_ROWS:
             raise ParameterError(f"{wanted:,} rows are more than {MOST_ROWS:,}, the most that are drawn at once; draw fewer.")
-        return draw_rows(beliefs, self.domain, self.levels, merged, wanted, self.looks)
+        looks = self.looks * self.rows // max(wanted, self.rows)  # of more rows than the table has, less is left to chance
+        return draw_rows(beliefs, self.domain, self.levels, merged, wanted, looks)
 
     @called_as('"age", "sex"')
     def marginal(self, *columns: str) -> Answer:

@@ -54,7 +54,8 @@ class Limits:
         cells = int(min(max(150_000 * scale, 2_000), 4_000_000))
         steps = int(min(max(40 * math.sqrt(scale), 10), 200))
         last = int(min(max(500 * math.sqrt(scale), 50), 2_000))
-        return cls(max(3 * columns, 12), cells, max(cells // 16, 256), steps, last, int(min(LOOKS * scale, 2**40)))
+        looks = int(min(LOOKS * scale * max(scale, 1.0), 2**40))  # where noise is the limit, drawn rows are what is left to mend
+        return cls(max(3 * columns, 12), cells, max(cells // 16, 256), steps, last, looks)
 
 
 @dataclass(frozen=True)

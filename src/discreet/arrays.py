@@ -22,18 +22,23 @@ def dot(weights: Reals, values: Reals) -> float:
     return float((weights * values).sum())
 
 
-HEIGHT = 1024  # rows of one product
+HEIGHT = 1024  # rows of one product, at most
+_LOW = 64  # and at least
+_ALONE = 2**18  # multiplications up to which a library asks no threads to help
 
 
 def multiply(rows: Reals, matrix: Reals) -> Reals:
     """``rows @ matrix``, in which every line is made of its own row alone, to the last digit.
 
     A library of linear algebra computes the last digits of a line by other instructions where there are more rows beside it, or
-    fewer: then what one person's row gives would change with somebody else's. So products always have the same number of rows.
+    fewer: then what one person's row gives would change with somebody else's. So products always have the same number of rows:
+    so few that no threads are asked to help, which spin for longer than they work, unless even few are much work.
     """
-    made, some = np.empty((len(rows), matrix.shape[1])), np.zeros((HEIGHT, rows.shape[1]))
-    for start in range(0, len(rows), HEIGHT):
-        part = rows[start : start + HEIGHT]
+    few = 1 << (_ALONE // max(matrix.size, 1)).bit_length() - 1 if matrix.size <= _ALONE else 0
+    height = min(few, HEIGHT) if few >= _LOW else HEIGHT
+    made, some = np.empty((len(rows), matrix.shape[1])), np.zeros((height, rows.shape[1]))
+    for start in range(0, len(rows), height):
+        part = rows[start : start + height]
         some[: len(part)], some[len(part) :] = part, 0.0
-        made[start : start + HEIGHT] = (some @ matrix)[: len(part)]
+        made[start : start + height] = (some @ matrix)[: len(part)]
     return made

@@ -32,6 +32,24 @@ def test_what_goes_wrong_is_raised_here_and_ends_nothing() -> None:
     assert interruptible(stop, threading.current_thread) is before
 
 
+class Panic(BaseException):
+    """What a library may raise that is no usual exception."""
+
+
+def test_whatever_goes_wrong_is_raised_here_and_says_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+    """Nobody waits for a thread that has ended, which would have shown the words of what ended it: they may quote a cell."""
+
+    def work() -> None:
+        raise Panic("a cell")
+
+    before = interruptible(stop, threading.current_thread)
+    with pytest.raises(RuntimeError) as problem:
+        interruptible(stop, work)
+    assert not str(problem.value)
+    assert interruptible(stop, threading.current_thread) is before
+    assert capfd.readouterr() == ("", "")
+
+
 def test_nothing_is_held_when_the_work_is_done() -> None:
     rows = np.zeros(3)
     seen = weakref.ref(rows)

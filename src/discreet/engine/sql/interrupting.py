@@ -59,8 +59,8 @@ def interruptible(stop: Callable[[], object], work: Callable[[], _T]) -> _T:
         try:
             if not forgotten:
                 given.append(work())
-        except Exception as error:
-            failed.append(error)
+        except BaseException as error:  # a thread that ended would be waited for without end; and it would say of what
+            failed.append(error if isinstance(error, Exception) else RuntimeError())
         finally:
             ended = True
 

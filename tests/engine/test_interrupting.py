@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import threading
 import weakref
 from collections.abc import Callable
@@ -82,6 +84,40 @@ def test_an_interruption_waits_for_the_work_to_stop(before: bool, monkeypatch: p
             interruptible(told.set, work)
     assert ended == ([] if before else [True])
     assert interruptible(stop, threading.current_thread) is not usual
+
+
+TWICE = """
+import os, threading
+from discreet.engine.sql import interrupting
+begun, told, calls = threading.Event(), threading.Event(), []
+
+def work():
+    begun.set()
+    told.wait()
+    os.write(1, b"ended")
+
+def stop():
+    calls.append(1)
+    if len(calls) == 1:
+        raise KeyboardInterrupt
+    told.set()
+
+def wait(worker, seconds):
+    begun.wait()
+    raise KeyboardInterrupt
+
+interrupting._Worker.wait = wait
+try:
+    interrupting.interruptible(stop, work)
+except KeyboardInterrupt:
+    os.write(1, b"interrupted, ")
+"""
+
+
+def test_whoever_interrupts_twice_leaves_nothing_at_work_when_the_program_ends() -> None:
+    """A thread that is in an engine then would abort the process."""
+    ended = subprocess.run([sys.executable, "-c", TWICE], capture_output=True, check=True)
+    assert (ended.stdout, ended.stderr) == (b"interrupted, ended", b"")
 
 
 def test_others_than_the_main_thread_work_themselves() -> None:

@@ -23,7 +23,7 @@ from discreet.plan.aggregates import Count, Sum
 from discreet.plan.expressions import Call, Literal
 from discreet.plan.expressions import Column as Name
 from discreet.plan.query import Key, Output, Query
-from discreet.schema.columns import boolean, category, date, integer, number, text
+from discreet.schema.columns import Column, boolean, category, date, integer, number, text
 from discreet.schema.units import Unit, person, rows
 
 
@@ -174,6 +174,18 @@ def test_cells_that_are_keys_by_themselves_are_looked_up_as_they_are(tmp_path: P
         agree(plan, count(plan, str(tmp_path / "keys.parquet")), held)
     some = planned("SELECT word, count(*) AS n FROM data WHERE word IN ('a', 'ä') GROUP BY word", columns, rows(), PURE)
     agree(some, count(some, table(some, held, types)), held)
+
+
+@pytest.mark.parametrize("declared", [category("true", "false"), category("1", "0"), category("false", "true", missing="false")])
+def test_truth_values_that_are_declared_as_words_are_these_words(declared: Column, tmp_path: Path) -> None:
+    """Whether they are the only key or not: a number in the place of a truth value is another word."""
+    columns, held = {"b": declared, "n": integer(0, 1)}, [{"b": (True, True, False, None)[i % 4], "n": i % 2} for i in range(12)]
+    types = {"b": pa.bool_(), "n": pa.int64()}
+    for keys in ("b", "b, n"):
+        plan = planned(f"SELECT {keys}, count(*) AS many, sum(n) AS s FROM data GROUP BY {keys}", columns, rows(), PURE)
+        agree(plan, count(plan, table(plan, held, types)), held)
+        parquet.write_table(table(plan, held, types), tmp_path / "truths.parquet")
+        agree(plan, count(plan, str(tmp_path / "truths.parquet")), held)
 
 
 def test_keys_are_the_same_in_whatever_way_their_cells_are_grouped(tmp_path: Path) -> None:

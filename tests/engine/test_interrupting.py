@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import threading
 import weakref
 from collections.abc import Callable
@@ -30,6 +32,24 @@ def test_what_goes_wrong_is_raised_here_and_ends_nothing() -> None:
     with pytest.raises(ZeroDivisionError):
         interruptible(stop, lambda: 1 // 0)
     assert interruptible(stop, threading.current_thread) is before
+
+
+class Panic(BaseException):
+    """What a library may raise that is no usual exception."""
+
+
+def test_whatever_goes_wrong_is_raised_here_and_says_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+    """Nobody waits for a thread that has ended, which would have shown the words of what ended it: they may quote a cell."""
+
+    def work() -> None:
+        raise Panic("a cell")
+
+    before = interruptible(stop, threading.current_thread)
+    with pytest.raises(RuntimeError) as problem:
+        interruptible(stop, work)
+    assert not str(problem.value)
+    assert interruptible(stop, threading.current_thread) is before
+    assert capfd.readouterr() == ("", "")
 
 
 def test_nothing_is_held_when_the_work_is_done() -> None:
@@ -64,6 +84,40 @@ def test_an_interruption_waits_for_the_work_to_stop(before: bool, monkeypatch: p
             interruptible(told.set, work)
     assert ended == ([] if before else [True])
     assert interruptible(stop, threading.current_thread) is not usual
+
+
+TWICE = """
+import os, threading
+from discreet.engine.sql import interrupting
+begun, told, calls = threading.Event(), threading.Event(), []
+
+def work():
+    begun.set()
+    told.wait()
+    os.write(1, b"ended")
+
+def stop():
+    calls.append(1)
+    if len(calls) == 1:
+        raise KeyboardInterrupt
+    told.set()
+
+def wait(worker, seconds):
+    begun.wait()
+    raise KeyboardInterrupt
+
+interrupting._Worker.wait = wait
+try:
+    interrupting.interruptible(stop, work)
+except KeyboardInterrupt:
+    os.write(1, b"interrupted, ")
+"""
+
+
+def test_whoever_interrupts_twice_leaves_nothing_at_work_when_the_program_ends() -> None:
+    """A thread that is in an engine then would abort the process."""
+    ended = subprocess.run([sys.executable, "-c", TWICE], capture_output=True, check=True)
+    assert (ended.stdout, ended.stderr) == (b"interrupted, ended", b"")
 
 
 def test_others_than_the_main_thread_work_themselves() -> None:

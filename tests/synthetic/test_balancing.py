@@ -17,6 +17,7 @@ from discreet.synthetic.inference.fit import mask
 from discreet.synthetic.inference.tree import Beliefs, Tree
 from discreet.synthetic.rounds.levels import Levels
 from discreet.synthetic.rounds.merging import Merged, spread_out
+from discreet.synthetic.rounds.selection import LOOKS
 from discreet.synthetic.rows import draw_cells, spread_cells
 from discreet.synthetic.zeros import Zeros
 
@@ -143,6 +144,23 @@ def test_no_more_looks_than_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
     same = balance(axes, cells, *one, 0)
     assert same[0] is axes
     assert same[1] is cells
+
+
+@pytest.mark.parametrize("columns", [60, 300])
+def test_marginals_of_many_columns_are_not_even_listed_where_work_is_limited(
+    columns: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To find out how large the tables on the way to 34,220 or 4,455,100 triples are takes longer than to draw the rows."""
+    tree = Tree.over((2,) * columns, [(i, i + 1) for i in range(columns - 1)])
+    beliefs = tree.calibrate([np.zeros(shape) for shape in tree.shapes], {})
+    one = (beliefs, Levels((2,) * columns, (None,) * columns), [Merged(np.arange(2), np.ones(2))] * columns)
+    axes, cells = drawn_of(one, 20)
+    foreseen: list[int] = []
+    widest = Tree.widest
+    monkeypatch.setattr(Tree, "widest", lambda tree, some: foreseen.append(1) or widest(tree, some))
+    balance(axes, cells, *one, LOOKS)
+    assert len(foreseen) * balancing._FORESEEN <= LOOKS
+    assert bool(foreseen) == (columns == 60)
 
 
 def test_tables_of_many_columns_stay_within_memory() -> None:

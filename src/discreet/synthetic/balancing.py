@@ -38,6 +38,8 @@ _MOST_CELLS = 2**23  # of all marginals together
 _MOST_TABLE = 2**22  # cells of the largest table on the way to one
 _SPARSE = 4  # cells of a marginal for every row, at most: those of larger ones are mostly empty, and stay so
 _CHEAP = 16  # such cells take as long as one look
+_FORESEEN = 2**10  # looks take as long as to find out how large the tables on the way to one marginal are
+_AT_ONCE = 2**22  # places of rows that are held
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,8 +126,9 @@ class Watched:
         weights = np.maximum(expected, 1.0) ** -_POWER
         weights *= np.repeat([1.0 if len(columns) == 2 else _TRIPLES for columns in sets], wide)
         counts = np.zeros(len(expected))
-        for begin in range(0, len(drawn.cells), 2**14):
-            counts += np.bincount(_places(drawn.cells[begin : begin + 2**14], strides, starts).ravel(), minlength=len(counts))
+        some = max(1, _AT_ONCE // len(sets))
+        for begin in range(0, len(drawn.cells), some):
+            counts += np.bincount(_places(drawn.cells[begin : begin + some], strides, starts).ravel(), minlength=len(counts))
         return cls(strides, starts, weights, (counts - expected) * weights)
 
     def improve(self, drawn: Drawn, trade: Trade, sizes: Sequence[int]) -> None:
@@ -176,9 +179,10 @@ def balance(
     """Rows as they are after trades, by at most so many looks: on the axes of the model, and their cells, column by column."""
     sizes, rows = [len(one.places) for one in merged], len(axes[0])
     trades, drawn = list_trades(beliefs, levels, merged), None
-    most = min(_MOST_CELLS, looks // 4)
-    pairs = _sets(sizes, 2, rows, most, beliefs.tree, levels)
-    triples = _sets(sizes, 3, rows, most - sum(cells for cells, *_ in pairs), beliefs.tree, levels)
+    most, possible = min(_MOST_CELLS, looks // 4), [math.comb(len(sizes), wide) * _FORESEEN <= looks for wide in (2, 3)]
+    pairs = _sets(sizes, 2, rows, most, beliefs.tree, levels) if possible[0] else []
+    left = most - sum(cells for cells, *_ in pairs)
+    triples = _sets(sizes, 3, rows, left, beliefs.tree, levels) if possible[1] else []
     for some in (pairs, [*pairs, *triples]):
         sets, looks = [one for *_, one in some], looks - sum(table for _, table, _ in some) // _CHEAP
         members = np.array([[column in one for one in sets] for column in range(len(sizes))], dtype=bool)

@@ -176,8 +176,15 @@ def _open_parquet(files: tuple[Path, ...], wanted: tuple[str, ...] | None) -> Lo
 
         stream = Batches(files, chosen)
         return LocalSource(names, _types(["SELECT * FROM given"], stream)[0], files, stream=stream, no_ids=no_ids)
-    query = f"SELECT {', '.join(read_sql(name, first[name]) for name in chosen)} FROM {_parquet(files)}"
+    query = f"SELECT {', '.join(_parquet_sql(name, first[name]) for name in chosen)} FROM {_parquet(files)}"
     return LocalSource(names, {name: raw_type(first[name]) for name in chosen}, files, query, no_ids=no_ids)
+
+
+def _parquet_sql(name: str, kind: str) -> str:
+    """SQL of a column of such files. The least and the greatest text that they note are of bytes, before bad ones among them
+    became question marks: the engine would leave out texts by them, and so one row would decide about others. Behind a function
+    that has no bounds it leaves out none."""
+    return f"greatest({quoted(name)}) AS {quoted(name)}" if kind == "VARCHAR" else read_sql(name, kind)
 
 
 def _overflows(file: Path, chosen: tuple[str, ...]) -> bool:
@@ -192,9 +199,11 @@ def _overflows(file: Path, chosen: tuple[str, ...]) -> bool:
 
 
 def _parquet(files: Iterable[Path]) -> str:
-    """SQL that reads files; a text that is not UTF-8 would fail the whole question, so its bad bytes become question marks."""
+    """SQL that reads files; a text that is not UTF-8 would fail the whole question, so its bad bytes become question marks. The
+    greatest number that they note is never NaN, which may be there all the same; unless told, the engine would take it for
+    a number between the others, and one of these would decide what becomes of it."""
     listed = ", ".join(text_literal(str(file)) for file in files)
-    return f"read_parquet([{listed}], hive_partitioning = false, utf8_validation = 'replace')"
+    return f"read_parquet([{listed}], hive_partitioning = false, utf8_validation = 'replace', can_have_nan = true)"
 
 
 def _open_database(files: tuple[Path, ...], table: str | None, wanted: tuple[str, ...] | None) -> LocalSource:

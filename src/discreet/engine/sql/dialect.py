@@ -151,8 +151,8 @@ class Dialect:
 
     def group_alone(self, cell: str, kind: str, of: Kind, size: int | None) -> tuple[str, str]:
         """The cell by which rows are grouped quickest where it is the only key, and its type. ``size``: of how many values a
-        column with a list of its values is, where that is known."""
-        if kind in self.narrowed:
+        column with a list of its values is, where that is known. The text of a cell is not that of a narrower one."""
+        if kind in self.narrowed and of != "text":
             return f"CAST({cell} AS {self.narrowed[kind]})", self.narrowed[kind]
         bounded = kind in self.coded_types or (of == "date" and kind == self.types["date"])
         return self.unbounded.format(cell) if self.unbounded and bounded and size is not None and size <= _PLACES else cell, kind

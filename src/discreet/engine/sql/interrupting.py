@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import threading
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TypeVar
 
 _T = TypeVar("_T")
@@ -16,12 +19,15 @@ class _Worker:
     Plain locks, and no semaphores: whatever a signal raises finds them given or not, and never half-way.
     """
 
+    stop: Callable[[], object] | None = None  # what ends the work that it is at
+
     def __init__(self) -> None:
         self._given, self._done = threading.Lock(), threading.Lock()
         self._given.acquire()
         self._done.acquire()
         self._work: Callable[[], None] | None = None
         threading.Thread(target=self._serve, name="discreet engine", daemon=True).start()
+        _all.append(self)
 
     def _serve(self) -> None:
         while self._given.acquire():
@@ -41,6 +47,7 @@ class _Worker:
         return self._done.acquire(timeout=seconds)
 
 
+_all: list[_Worker] = []
 _idle: list[_Worker] = []  # those that ended what they were given; whoever is interrupted leaves its own alone
 
 
@@ -55,14 +62,14 @@ def interruptible(stop: Callable[[], object], work: Callable[[], _T]) -> _T:
 
     def run() -> None:
         nonlocal begun, ended
-        begun = True  # before it looks whether it is forgotten: either we see that, or who forgot it sees this
+        begun, worker.stop = True, stop  # before it looks whether it is forgotten: either we see that, or who forgot it sees this
         try:
             if not forgotten:
                 given.append(work())
-        except Exception as error:
-            failed.append(error)
+        except BaseException as error:  # a thread that ended would be waited for without end; and it would say of what
+            failed.append(error if isinstance(error, Exception) else RuntimeError())
         finally:
-            ended = True
+            ended, worker.stop = True, None
 
     worker = _idle.pop() if _idle else _Worker()
     try:
@@ -81,5 +88,22 @@ def interruptible(stop: Callable[[], object], work: Callable[[], _T]) -> _T:
     return given[0]
 
 
+@atexit.register
+def _finish() -> None:
+    """At the end of the program, end what is still at work, because somebody interrupted twice: a thread that comes back from an
+    engine when Python is gone would take the process down, and what it had in memory might be written to a disk."""
+    for worker in _all:
+        while (stop := worker.stop) is not None:
+            with suppress(Exception):
+                stop()
+            time.sleep(0.01)
+
+
+def _forget() -> None:
+    """In a forked child: threads did not come along."""
+    _all.clear()
+    _idle.clear()
+
+
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_idle.clear)  # threads do not come along
+    os.register_at_fork(after_in_child=_forget)

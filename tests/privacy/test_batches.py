@@ -121,6 +121,17 @@ def test_promises_of_every_kind(kind: str) -> None:
     assert base.batched(5, of=50).epsilon_bounds(1e-6)[1] >= poisson[0] * (1 - 1e-12)  # the attained pair is the same
 
 
+@pytest.mark.parametrize(("epsilon", "size", "times"), [(1, 90, 1000), (1, 99, 1000), (4, 99, 10**4)])
+def test_the_exponential_mechanism_attains_no_more_on_a_batch_than_on_all_records(epsilon: int, size: int, times: int) -> None:
+    """Its pair bounds a family, none of which attains it: of many uses the zero-concentrated cost allows much less."""
+    base = dp.Exponential(sensitivity=1, epsilon=epsilon).privacy
+    low, high = (times * base.batched(size, of=100)).epsilon_bounds(1e-6)
+    assert low <= (times * base).epsilon_bounds(1e-6)[1]
+    assert low <= high <= (times * base).epsilon_bounds(1e-6)[1] * (1 + 1e-9)
+    response = dp.pure(F(epsilon, 2)).sampled(F(size, 100))  # two candidates
+    assert low == pytest.approx((times * response).epsilon_bounds(1e-6)[0], rel=1e-6)
+
+
 def test_what_is_refused() -> None:
     with pytest.raises(ParameterError, match="cannot be drawn"):
         dp.gdp(1).batched(11, of=10)

@@ -128,3 +128,12 @@ def test_samples_never_cost_more(privacy: Privacy, delta: float, rate: Fraction)
     assert small.delta_bounds(0.1)[0] <= privacy.delta(0.1) * (1 + 1e-12)
     assert small.rho <= privacy.rho
     assert whole[0] <= whole[1]
+
+
+@pytest.mark.parametrize("rate", [F(1, 2), F(9, 10), F(99, 100)])
+@pytest.mark.parametrize("times", [30, 1000, 10**5])
+def test_the_exponential_mechanism_costs_no_more_on_a_sample(rate: F, times: int) -> None:
+    """Its pair costs more than its zero-concentrated bound where it is used often, and so it does on a sample."""
+    whole = dp.Exponential(sensitivity=1, epsilon=1).privacy
+    for delta in (1e-9, 1e-3):
+        assert (times * whole.sampled(rate)).epsilon(delta) <= (times * whole).epsilon(delta) * (1 + 1e-9)

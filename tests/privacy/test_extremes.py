@@ -120,6 +120,46 @@ def test_gaussian_noise_far_out_is_what_the_error_function_says(mu: float, away:
         assert found.rel_accuracy_bits() > 56
 
 
+@pytest.mark.parametrize(("count", "delta"), [(100, 0.9999999999990133), (150, 0.9999999999992768), (200, 0.9999999999993873)])
+def test_a_delta_of_all_that_is_listed(count: int, delta: float) -> None:
+    """To the last digit the mass of all outcomes that are not left out: nothing of it remains beside delta."""
+    low, high = (count * dp.pure(1)).epsilon_bounds(Q(delta))
+    assert low <= high
+    assert truth.pure(Q(1), count)(Q(high)) <= arb(delta)
+
+
+@pytest.mark.parametrize("rate", [Q(1, 10**17), Q(1, 3), Q(1, 10), 1 - Q(1, 10**17)])
+def test_what_costs_nothing_misses_no_more_than_it_must(rate: Q) -> None:
+    assert Q(Privacy().tradeoff(rate)) <= 1 - rate
+
+
+def test_both_directions_disclose_what_one_of_them_does() -> None:
+    assert Privacy.of(SampledLattice(Box(Q(1), Q(1, 100)), Q(1, 2), adding=True)).renyi(2) == math.inf
+
+
+FAR = {
+    "Gaussian": dp.gdp(1),
+    "Gaussian and Laplace": dp.gdp(1) + dp.Laplace(sensitivity=1.0, epsilon=1).privacy,
+    "sampled": 2 * dp.gdp(1).sampled(0.1),
+    "zCDP": dp.zcdp(1),
+    "leak": dp.gdp(1) + dp.approximate(1, 0.01),
+    "batch": dp.gdp(1).batched(1, of=3) + dp.pure(1),
+}
+
+
+@pytest.mark.parametrize("privacy", FAR.values(), ids=FAR)
+@pytest.mark.parametrize("power", [280, 308, 400])
+def test_epsilons_beyond_the_doubles(privacy: Privacy, power: int) -> None:
+    low, high = privacy.delta_bounds(10**power)
+    assert low <= high <= 0.01 + 1e-9
+
+
+@pytest.mark.parametrize(("rate", "delta"), [(Q(1, 2), 0.9), (Q(1, 100), 1e-6)])
+def test_steps_that_add_up_to_epsilons_beyond_exponentials(rate: Q, delta: float) -> None:
+    low, high = (10**5 * dp.gdp(3).sampled(rate)).epsilon_bounds(delta)
+    assert 709 < low <= high <= low * (1 + 1e-8)
+
+
 MOST = 10**310
 BEYOND = {
     "pure": MOST * dp.pure(1),
@@ -130,6 +170,11 @@ BEYOND = {
     "hardly anything kept": dp.approximate(1, 1 - Q(1, 10**400)),
     "twice": 2 * dp.approximate(1, 1 - Q(1, 10**400)),
     "beside zCDP": dp.approximate(1, 1 - Q(1, 10**400)) + dp.zcdp(0.1),
+    "nearly as often": 10**306 * dp.gdp(8).sampled(0.5),
+    "responses": 10**308 * dp.RandomizedResponse(epsilon=3, options=range(3)).privacy,
+    "batches": 10**307 * dp.gdp(8).batched(1, of=3),
+    "exponential": 10**308 * dp.Exponential(sensitivity=1, epsilon=3).privacy,
+    "large": 10**250 * dp.pure(10**100),
 }
 
 
@@ -141,3 +186,5 @@ def test_what_no_double_counts_has_an_answer(privacy: Privacy) -> None:
     for epsilon in (0, 1, 10**6):
         low, high = privacy.delta_bounds(epsilon)
         assert 0 <= low <= high <= 1
+    assert privacy.renyi(2) >= 0
+    assert 0 <= privacy.tradeoff(0.1) <= 0.9

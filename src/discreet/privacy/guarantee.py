@@ -217,12 +217,12 @@ class Privacy:
         order = rational("alpha", alpha, "an order above 1, such as 2")
         if order <= 1:
             raise ParameterError(f"A Renyi order must be above 1, not {alpha}; write a number such as 2.")
-        if disclosure(self.parts):
-            return math.inf
         if not self.parts:
             return 0.0
         x, bounds = up(order - 1), [0.0]  # divergences grow with the order, up to the largest loss
         for parts in directions(self.parts):
+            if disclosure(parts):
+                return math.inf
             largest = supremum(parts)
             moment = log_moment_bound(parts, x) / x * (1 + 2.0**-50) if x < math.inf else math.inf
             bounds.append(moment if largest is None else min(moment, up(largest)))
@@ -245,7 +245,7 @@ class Privacy:
             raise ParameterError(f"A false-positive rate must lie between 0 and 1, not {fpr}; write a rate such as 0.01.")
         from discreet.privacy.accountant.composition import tradeoff
 
-        return tradeoff(self.parts, float(rate))
+        return tradeoff(self.parts, rate)
 
     # Looking at it.
 

@@ -51,6 +51,7 @@ _KNOWN = 1e-9  # relative: where a bracket is as narrow as that, moments cannot 
 _WIDTH = 1e-12  # relative: how well a crossing is known
 _ASTRAY = 2.0  # times an epsilon: an order that says so much more is not the best one
 _NEXT = 2.0**-50  # relative: a few doubles away
+_FARTHEST = Fraction(2**900)  # epsilon: products of a larger one leave the doubles
 
 
 @lru_cache(maxsize=1024)
@@ -112,7 +113,7 @@ def _is_soon_told(parts: Parts, epsilon: Fraction) -> bool:
 
 def _other_delta(parts: Parts, epsilon: Fraction) -> float:
     """What moments say of the other direction: at the order where a contour would be opened, unless that says nothing."""
-    found = moment_delta(parts, down(epsilon), _order(parts, epsilon=float(epsilon)))
+    found = moment_delta(parts, down(epsilon), _order(parts, epsilon=float(min(epsilon, _FARTHEST))))
     return found if found < 1 else moment_delta(parts, down(epsilon))
 
 
@@ -202,19 +203,20 @@ def _summit_epsilon(parts: Parts, delta: Fraction) -> float:
     return max(0.0, down(largest + Fraction(math.log1p(-share) * (1 + 2.0**-40)))) if share < 1 else 0.0
 
 
-def tradeoff(parts: Parts, fpr: float) -> float:
+def tradeoff(parts: Parts, rate: Fraction) -> float:
     """The least false-negative rate at this false-positive rate, from below: the best epsilon by golden section, any is valid."""
     if not parts:
-        return 1 - fpr
+        return down(1 - rate)
+    fpr = up(rate)
 
     def allowed(epsilon: float) -> float:
         delta = delta_bounds(parts, Fraction(epsilon), rough=True)[1]
         return max(1 - delta - math.exp(epsilon) * fpr, math.exp(-epsilon) * (1 - delta - fpr)) - 2.0**-50
 
     most = supremum(parts)
-    high = min(float(most) if most is not None else math.inf, epsilon_bounds(parts, Fraction(1, 10**12))[1], 600.0)
+    high = min(up(most) if most is not None else math.inf, epsilon_bounds(parts, Fraction(1, 10**12))[1], 600.0)
     if disclosure(parts) > Fraction(1, 10**12):
-        high = min(float(most) if most is not None else 600.0, 600.0)
+        high = min(up(most) if most is not None else 600.0, 600.0)
     best, low, ratio = allowed(0.0), 0.0, (math.sqrt(5) - 1) / 2
     for _ in range(24):
         left, right = high - ratio * (high - low), low + ratio * (high - low)
@@ -258,7 +260,11 @@ def _delta(parts: Parts, epsilon: Fraction, *, top: bool, rough: bool = False) -
     sure = disclosure(parts, top=top)
     if sure == 1 or (most is not None and epsilon >= most):
         return up(sure) if top else down(sure)
-    e = down(epsilon) if top else up(epsilon)  # delta falls in epsilon
+    if epsilon > _FARTHEST:  # delta falls in epsilon, to what is disclosed
+        if not top:
+            return down(sure)
+        epsilon = _FARTHEST
+    e = down(epsilon) if top else up(epsilon)
     answers = [1.0 if top else 0.0]
     if _has_pair(parts):
         near = float(epsilon)  # the same on both sides, so that what is opened serves both

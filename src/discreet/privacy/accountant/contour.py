@@ -227,6 +227,8 @@ def saddle_at(parts: Parts, x: float) -> Saddle | None:
 def find_saddle(parts: Parts, *, epsilon: float | None = None, log_delta: float | None = None) -> Saddle:
     """The tilt for a wanted epsilon or ln delta, by bisection of its logarithm (both move one way with it, or nearly)."""
     spread = math.sqrt(sum(count * loss.mean_variance()[1] for loss, count in parts)) or 1e-6
+    if math.isinf(spread):
+        raise OverflowError("more uses than doubles can count")
     low, high = math.log(min(0.02 / spread, 1.0)), math.log(100 / spread)
     best = None
     for _ in range(40):

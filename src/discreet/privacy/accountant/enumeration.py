@@ -91,7 +91,8 @@ class Outcomes:
         gaps, masses = self.half.losses[::-1] - top, self.half.masses[::-1]
         above, without = np.cumsum(masses), np.cumsum(masses * np.exp(-gaps))
         place = int(np.argmax(above - np.exp(np.append(gaps[1:], -math.inf)) * without >= target))
-        return max(0.0, top + float(self.other[0]) + math.log(max(float(above[place]) - target, LEAST) / float(without[place])))
+        gap = math.log(max(float(above[place]) - target, LEAST)) - math.log(float(without[place]))  # whose quotient may underflow
+        return max(0.0, top + float(self.other[0]) + gap)
 
     def _at(self, epsilon: float) -> float:
         y = epsilon - self.half.losses

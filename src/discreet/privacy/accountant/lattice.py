@@ -242,8 +242,9 @@ def expect_samples(steps: Sequence[tuple[float, float, int]], far: float) -> Exp
         log_law += count * np.log(np.fft.rfft(np.bincount(index.ravel(), np.concatenate(shares), size)) + 1e-300)
     law = np.maximum(np.fft.irfft(np.exp(log_law), size)[: size // 2], 0.0)
     epsilons: Reals = step * np.arange(law.size, dtype=np.float64)
-    above, below = (np.cumsum(some[::-1])[::-1] for some in (law, law * np.exp(-epsilons)))
-    delta = above - np.exp(epsilons) * below + np.maximum(line[0] - np.exp(epsilons) * line[1], 0.0)
     held = epsilons <= 2 * far
-    logs: Reals = np.log(np.maximum(np.minimum.accumulate(delta[held]), 1e-300))
-    return Expected(epsilons[held], logs)
+    above, below = (np.cumsum(some[::-1])[::-1][held] for some in (law, law * np.exp(-epsilons)))
+    epsilons = epsilons[held]  # exponentials of the others leave the doubles
+    delta = above - np.exp(epsilons) * below + np.maximum(line[0] - np.exp(epsilons) * line[1], 0.0)
+    logs: Reals = np.log(np.maximum(np.minimum.accumulate(delta), 1e-300))
+    return Expected(epsilons, logs)

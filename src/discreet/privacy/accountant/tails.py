@@ -19,7 +19,7 @@ from discreet.balls import log
 from discreet.exact import up
 from discreet.privacy.accountant.cut_gaussian import cut_gaussian
 from discreet.privacy.accountant.cutting import cut_list
-from discreet.privacy.losses import BoundedRange, Gaussian, SampledGaussian, SampledLattice, SampledMoments
+from discreet.privacy.losses import Batch, BoundedRange, Gaussian, SampledGaussian, SampledLattice, SampledMoments
 from discreet.privacy.losses.atoms import Atomic
 from discreet.privacy.losses.base import Loss, Parts
 from discreet.privacy.losses.parts import disclosure
@@ -35,15 +35,23 @@ _FEW = 8  # different mechanisms: their lists are soon added up
 
 def log_moment_bound(parts: Parts, x: float) -> float:
     """K(x) from above; the exponential mechanism's is the smaller of its pair's and its zero-concentrated bound, which also
-    stands in where a pair's own moments are out of reach."""
+    stands in where a pair's own moments are out of reach. Of more uses than doubles can count nothing is known."""
     total = 0.0
-    for loss, count in parts:
-        k = loss.log_moment(x)
-        k += loss.rounding(x, 0.0) if math.isfinite(k) else 0.0
-        if (isinstance(loss, BoundedRange) or math.isinf(k)) and (rho := loss.rho) is not None:
-            k = min(k, float(rho) * x * (x + 1))
-        total += count * k
-    return total + 2.0**-40 * (abs(total) + sum(count for _, count in parts) * 2.0**-4)
+    try:
+        for loss, count in parts:
+            k = loss.log_moment(x)
+            k += loss.rounding(x, 0.0) if math.isfinite(k) else 0.0
+            if (_is_exponential(loss) or math.isinf(k)) and (rho := loss.rho) is not None:
+                k = min(k, float(rho) * x * (x + 1))
+            total += count * k
+        return total + 2.0**-40 * (abs(total) + sum(count for _, count in parts) * 2.0**-4)
+    except OverflowError:
+        return math.inf
+
+
+def _is_exponential(loss: Loss) -> bool:
+    """Whether it is the exponential mechanism, also on a sample or a batch, which cost no more."""
+    return isinstance(loss.base if isinstance(loss, (Batch, SampledLattice)) else loss, BoundedRange)
 
 
 def moment_delta(parts: Parts, e: float, order: float | None = None) -> float:

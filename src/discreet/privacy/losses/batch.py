@@ -49,17 +49,22 @@ class Batch(Loss):
     kind = "batch"
 
     @cached_property
-    def member(self) -> Loss:
-        """The pair of a removed record on a Poisson sample: attained, and what losses above 0 are taken from."""
+    def drawn(self) -> Loss:
+        """The pair of a removed record on a Poisson sample, from which losses above 0 are taken."""
         return sample(self.base, self.rate)
 
     @property
+    def member(self) -> Loss:
+        """The same, of what the base attains: a base that only bounds a family is attained by none of it."""
+        return self.drawn.member
+
+    @property
     def infinity(self) -> Fraction:
-        return self.member.infinity
+        return self.drawn.infinity
 
     @property
     def pure(self) -> Fraction | None:
-        return self.member.pure
+        return self.drawn.pure
 
     @property
     def pure_below(self) -> Fraction | None:
@@ -71,13 +76,13 @@ class Batch(Loss):
         return None if self.base.infinity else self.base.rho
 
     def hockey_stick(self, epsilon: Fraction) -> arb | None:
-        return self.member.hockey_stick(epsilon)
+        return self.drawn.hockey_stick(epsilon)
 
     @cached_property
     def _list(self) -> Listed:
         """What dominates it, up to ``lost``: a list is enough where a bound from above, or a place to work, is looked for."""
-        if isinstance(self.member, SampledLattice):
-            return _mirror_list(self.member.listed(up=True), float(self.infinity))
+        if isinstance(self.drawn, SampledLattice):
+            return _mirror_list(self.drawn.listed(up=True), float(self.infinity))
         atoms = self.lattice(Fraction(2) ** math.floor(math.log2(self._end / _POINTS)), up=True)
         assert atoms is not None
         return listed_atoms(atoms)
@@ -110,7 +115,7 @@ class Batch(Loss):
         return self._list.rounding(x, t) + 64 * UNIT
 
     def listed(self, *, up: bool) -> Loss:
-        return self._list if up else self.member.listed(up=False)
+        return self._list if up else self.drawn.listed(up=False)
 
     @property
     def lost(self) -> float:
@@ -130,12 +135,12 @@ class Batch(Loss):
         return Fraction(0)  # any step will do: every lattice holds 0
 
     def lattice(self, step: Fraction | None, *, up: bool) -> Atoms | None:
-        """Losses above 0 rounded as those of the attained pair are, and mirrored."""
+        """Losses above 0 rounded as those of the pair that is drawn are, and mirrored."""
         h = step or Fraction(1, 1024)
-        if isinstance(self.member, SampledGaussian):
-            atoms = self.member.lattice(h, up=up)
+        if isinstance(self.drawn, SampledGaussian):
+            atoms = self.drawn.lattice(h, up=up)
             return None if atoms is None else _mirror_lattice(atoms)
-        law = self._list if up else _mirror_list(self.member.listed(up=False), float(self.infinity))  # type: ignore[arg-type]
+        law = self._list if up else _mirror_list(self.drawn.listed(up=False), float(self.infinity))  # type: ignore[arg-type]
         first = -h * math.ceil(Fraction(float(law.losses[-1])) / h)
         return atoms_to_cells(law.losses, law.mass, first, h, up=up, error=law.error, blur=law.blur, lost=law.lost)
 
@@ -144,7 +149,7 @@ class Batch(Loss):
         return f"{self.base.title} on a batch of {float(100 * self.rate):.3g} %"
 
     def distribution(self) -> Law:
-        above, below = self.member.distribution(), self.member.reverse.distribution()
+        above, below = self.drawn.distribution(), self.drawn.reverse.distribution()
         losses = np.concatenate((below.losses[below.losses < 0], above.losses[above.losses > 0]))
         masses = np.concatenate((below.masses[below.losses < 0], above.masses[above.losses > 0]))
         spread, dense = None, 0.0

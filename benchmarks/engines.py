@@ -40,6 +40,7 @@ GROUPS, FIRST_DAY = 100, date(2024, 1, 1)
 MOST = {"v": 1.5, "w": 1.25}  # times the plain query, at most: sums of doubles, and of whole numbers
 ROWS, PERSONS = 5, 3  # rows in a group, and groups, that count of a person
 TURNS = 7
+SETTLED = 3  # seconds: files that were written just now are looked at anew by every question
 GROWS = ("rows", "groups", "persons")
 
 
@@ -136,6 +137,7 @@ def ratios(name: str) -> bool:
     for rows in bench.RATIOS:
         with tempfile.TemporaryDirectory() as folder:
             made = bench.make(columns_of(GROUPS, max(rows // 10, 1), every=True), rows, Path(folder))
+            time.sleep(SETTLED)
             opened = curator(bench.source(made), GROUPS, persons=False, every=True, folder=Path(folder))
             first = asking(opened, "SELECT count(*) AS n FROM data")
             for _ in range(TURNS + 1):  # what an epsilon is worth is found out once

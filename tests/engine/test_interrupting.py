@@ -62,7 +62,7 @@ def test_nothing_is_held_when_the_work_is_done() -> None:
 
 @pytest.mark.parametrize("before", [True, False], ids=["before it has begun", "while it is done"])
 def test_an_interruption_waits_for_the_work_to_stop(before: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And takes no thread that may still be at work; what has not begun is not begun any more."""
+    """And takes no thread that may still be at work, which then ends; what has not begun is not begun any more."""
     started, told, ended = threading.Event(), threading.Event(), []
     begin = interrupting._Worker.begin
 
@@ -84,6 +84,7 @@ def test_an_interruption_waits_for_the_work_to_stop(before: bool, monkeypatch: p
             interruptible(told.set, work)
     assert ended == ([] if before else [True])
     assert interruptible(stop, threading.current_thread) is not usual
+    usual.join()  # or wait for ever
 
 
 TWICE = """

@@ -20,6 +20,7 @@ class _Worker:
     """
 
     stop: Callable[[], object] | None = None  # what ends the work that it is at
+    _retired = False
 
     def __init__(self) -> None:
         self._given, self._done = threading.Lock(), threading.Lock()
@@ -30,7 +31,7 @@ class _Worker:
         _all.append(self)
 
     def _serve(self) -> None:
-        while self._given.acquire():
+        while self._given.acquire() and not self._retired:
             work, self._work = self._work, None
             if work is not None:
                 work()
@@ -46,9 +47,17 @@ class _Worker:
         """Whether it is done, after so many seconds at most; said once."""
         return self._done.acquire(timeout=seconds)
 
+    def retire(self) -> None:
+        """End the thread: after what it is at, and instead of what it has not begun."""
+        self._retired = True
+        with suppress(RuntimeError):  # it was given something, and has not taken it yet
+            self._given.release()
+        with suppress(ValueError):  # in a child that was forked in between
+            _all.remove(self)
+
 
 _all: list[_Worker] = []
-_idle: list[_Worker] = []  # those that ended what they were given; whoever is interrupted leaves its own alone
+_idle: list[_Worker] = []  # those that ended what they were given; whoever is interrupted has its own retire
 
 
 def interruptible(stop: Callable[[], object], work: Callable[[], _T]) -> _T:
@@ -81,6 +90,7 @@ def interruptible(stop: Callable[[], object], work: Callable[[], _T]) -> _T:
         while begun and not ended:  # once more: it may be forgotten before the work has begun
             stop()
             worker.wait(0.05)
+        worker.retire()
         raise
     _idle.append(worker)
     if failed:

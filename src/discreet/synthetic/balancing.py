@@ -33,13 +33,13 @@ from discreet.synthetic.rounds.merging import Merged, spread_out
 _POWER = 0.75
 _TRIPLES = 0.3  # times as much as pairs a triple weighs: there are more of them
 _SWEEPS = 4  # over all trades, of pairs, and of pairs and triples: more change next to nothing
-_BLOCK = 512  # pairs of rows
+_BLOCK = 512  # pairs of rows, at most
 _MOST_CELLS = 2**23  # of all marginals together
 _MOST_TABLE = 2**22  # cells of the largest table on the way to one
 _SPARSE = 4  # cells of a marginal for every row, at most: those of larger ones are mostly empty, and stay so
 _CHEAP = 16  # such cells take as long as one look
 _FORESEEN = 2**10  # looks take as long as to find out how large the tables on the way to one marginal are
-_AT_ONCE = 2**22  # places of rows that are held
+_AT_ONCE = 2**18  # places of rows that are held
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,8 +135,9 @@ class Watched:
         """Pairs of rows that agree, each row in one of them, trade where the sum of squares gets less."""
         touched, moved = trade.touches(self.strides > 0), np.isin(np.arange(len(self.strides)), trade.columns)
         given, kept = (self.strides[:, touched] * side[:, None] for side in (moved, ~moved))
-        starts, off, weights, most = self.starts[touched], self.off, self.weights, _BLOCK
-        for one, other in _meet(trade.groups(drawn, sizes), drawn.cells[:, trade.columns]):
+        starts, off, weights = self.starts[touched], self.off, self.weights
+        most = block = min(_BLOCK, max(1, _AT_ONCE // max(1, len(starts))))
+        for one, other in _meet(trade.groups(drawn, sizes), drawn.cells[:, trade.columns], block):
             mine, theirs = drawn.cells[one].astype(np.float64), drawn.cells[other].astype(np.float64)
             give, get, stay, meet = mine @ given + starts, theirs @ given + starts, mine @ kept, theirs @ kept
             now, there, here, then = (place.astype(np.int64) for place in (give + stay, get + meet, get + stay, give + meet))
@@ -179,7 +180,7 @@ def balance(
     """Rows as they are after trades, by at most so many looks: on the axes of the model, and their cells, column by column."""
     sizes, rows = [len(one.places) for one in merged], len(axes[0])
     trades, drawn = list_trades(beliefs, levels, merged), None
-    most, possible = min(_MOST_CELLS, looks // 4), [math.comb(len(sizes), wide) * _FORESEEN <= looks for wide in (2, 3)]
+    most, possible = most_cells(looks), [math.comb(len(sizes), wide) * _FORESEEN <= looks for wide in (2, 3)]
     pairs = _sets(sizes, 2, rows, most, beliefs.tree, levels) if possible[0] else []
     left = most - sum(cells for cells, *_ in pairs)
     triples = _sets(sizes, 3, rows, left, beliefs.tree, levels) if possible[1] else []
@@ -197,6 +198,11 @@ def balance(
             for trade in trades:
                 watched.improve(drawn, trade, beliefs.tree.sizes)
     return (axes, cells) if drawn is None else (list(drawn.axes.T), list(drawn.cells.T))
+
+
+def most_cells(looks: int) -> int:
+    """Of all marginals together that are watched by so many looks."""
+    return min(_MOST_CELLS, looks // 16)
 
 
 def _sets(sizes: Sequence[int], wide: int, rows: int, most: int, tree: Tree, levels: Levels) -> list[tuple[int, int, Columns]]:
@@ -222,8 +228,8 @@ def _places(cells: Integers, strides: Reals, starts: Reals) -> Integers:
     return found
 
 
-def _meet(groups: Integers, traded: Integers) -> Iterator[tuple[Integers, Integers]]:
-    """Rows of the same group that differ in what is traded, two and two by chance, in blocks."""
+def _meet(groups: Integers, traded: Integers, block: int) -> Iterator[tuple[Integers, Integers]]:
+    """Rows of the same group that differ in what is traded, two and two by chance, in blocks of so many."""
     order = np.lexsort((words(len(groups)), groups))
     own = groups[order]
     begins = np.flatnonzero(np.concatenate([[True], own[1:] != own[:-1]]))
@@ -232,6 +238,6 @@ def _meet(groups: Integers, traded: Integers) -> Iterator[tuple[Integers, Intege
     one, other = order[first], order[first + 1]
     differ = np.flatnonzero((traded[one] != traded[other]).any(axis=1))
     differ = differ[np.argsort(words(len(differ)))]
-    for begin in range(0, len(differ), _BLOCK):
-        some = differ[begin : begin + _BLOCK]
+    for begin in range(0, len(differ), block):
+        some = differ[begin : begin + block]
         yield one[some], other[some]

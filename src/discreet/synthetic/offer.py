@@ -11,6 +11,7 @@ from discreet.calls import called_as
 from discreet.curator.desk import Desk
 from discreet.display import figure, text_table
 from discreet.plan.cost import Terms
+from discreet.synthetic.balancing import most_cells
 from discreet.synthetic.model import Synthetic
 from discreet.synthetic.request import Asked, Synthesis
 from discreet.synthetic.rounds.levels import RUNS
@@ -19,6 +20,7 @@ from discreet.synthetic.rounds.selection import Schedule
 
 _ALWAYS = 2**26  # bytes of libraries and of what is read at a time
 _TABLES = 12  # of the model's size that a fit holds at once
+_WATCHED = 7  # numbers for every cell by which drawn rows are balanced
 _CLEAR = 3.0  # standard deviations of noise that a count must exceed to be told apart
 _MOST_LINES = 30
 
@@ -78,7 +80,7 @@ class Offer:
         )
         sets, ways = self.asked.aim.candidates.weights, (domain.sizes, [min(size, RUNS + 1) for size in domain.sizes])
         held = sum(min(math.prod(sizes[column] for column in one), limits.marginal) for one in sets for sizes in ways)
-        memory = _ALWAYS + 8 * (_TABLES * limits.cells + held)
+        memory = _ALWAYS + 8 * max(_TABLES * limits.cells + held, _WATCHED * most_cells(limits.looks))
         seconds = str(self.asked.words["seconds"])
         return Outlook(str(request.cost), fits, domain.cells, limits.cells, memory, limits.rounds, seconds, lines, before)
 

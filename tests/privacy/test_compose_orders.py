@@ -68,6 +68,19 @@ def test_renyi_of_a_high_order_on_a_sample(mu: str) -> None:
         assert privacy.renyi(order) <= privacy.rho * order * (1 + 1e-9)
 
 
+@pytest.mark.parametrize("kind", MAKERS)
+@pytest.mark.parametrize("count", [1, 1000])
+def test_renyi_next_to_order_1_is_no_more_than_of_a_larger_one(kind: str, count: int) -> None:
+    """An error of rounding, divided by alpha - 1, made 86 of a Gaussian's 1/2."""
+    privacy = count * MAKERS[kind](F(1))
+    larger = privacy.renyi(1 + F(1, 10**4))
+    for digits in (30, 15, 9, 7, 5):
+        order = 1 + F(1, 10**digits)
+        assert privacy.renyi(order) <= larger * (1 + 1e-5)
+        if kind == "gdp":
+            assert privacy.renyi(order) >= count * order / 2
+
+
 @pytest.mark.parametrize("order", [1.5, 2, 10, 200])
 def test_known_renyi_divergences(order: float) -> None:
     """Gaussian: alpha mu^2 / 2. Pure: the two-point formula (Mironov 2017, proposition 5)."""

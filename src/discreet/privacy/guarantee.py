@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 _MOST = 10**100
 _DELTA = "a small chance such as 1e-6"
+_NEAR = (0.0, 2.0**-20, 2.0**-14)  # above order 1, by which an error of rounding is divided: a larger order may bound better
 _UNSAMPLED = {
     "replace": (
         "Sampling saves by the theorem for records that are added or removed, and this guarantee is for replaced ones; compute "
@@ -224,8 +225,8 @@ class Privacy:
             if disclosure(parts):
                 return math.inf
             largest = supremum(parts)
-            moment = log_moment_bound(parts, x) / x * (1 + 2.0**-50) if x < math.inf else math.inf
-            bounds.append(moment if largest is None else min(moment, up(largest)))
+            moments = [log_moment_bound(parts, y) / y * (1 + 2.0**-50) for y in {max(x, z) for z in _NEAR} if y < math.inf]
+            bounds.append(min(moments if largest is None else [*moments, up(largest)], default=math.inf))
         return max(bounds)
 
     @property

@@ -314,6 +314,11 @@ HOPELESS = [
     Hopeless("survey", "SELECT region, max(count(*)) OVER () FROM data GROUP BY region", "sum(...) OVER () alone"),
     Hopeless("survey", "SELECT region, sum(count(*)) OVER (PARTITION BY employed) FROM data GROUP BY region", "group by it too"),
     Hopeless("survey", "SELECT sum(age) OVER () FROM data", "write GROUP BY"),
+    Hopeless("survey", "SELECT region, rank() OVER (ORDER BY count(*) DESC) FROM data GROUP BY region", "rank or compute"),
+    Hopeless(
+        "survey", "SELECT region, 1.0 * count(*) / (SELECT count(*) FROM data) FROM data GROUP BY region", "sum(count(*)) OVER"
+    ),
+    Hopeless("survey", "SELECT avg(age) - (SELECT avg(age) FROM data) FROM data", "ask both questions"),
     Hopeless("survey", "SELECT 1 + 1 FROM data", "is a constant"),
     Hopeless("survey", "SELECT median(employed) FROM data", "avg(employed)"),
     Hopeless("survey", "SELECT CASE mode(education) WHEN 'school' THEN 1 ELSE 0 END FROM data", "select it by itself"),

@@ -29,6 +29,15 @@ from discreet.plan.sql.syntax import name_of, only, refusal, unname
 from discreet.plan.sql.tables.private import read_members
 from discreet.schema.table import Schema
 
+_OVER = (
+    "Window functions over groups are sum(...) OVER () alone, of counts and sums; select the aggregate itself, AS n, and rank or "
+    "compute with the noisy n, which is free"
+)
+_BESIDE = (
+    "A query within a query is not answered beside aggregates; for a share of all groups write count(*) / sum(count(*)) OVER (), "
+    "else ask both questions, and compute with their answers, which is free"
+)
+_PERSONS = "Which persons a question is about stands in its WHERE; write WHERE id IN (SELECT id FROM data WHERE ...)"
 _CONDITIONS = (exp.Predicate, exp.Connector, exp.Not, exp.Paren)
 _PARTS = ("with_", "distinct", "expressions", "from_", "joins", "where", "group", "having", "order", "limit", "offset")
 
@@ -94,12 +103,10 @@ def _item(node: exp.Expression, scope: Scope) -> Item:
     if isinstance(node, (exp.Star, exp.Subquery)):
         raise refusal(node)
     for window in node.find_all(exp.Window):
-        if not is_total(window) and any(isinstance(one, exp.AggFunc) for one in window.this.iter_expressions()):
-            raise refusal(
-                window,
-                "Over groups there is sum(...) OVER () alone, of counts and sums; select the aggregate itself, AS n, and compute "
-                "with the noisy n, which is free",
-            )
+        if not is_total(window) and any(one is not window.this for one in window.find_all(exp.AggFunc)):
+            raise refusal(window, _OVER)
+    for query in node.find_all(exp.Subquery):
+        raise refusal(query, _PERSONS if isinstance(query.parent, exp.In) else _BESIDE)
     if aggregates_in(node):
         return Item(name, node, None)
     if name is None and isinstance(node, exp.Column) and isinstance(node.this, exp.Identifier):

@@ -9,14 +9,15 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from pyarrow import csv
+from support.depth import THOROUGH
 
 import discreet as dp
 from discreet.auditor import curators
 from discreet.auditor.curators import replay_curator
-from discreet.auditor.neighbours import Maker
+from discreet.auditor.neighbours import Maker, Pair
 from discreet.engine.sql.people import PersonStatement
 from discreet.schema.table import Schema
-from discreet.schema.units import Unit
+from discreet.schema.units import Person, Unit
 
 COLUMNS: dict[str, Any] = {
     "x": dp.integer(-300, 300),
@@ -70,8 +71,15 @@ quick = pytest.mark.usefixtures("replayed")
 
 
 def stored(monkeypatch: pytest.MonkeyPatch, storage: Any) -> None:
-    """Only pairs with these types of columns, to save time."""
-    monkeypatch.setattr(curators, "extreme_pairs", lambda schema: list(Maker(schema, storage).pairs()))
+    """Only pairs with these types of columns, to save time; and usually every second one under one kind of neighbours, those
+    between under the other. That of all strange rows of a person is among those of whoever comes or goes."""
+
+    def some(schema: Schema) -> list[Pair]:
+        pairs = list(Maker(schema, storage).pairs())
+        first = isinstance(schema.unit, Person) != (schema.unit.neighbours == "replace")
+        return pairs if THOROUGH else pairs[first::2] or pairs
+
+    monkeypatch.setattr(curators, "extreme_pairs", some)
 
 
 def maker(unit: Unit, budget: Any, **more: Any) -> Callable[[pa.Table, Path], dp.Curator]:

@@ -7,11 +7,11 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from auditor.test_curators import stored
 
 import discreet as dp
-from discreet.auditor import curators
 from discreet.auditor.curators import replay_curator
-from discreet.auditor.neighbours import Maker, split
+from discreet.auditor.neighbours import split
 from discreet.engine.sql import joining
 from discreet.schema.table import Schema
 
@@ -43,14 +43,10 @@ def clinic(schema: Schema) -> Any:
     return make
 
 
-def few(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(curators, "extreme_pairs", lambda schema: list(Maker(schema, "declared").pairs()))
-
-
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
 def test_no_pair_of_neighbours_refutes_it(neighbours: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """All questions of one curator, one after the other; open keys are chosen under one kind of neighbours alone."""
-    few(monkeypatch)
+    stored(monkeypatch, "declared")
     schema = schema_of(neighbours)
     texts = [*QUESTIONS.values(), *([OPEN] if neighbours == "add-remove" else [])]
     found = replay_curator(clinic(schema), lambda curator: [curator.sql(text, epsilon=1) for text in texts], schema)
@@ -60,7 +56,7 @@ def test_no_pair_of_neighbours_refutes_it(neighbours: Any, monkeypatch: pytest.M
 
 def test_a_join_by_anything_else_would_be_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows of different persons together: one person's rows change what others add."""
-    few(monkeypatch)
+    stored(monkeypatch, "declared")
     real = joining.joined_rows
     monkeypatch.setattr(
         "discreet.engine.sql.statement.joined_rows", lambda *given: real(*given).replace("ON t0.person = t1.person", "ON TRUE")

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any, TypeVar
 
 import pyarrow as pa
@@ -170,18 +171,25 @@ _KEPT = 6
 _last: list[tuple[SqlEngine, object]] = []
 
 
+def _is(source: Any) -> object:
+    """Which files a source reads, and in what state: a file that was written anew is opened anew, as it is in life."""
+    states = [(file, file.stat()) for file in map(Path, source.files)]
+    return [(str(file), of.st_ino, of.st_size, of.st_mtime_ns, of.st_ctime_ns) for file, of in states]
+
+
 def _opened(held: Any, private: Schema, public: Mapping[str, Rows] | None) -> SqlEngine:
     """The engine over a table. To open a database takes longer than most questions: where only rows differ from one of the last
-    tables', they take the place of those, by the name that they have in that database."""
+    tables', they take the place of those, by the name that they have in that database; and files that nobody touched are read
+    by whoever read them last."""
     sources = held if isinstance(held, dict) else {"": held}
-    facts = (private, public, [(name, one.layout, one.frame is not None) for name, one in sources.items()])
-    framed = all(one.frame is not None for one in sources.values())
+    facts = (private, public, [(name, one.layout, one.frame is not None, _is(one)) for name, one in sources.items()])
     for place, (engine, known) in enumerate(_last):
-        if framed and known == facts:
+        if known == facts:
             session = engine._session
             session._sources = dict(sources)
             for cursor, (name, one) in itertools.product(session._idle, sources.items()):
-                cursor.register(_name(_RAW, name), one.held)
+                if one.held is not None:
+                    cursor.register(_name(_RAW, name), one.held)
             _last.append(_last.pop(place))
             return engine
     while len(_last) >= _KEPT:
@@ -220,9 +228,9 @@ def agree(plan: Plan, found: Mapping[Any, Any], rows: Rows, chosen: Any = None, 
             assert held == [[scale * cell for cell in line] for line in expected], str(statistic)
 
 
-def _added_up(margin: Margin, cells: Sequence[tuple[Fraction, Fraction]]) -> list[tuple[list[Fraction], list[Fraction]]]:
+def _added_up(margin: Margin, cells: Sequence[reference.Range]) -> list[tuple[list[Fraction | int], list[Fraction | int]]]:
     """Of every cell of a margin the ends of all that are added up in it."""
-    found: dict[tuple[int, ...], tuple[list[Fraction], list[Fraction]]] = {}
+    found: dict[tuple[int, ...], tuple[list[Fraction | int], list[Fraction | int]]] = {}
     for place, (low, high) in zip(itertools.product(*map(range, margin.sizes)), cells, strict=True):
         ends = found.setdefault(tuple(place[axis] for axis in margin.kept), ([], []))
         ends[0].append(low)
@@ -230,7 +238,7 @@ def _added_up(margin: Margin, cells: Sequence[tuple[Fraction, Fraction]]) -> lis
     return [found[place] for place in sorted(found)]
 
 
-def _within(held: Sequence[int], ranges: Sequence[tuple[Fraction, Fraction]], name: str) -> None:
+def _within(held: Sequence[int], ranges: Sequence[reference.Range], name: str) -> None:
     assert len(held) == len(ranges)
     for number, (low, high) in zip(held, ranges, strict=True):
         assert low <= number <= high, (name, number, float(low), float(high))

@@ -32,7 +32,7 @@ SALT = "salt"
 PRIME = 2**31 - 1
 LOWERED = Fraction(1, 2**38)  # by how much of itself a weight may be lowered
 Row = Mapping[str, Any]
-Range = tuple[Fraction, Fraction]
+Range = tuple[Fraction | int, Fraction | int]
 
 
 @dataclass(frozen=True)
@@ -159,16 +159,16 @@ def sums(
     """For every measure and group, between which numbers the engine's lies: one number twice where nothing has a weight."""
     inside = [line for line in given if line.key in groups]
     if not isinstance(plan.schema.unit, Person):
-        of = [
-            [[added(plan, measure, line) for line in inside if groups[line.key] == i] for i in range(len(groups))]
-            for measure, _ in measures
-        ]
-        return [[(Fraction(sum(each)), Fraction(sum(each))) for each in one] for one in of]
+        totals = [[0] * len(groups) for _ in measures]
+        for total, (measure, _) in zip(totals, measures, strict=True):
+            for line in inside:
+                total[groups[line.key]] += added(plan, measure, line)
+        return [[(each, each) for each in total] for total in totals]
     cells: dict[str, dict[int, list[Line]]] = defaultdict(lambda: defaultdict(list))
     for line in inside:
         assert line.person is not None
         cells[line.person][groups[line.key]].append(line)
-    ranges: list[list[Range]] = [[(Fraction(0), Fraction(0))] * len(groups) for _ in measures]
+    ranges: list[list[Range]] = [[(0, 0)] * len(groups) for _ in measures]
     for mine in cells.values():
         weights = _weights(plan, {i: len(held) for i, held in mine.items()}, len(groups))
         for i, held in mine.items():
@@ -231,8 +231,9 @@ def persons(plan: Plan, given: Sequence[Line], groups: Mapping[Any, int]) -> lis
 def histogram(plan: Plan, cells: Histogram, given: Sequence[Line], groups: Mapping[Any, int]) -> list[list[int]]:
     """Rows, or weights of rows, by group and cell."""
     placed = []
+    listed = [{_plain(value): i for i, value in enumerate(axis.values or ())} for axis in cells.axes]
     for line in given:
-        places = [_place(plan, axis, line) for axis in cells.axes]
+        places = [_place(plan, axis, values, line) for axis, values in zip(cells.axes, listed, strict=True)]
         if line.key in groups and None not in places:
             cell = 0
             for axis, place in zip(cells.axes, places, strict=True):
@@ -256,10 +257,9 @@ def histogram(plan: Plan, cells: Histogram, given: Sequence[Line], groups: Mappi
     return table
 
 
-def _place(plan: Plan, cells: Axis, line: Line) -> int | None:
+def _place(plan: Plan, cells: Axis, listed: Mapping[Any, int], line: Line) -> int | None:
     if cells.values is not None:
-        value = snapped(plan, cells.of, line.row)
-        return {_plain(listed): i for i, listed in enumerate(cells.values)}.get(value)
+        return listed.get(snapped(plan, cells.of, line.row))
     number = evaluate(cells.of, line.row)
     if number is None:
         return None

@@ -263,6 +263,7 @@ ANY_ROW = st.builds(
 )
 
 
+@pytest.mark.diagonal
 @pytest.mark.parametrize("share", [PURE, RHO], ids=["pure", "rho"])
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
 def test_no_person_moves_anything_too_far(neighbours: Any, share: Cost) -> None:
@@ -296,6 +297,7 @@ def test_the_table_of_persons_has_the_unit_that_was_declared() -> None:
 # Traits that no SQL text asks for, but analyses do.
 
 
+@pytest.mark.diagonal
 @pytest.mark.parametrize("share", [PURE, RHO], ids=["pure", "rho"])
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
 @pytest.mark.parametrize("of", [Name("g"), Call("//", (Name("x"), Literal(100)))], ids=str)

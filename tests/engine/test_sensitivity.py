@@ -180,6 +180,7 @@ def test_counts_and_sums_that_are_pairs(question: str, whose: str) -> None:
     assert reached == all_parts(plan)
 
 
+@pytest.mark.diagonal
 @pytest.mark.parametrize("share", SHARES.values(), ids=SHARES.keys())
 @pytest.mark.parametrize("unit", UNITS.values(), ids=UNITS.keys())
 def test_nobody_moves_a_pair_too_far(unit: Unit, share: Cost) -> None:
@@ -196,6 +197,7 @@ def test_nobody_moves_a_pair_too_far(unit: Unit, share: Cost) -> None:
     search()
 
 
+@pytest.mark.diagonal(2)
 @pytest.mark.parametrize("share", SHARES.values(), ids=SHARES.keys())
 @pytest.mark.parametrize(
     "unit",
@@ -242,6 +244,7 @@ def test_open_keys(unit: Unit) -> None:
     assert "keys" in reached
 
 
+@pytest.mark.diagonal
 @pytest.mark.parametrize("share", SHARES.values(), ids=SHARES.keys())
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
 def test_no_person_moves_anything_too_far(neighbours: Any, share: Cost) -> None:
@@ -263,6 +266,7 @@ def test_no_person_moves_anything_too_far(neighbours: Any, share: Cost) -> None:
     search()
 
 
+@pytest.mark.diagonal
 @pytest.mark.parametrize("share", SHARES.values(), ids=SHARES.keys())
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
 def test_no_row_moves_anything_too_far(neighbours: Any, share: Cost) -> None:

@@ -109,6 +109,7 @@ def test_no_unit_exceeds_it(name: str, one: Rows, other: Rows, share: Cost) -> N
         assert moved <= allowed, part
 
 
+@pytest.mark.diagonal
 @pytest.mark.parametrize("share", [PURE, RHO], ids=["pure", "rho"])
 @pytest.mark.parametrize("unit", UNITS.values(), ids=UNITS)
 def test_levels_are_counted_as_the_reference_counts_them(unit: Unit, share: Cost) -> None:

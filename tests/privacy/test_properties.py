@@ -88,9 +88,11 @@ def test_larger_samples_and_less_noise_never_cost_less(kind: str) -> None:
     rates = [F(1, 10**9), F(1, 100), F(1, 2), F(10**9 - 1, 10**9)]
     steps = [*(one.sampled(rate) for rate in rates), one]
     beside = dp.gdp(F(1, 2))
-    for small, large in [*pairwise(steps), (less, one), (less.sampled(F(1, 10)), one.sampled(F(1, 10)))]:
-        in_order(raw_delta(beside + small, F(1, 3)), raw_delta(beside + large, F(1, 3)))
-        in_order(raw_epsilon(small, F(1, 10**5)), raw_epsilon(large, F(1, 10**5)))
+    for risen in (steps, [less, one], [less.sampled(F(1, 10)), one.sampled(F(1, 10))]):
+        for small, large in pairwise([raw_delta(beside + step, F(1, 3)) for step in risen]):
+            in_order(small, large)
+        for small, large in pairwise([raw_epsilon(step, F(1, 10**5)) for step in risen]):
+            in_order(small, large)
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "Renyi"])
@@ -98,10 +100,13 @@ def test_larger_groups_never_cost_less(kind: str) -> None:
     """And k records cost at most k times the pure epsilon, and no less than one."""
     one = KINDS[kind](F(1, 4))
     sizes = [one, one.group(2), one.group(3), one.group(7)]
-    for small, large in pairwise(sizes):
-        in_order(raw_epsilon(small, F(1, 10**6)), raw_epsilon(large, F(1, 10**6)))
-        in_order(raw_delta(small, F(1, 10)), raw_delta(large, F(1, 10)))
-        in_order(raw_delta(dp.gdp(1) + small, F(1)), raw_delta(dp.gdp(1) + large, F(1)))
+    for costs in (
+        [raw_epsilon(size, F(1, 10**6)) for size in sizes],
+        [raw_delta(size, F(1, 10)) for size in sizes],
+        [raw_delta(dp.gdp(1) + size, F(1)) for size in sizes],
+    ):
+        for small, large in pairwise(costs):
+            in_order(small, large)
     if one.epsilon() < math.inf:
         assert one.group(7).epsilon() == pytest.approx(7 * one.epsilon())
 

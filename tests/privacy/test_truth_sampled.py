@@ -81,6 +81,7 @@ def test_gradient_descent(
         holds(count * dp.gdp(1).sampled(0.01), line, epsilons=[], deltas=map(F, deltas))
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize(("epsilon", "adding"), [("0.2", False), ("1", False), ("0.01", True)])
 def test_two_gaussians(epsilon: str, adding: bool) -> None:
     """E[delta(epsilon - L)] over the first loss, delta being the closed form of the second: the trapezoid rule, good to 1e-11."""

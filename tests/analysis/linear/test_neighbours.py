@@ -73,6 +73,7 @@ def released(rows: list[Row], unit: str, kind: str, formula: str, folder: Path, 
     return list(record)
 
 
+@pytest.mark.diagonal
 @pytest.mark.parametrize("kind", ["epsilon", "rho"])
 @pytest.mark.parametrize("unit", [*UNITS])
 def test_no_unit_moves_weighed_sums_farther_than_declared(unit: str, kind: str, tmp_path: Path) -> None:

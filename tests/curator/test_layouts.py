@@ -6,6 +6,7 @@ import os
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pandas as pd
@@ -90,10 +91,8 @@ def test_a_file_whose_times_were_set_back_is_looked_at_anew(
     assert looked
 
 
-def test_a_check_looks_anew(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    one = curator(file, tmp_path)
-    one.sql(COUNT, epsilon=FAR)
-    file.write_text(WRONG)
+def watch_opening(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """What engines are opened on from now on."""
     opened: list[object] = []
     real = tables.open_engine
 
@@ -102,6 +101,34 @@ def test_a_check_looks_anew(file: Path, tmp_path: Path, monkeypatch: pytest.Monk
         return real(source, *arguments, **named)  # type: ignore[arg-type]
 
     monkeypatch.setattr(tables, "open_engine", spy)
+    return opened
+
+
+@pytest.mark.parametrize("kind", ["frame", "settled file", "file that changes"])
+def test_what_a_first_question_is_rehearsed_on_counts_it_too(
+    kind: str, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To open an engine takes longer than a question; where its file is another by then, one is opened on that."""
+    monkeypatch.setattr("discreet.engine.sources.source.time.time_ns", lambda: 4 * 10**18)  # nothing is fresh
+    one = curator(pd.read_csv(file) if kind == "frame" else file, tmp_path)
+    opened = watch_opening(monkeypatch)
+    real = SqlEngine.rehearse
+
+    def changing(self: SqlEngine, asked: Any) -> None:
+        real(self, asked)
+        if kind == "file that changes":
+            file.write_text(WRONG)
+
+    monkeypatch.setattr(SqlEngine, "rehearse", changing)
+    assert round(one.sql(COUNT, epsilon=FAR).value) == 1
+    assert len(opened) == 1 + (kind == "file that changes")
+
+
+def test_a_check_looks_anew(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = curator(file, tmp_path)
+    one.sql(COUNT, epsilon=FAR)
+    file.write_text(WRONG)
+    opened = watch_opening(monkeypatch)
     one.check(epsilon=FAR)
     assert "patient has 1 different value" in str(one.check())
     assert [source.names for source in opened] == [("visit", "patient", "age")] * 2  # type: ignore[attr-defined]

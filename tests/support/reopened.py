@@ -24,7 +24,6 @@ def reopen(monkeypatch: pytest.MonkeyPatch) -> None:
     """Curators over frames get an engine that another one closed, where only the rows differ: they take the place of those. Files
     and databases are opened as they are in life."""
     open_engine: Callable[..., Any] = tables.open_engine
-    engine_of: Callable[..., Any] = tables.Tables.engine
 
     def opened(source: Any, schema: object, public: Mapping[str, Any], **more: Any) -> Any:
         sources = source if isinstance(source, Mapping) else {"": source}
@@ -45,15 +44,7 @@ def reopen(monkeypatch: pytest.MonkeyPatch) -> None:
         engine.close = lambda: _end(facts, engine)
         return engine
 
-    def engine(self: Any, fingerprint: str) -> Any:
-        """The one that a question was rehearsed in, which reads no rows, is closed when rows are counted."""
-        if self._engine is not None and self._counted != fingerprint:
-            self._engine.close()
-            self._engine = None
-        return engine_of(self, fingerprint)
-
     monkeypatch.setattr(tables, "open_engine", opened)
-    monkeypatch.setattr(tables.Tables, "engine", engine)
 
 
 def _end(facts: object, engine: SqlEngine) -> None:

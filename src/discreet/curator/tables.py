@@ -66,7 +66,8 @@ class Tables:
         self._opening = threading.Lock()
         self._engine: Engine | None = None
         self._columns: Mapping[str, str] = {}  # of the table, where a declared name means another
-        self._counted = ""  # the fingerprint of what it was opened on
+        self._counted = ""  # the fingerprint of what it was opened on; nothing as long as nobody took it
+        self._opened: Mapping[str, Source] = {}  # that
         self._unique: dict[tuple[str, tuple[str, ...]], bool] = {}  # whether a join looks up one row
         self._parts: dict[frozenset[str], Tables] = {}  # those that some questions read
         with suppress(NoFile):
@@ -199,11 +200,13 @@ class Tables:
         """What counts in the private table, opened anew where it holds something else than it did: no old file is read on."""
         with self._opening:
             sources = self.sources()
+            if not self._counted and all(self._opened.get(name) is source for name, source in sources.items()):
+                self._counted = fingerprint  # a source that is current is as it was when it was opened
             if self._engine is None or self._counted != fingerprint or self._engine.layout != _layout(sources):
                 public = {name: self._public[name] for name in self.schema.public}
                 source = sources[""] if [*sources] == [""] else sources
                 self._engine = open_engine(source, self.schema, public, memory=self._memory, columns=self._columns)
-                self._counted = fingerprint
+                self._counted, self._opened = fingerprint, sources
             return self._engine
 
     @contextmanager

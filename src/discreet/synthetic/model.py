@@ -31,7 +31,7 @@ from discreet.synthetic.replicas import Replica, Replicas
 from discreet.synthetic.rounds.levels import Levels, Seen
 from discreet.synthetic.rounds.measuring import Measurements
 from discreet.synthetic.rounds.merging import Merged, share_out, spread_out
-from discreet.synthetic.rounds.run import refit, seen_own, total_of
+from discreet.synthetic.rounds.run import finish, seen_own, total_of
 from discreet.synthetic.rounds.selection import LOOKS, Limits
 from discreet.synthetic.rounds.slopes import add_slopes
 from discreet.synthetic.rows import Rows, as_evidence, draw_rows
@@ -72,7 +72,7 @@ class Synthetic:
         )
         seen, levels = _seen(measured), measured.levels
         total = total_of(seen)
-        plain = refit(levels, seen, total, limits.last, None, zeros)
+        plain = finish(levels, seen, total, limits, zeros)
         fitted = add_slopes(levels, domain.columns, seen, plain, total, limits.cells, zeros)
         return cls(domain, merged, fitted, total, measured, zeros, privacy, looks=limits.looks)
 

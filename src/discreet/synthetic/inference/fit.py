@@ -40,11 +40,13 @@ class Noisy:
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """Logarithms of tables on a tree, the distribution that they make, and how far it is from what was measured."""
+    """Logarithms of tables on a tree, the distribution that they make, and how far it is from what was measured. ``moves``: what
+    every set of columns that was measured gave to the logarithms, since they were all 0; none where it began elsewhere."""
 
     logs: tuple[Reals, ...]
     beliefs: Beliefs
     loss: float
+    moves: tuple[Reals, ...] = ()
 
     @property
     def tree(self) -> Tree:
@@ -61,7 +63,7 @@ class Fit:
 
 
 @dataclass(frozen=True, eq=False)
-class _Target:
+class Target:
     """A measurement as the clique sees it that it is compared with."""
 
     columns: Columns
@@ -83,16 +85,17 @@ def fit(
     """At most so many steps from ``start``, or from columns that have nothing to do with one another. ``zeros``: tables that are
     0 where nothing can be. ``enough``: what 25 steps must win of the sum, or there are no more of them."""
     masks = mask(tree, zeros)
-    targets = _targets(tree, measured, total)
-    logs = _begin(targets, tree) if start is None else start.carried(tree)
-    here = _Point.at(logs, tree, masks, targets)
+    targets = targets_of(tree, measured, total)
+    moves = [np.zeros(one.shares.size) for one in targets] if start is not None else _begin(targets)
+    logs = add_moves(tree, targets, moves) if start is None else start.carried(tree)
+    here = _Point.at(logs, moves, tree, masks, targets)
     best = ahead = here
     length = 8.0 / sum(float(np.max(one.weight)) for one in targets)
     momentum, last = 1.0, here.loss
     for step in range(1, steps + 1):
         tries = 0
         while True:
-            new = _Point.at(ahead.moved(-length), tree, masks, targets)
+            new = _Point.at(*ahead.moved(-length), tree, masks, targets)
             if ahead.loss - new.loss >= ahead.promised(new) / 2 or tries == _TRIES:
                 break
             length, tries = length / 2, tries + 1
@@ -102,14 +105,14 @@ def fit(
         else:
             faster = (1 + math.sqrt(1 + 4 * momentum**2)) / 2
             push, momentum = (momentum - 1) / faster, faster
-            ahead = new if push == 0 else _Point.at(new.beyond(here, push), tree, masks, targets)
+            ahead = new if push == 0 else _Point.at(*new.beyond(here, push), tree, masks, targets)
             here = new
         best = min(best, here, key=lambda point: point.loss)
         if step % _LOOK == 0:
             if last - best.loss < max(_GAIN * last, enough):
                 break
             last = best.loss
-    return Fit(tuple(best.logs), best.beliefs, best.loss)
+    return Fit(tuple(best.logs), best.beliefs, best.loss, tuple(best.moves) if start is None else ())
 
 
 def mask(tree: Tree, zeros: Sequence[tuple[Columns, Reals]]) -> Mapping[int, Reals]:
@@ -122,7 +125,7 @@ def mask(tree: Tree, zeros: Sequence[tuple[Columns, Reals]]) -> Mapping[int, Rea
     return masks
 
 
-def _targets(tree: Tree, measured: Sequence[Noisy], total: float) -> list[_Target]:
+def targets_of(tree: Tree, measured: Sequence[Noisy], total: float) -> list[Target]:
     """What was measured, each set of columns once: several measurements of it are one, of the sum of their weights."""
     together: dict[Columns, list[tuple[Reals, Reals]]] = {}
     for one in measured:
@@ -134,32 +137,40 @@ def _targets(tree: Tree, measured: Sequence[Noisy], total: float) -> list[_Targe
         assert clique is not None, "the tree was built for what was measured"
         weight = sum((own for _, own in some[1:]), some[0][1])
         shares = sum((own * share for share, own in some[1:]), some[0][1] * some[0][0]) / weight
-        found.append(_Target(columns, clique, tree.places(columns, clique), shares, weight))
+        found.append(Target(columns, clique, tree.places(columns, clique), shares, weight))
     return found
 
 
-def _begin(targets: Sequence[_Target], tree: Tree) -> list[Reals]:
+def _begin(targets: Sequence[Target]) -> list[Reals]:
     """Every column as it was measured by itself, with a little of everything."""
-    logs, seen = [np.zeros(shape) for shape in tree.shapes], set[int]()
-    for one in targets:
-        if len(one.columns) == 1 and one.columns[0] not in seen:
-            seen.add(one.columns[0])
-            least = _LITTLE / np.sqrt(one.weight)
-            logs[one.clique] += np.log(np.maximum(one.shares, least))[one.places].reshape(logs[one.clique].shape)
+    return [
+        np.log(np.maximum(one.shares, _LITTLE / np.sqrt(one.weight))) if len(one.columns) == 1 else np.zeros(one.shares.size)
+        for one in targets
+    ]
+
+
+def add_moves(tree: Tree, targets: Sequence[Target], moves: Sequence[Reals]) -> list[Reals]:
+    """Logarithms of the tables of a tree: sums of tables over what was measured."""
+    logs = [np.zeros(shape) for shape in tree.shapes]
+    for one, move in zip(targets, moves, strict=True):
+        logs[one.clique] += move[one.places].reshape(logs[one.clique].shape)
     return logs
 
 
 @dataclass(frozen=True, eq=False)
 class _Point:
-    """Logarithms, what they make, and how each measurement pulls there."""
+    """Logarithms, what measurements gave to them, what they make, and how each measurement pulls there."""
 
     logs: list[Reals]
+    moves: list[Reals]
     beliefs: Beliefs
     loss: float
-    pulls: list[tuple[_Target, Reals]]
+    pulls: list[tuple[Target, Reals]]
 
     @classmethod
-    def at(cls, logs: list[Reals], tree: Tree, masks: Mapping[int, Reals], targets: Sequence[_Target]) -> _Point:
+    def at(
+        cls, logs: list[Reals], moves: list[Reals], tree: Tree, masks: Mapping[int, Reals], targets: Sequence[Target]
+    ) -> _Point:
         beliefs = tree.calibrate(logs, masks)
         loss, pulls = 0.0, []
         for one in targets:
@@ -167,7 +178,7 @@ class _Point:
             pull = one.weight * away
             loss += float((pull * away).sum()) / 2
             pulls.append((one, pull))
-        return cls(logs, beliefs, loss, pulls)
+        return cls(logs, moves, beliefs, loss, pulls)
 
     @cached_property
     def gradient(self) -> list[Reals | None]:
@@ -179,11 +190,14 @@ class _Point:
             found[one.clique] = spread if before is None else np.add(before, spread, out=before)
         return found
 
-    def moved(self, by: float) -> list[Reals]:
-        return [log if pull is None else log + by * pull for log, pull in zip(self.logs, self.gradient, strict=True)]
+    def moved(self, by: float) -> tuple[list[Reals], list[Reals]]:
+        logs = [log if pull is None else log + by * pull for log, pull in zip(self.logs, self.gradient, strict=True)]
+        return logs, [move + by * pull for move, (_, pull) in zip(self.moves, self.pulls, strict=True)]
 
-    def beyond(self, before: _Point, push: float) -> list[Reals]:
-        return [log + push * (log - old) for log, old in zip(self.logs, before.logs, strict=True)]
+    def beyond(self, before: _Point, push: float) -> tuple[list[Reals], list[Reals]]:
+        pairs = ((self.logs, before.logs), (self.moves, before.moves))
+        logs, moves = ([log + push * (log - old) for log, old in zip(some, others, strict=True)] for some, others in pairs)
+        return logs, moves
 
     def promised(self, new: _Point) -> float:
         """What the gradient says that a step wins."""

@@ -73,6 +73,11 @@ class Levels:
         return tuple(found)
 
     @cached_property
+    def columns(self) -> Columns:
+        """The column of every axis."""
+        return tuple(column for column, axes in enumerate(self.axes) for _ in axes)
+
+    @cached_property
     def shape(self) -> tuple[int, ...]:
         """The sizes of all axes."""
         found: list[int] = []

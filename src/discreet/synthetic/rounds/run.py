@@ -23,6 +23,7 @@ from discreet.mechanisms.secret import Secret
 from discreet.mechanisms.values import misfits
 from discreet.synthetic.domain import Domain
 from discreet.synthetic.inference.fit import Fit, fit
+from discreet.synthetic.inference.prior import shrink
 from discreet.synthetic.inference.tree import Columns, Tree
 from discreet.synthetic.rounds.levels import Levels, Seen, cut_runs
 from discreet.synthetic.rounds.measuring import Measurement, Measurements, Payment, Scans
@@ -254,6 +255,15 @@ def refit(levels: Levels, measured: Sequence[Seen], total: float, steps: int, st
     tree = grow_tree(levels.shape, sets, never) if start is None else _grown(start.tree, sets, never)
     enough = math.sqrt(sum(one.counts.size for one in measured) / 2)
     return fit(tree, noisy, total, steps, start, never.tables, enough)
+
+
+def finish(levels: Levels, measured: Sequence[Seen], total: float, limits: Limits, zeros: Zeros) -> Fit:
+    """The model at the end: where limits allow for it, with a prior by which what noise explains is left out (``prior``)."""
+    found = refit(levels, measured, total, limits.last, None, zeros)
+    if not limits.shrunk:
+        return found
+    noisy, never = [levels.noisy(one) for one in measured], levels.zeros(zeros)
+    return shrink(found, noisy, total, limits.shrunk, levels.columns, never.tables)
 
 
 def grow_tree(sizes: Sequence[int], sets: Sequence[Columns], zeros: Zeros) -> Tree:

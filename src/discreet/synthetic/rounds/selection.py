@@ -32,13 +32,16 @@ SELECTION = Fraction(1, 10)  # of a round
 _OWN = Fraction(1, 3)  # of all, for every column's own counts: their errors are part of those of every marginal
 _ANNEALED = 4
 LOOKS = 15 * 2**20  # at two drawn rows, at one marginal: a million takes about a twentieth of a second
+_PATIENT = 30  # seconds from which a fit has a prior
+_ROUGH = 100  # steps that it begins with
 _AIMED = 3  # times as much weighs what has a target
 
 
 @dataclass(frozen=True)
 class Limits:
     """What a fit may take: rounds, cells of the model and of one marginal, and steps of the descent in a round and at the end;
-    and looks at rows that are drawn of it, to balance them."""
+    looks at rows that are drawn of it, to balance them; and steps of a fit with a prior at the end, which is made of what a few
+    steps without one find."""
 
     rounds: int
     cells: int
@@ -46,6 +49,7 @@ class Limits:
     steps: int
     last: int
     looks: int
+    shrunk: int = 0
 
     @classmethod
     def of(cls, seconds: Fraction, columns: int) -> Limits:
@@ -55,7 +59,9 @@ class Limits:
         steps = int(min(max(40 * math.sqrt(scale), 10), 200))
         last = int(min(max(500 * math.sqrt(scale), 50), 2_000))
         looks = int(min(LOOKS * scale * max(scale, 1.0), 2**40))  # where noise is the limit, drawn rows are what is left to mend
-        return cls(max(3 * columns, 12), cells, max(cells // 16, 256), steps, last, looks)
+        shrunk = int(min(150 * math.sqrt(scale), 600)) if seconds >= _PATIENT else 0
+        last = min(last, _ROUGH) if shrunk else last
+        return cls(max(3 * columns, 12), cells, max(cells // 16, 256), steps, last, looks, shrunk)
 
 
 @dataclass(frozen=True)

@@ -67,7 +67,7 @@ class Tables:
         self._engine: Engine | None = None
         self._columns: Mapping[str, str] = {}  # of the table, where a declared name means another
         self._counted = ""  # the fingerprint of what it was opened on; nothing as long as nobody took it
-        self._opened: Mapping[str, Source] = {}  # that
+        self._opened: Mapping[str, Source] = {}  # the sources that it was opened on
         self._unique: dict[tuple[str, tuple[str, ...]], bool] = {}  # whether a join looks up one row
         self._parts: dict[frozenset[str], Tables] = {}  # those that some questions read
         with suppress(NoFile):

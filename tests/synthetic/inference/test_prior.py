@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.synthetic.inference.fit import Fit, Noisy, add_moves, fit, mask, targets_of
+from discreet.synthetic.inference.fit import Fit, Noisy, Targets, fit, mask
 from discreet.synthetic.inference.prior import Effects, shrink
 from discreet.synthetic.inference.tree import Tree
 from discreet.synthetic.rounds.levels import Levels, Seen
@@ -44,7 +44,7 @@ def begin(noise: float, seed: int = 1) -> tuple[list[Noisy], Fit, Effects]:
     _, some = measured(noise, seed)
     tree = Tree.over(SIZES, SETS)
     rough = fit(tree, some, TOTAL, 40)
-    return some, rough, Effects.of(tree, targets_of(tree, some, TOTAL), COLUMNS, {})
+    return some, rough, Effects.of(Targets.of(tree, some, TOTAL), COLUMNS)
 
 
 def off(found: Fit, whole: np.ndarray, axes: tuple[int, ...]) -> float:
@@ -56,8 +56,8 @@ def off(found: Fit, whole: np.ndarray, axes: tuple[int, ...]) -> float:
 @given(noise=st.floats(1, 2000), seed=st.integers(0, 10**6))
 def test_it_begins_where_the_rough_fit_is_and_never_gets_worse(noise: float, seed: int) -> None:
     some, rough, effects = begin(noise, seed)
-    targets = targets_of(rough.tree, some, TOTAL)
-    for one, other in zip(add_moves(rough.tree, targets, rough.moves), rough.logs, strict=True):
+    targets = Targets.of(rough.tree, some, TOTAL)
+    for one, other in zip(targets.logs(rough.moves), rough.logs, strict=True):
         np.testing.assert_allclose(one, other, atol=1e-8)
     numbers = effects.split(rough.moves)
     assert effects.fit(numbers).loss == pytest.approx(rough.loss, rel=1e-6)

@@ -18,9 +18,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.arrays import Reals
+from discreet.synthetic.inference.folds import Marginals
 from discreet.synthetic.inference.tree import Beliefs, Columns, Tree
 
 _GAIN = 1e-6  # of the sum in 25 steps, below which more of them are of no use
@@ -64,13 +64,59 @@ class Fit:
 
 @dataclass(frozen=True, eq=False)
 class Target:
-    """A measurement as the clique sees it that it is compared with."""
+    """A measurement as the clique sees it that it is compared with: shares of all rows, and how well each is known."""
 
     columns: Columns
     clique: int
-    places: NDArray[np.intp]  # of the clique's cells among those that were measured
     shares: Reals
     weight: Reals
+
+
+@dataclass(frozen=True, eq=False)
+class Targets:
+    """All measurements on a tree, each set of columns once: several measurements of it are one, of the sum of their weights.
+    ``masks``: tables that are 0 where nothing can be, by clique."""
+
+    tree: Tree
+    each: tuple[Target, ...]
+    masks: Mapping[int, Reals]
+
+    @classmethod
+    def of(cls, tree: Tree, measured: Sequence[Noisy], total: float, zeros: Sequence[tuple[Columns, Reals]] = ()) -> Targets:
+        together: dict[Columns, list[tuple[Reals, Reals]]] = {}
+        for one in measured:
+            deviation = np.broadcast_to(np.asarray(one.deviation, dtype=np.float64), one.counts.shape)
+            together.setdefault(one.columns, []).append((one.counts.ravel() / total, (total / deviation.ravel()) ** 2))
+        found = []
+        for columns, some in together.items():
+            clique = tree.holder(columns)
+            assert clique is not None, "the tree was built for what was measured"
+            weight = sum((own for _, own in some[1:]), some[0][1])
+            shares = sum((own * share for share, own in some[1:]), some[0][1] * some[0][0]) / weight
+            found.append(Target(columns, clique, shares, weight))
+        return cls(tree, tuple(found), mask(tree, zeros))
+
+    @cached_property
+    def _by_clique(self) -> tuple[tuple[tuple[int, ...], Marginals], ...]:
+        """For every clique: which of them are compared with it, and how their tables are made of its own."""
+        places = [tuple(i for i, one in enumerate(self.each) if one.clique == clique) for clique in range(len(self.tree.cliques))]
+        return tuple((some, self.tree.sums(i, [self.each[j].columns for j in some])) for i, some in enumerate(places))
+
+    def tables(self, beliefs: Beliefs) -> list[Reals]:
+        """What a distribution says of each."""
+        found: dict[int, Reals] = {}
+        for (some, sums), marginal in zip(self._by_clique, beliefs.marginals, strict=True):
+            found |= zip(some, sums.add_up(marginal.ravel()), strict=True)
+        return [found[i] for i in range(len(self.each))]
+
+    def logs(self, moves: Sequence[Reals], start: Sequence[Reals] | None = None) -> list[Reals]:
+        """Logarithms of the tables of a tree: sums of tables over what was measured; added to others, or to 0."""
+        found = []
+        for i, (some, sums) in enumerate(self._by_clique):
+            table = np.zeros(sums.size) if start is None else start[i].flatten()
+            sums.add(table, [moves[j] for j in some])
+            found.append(table.reshape(self.tree.shapes[i]))
+        return found
 
 
 def fit(
@@ -84,18 +130,16 @@ def fit(
 ) -> Fit:
     """At most so many steps from ``start``, or from columns that have nothing to do with one another. ``zeros``: tables that are
     0 where nothing can be. ``enough``: what 25 steps must win of the sum, or there are no more of them."""
-    masks = mask(tree, zeros)
-    targets = targets_of(tree, measured, total)
-    moves = [np.zeros(one.shares.size) for one in targets] if start is not None else _begin(targets)
-    logs = add_moves(tree, targets, moves) if start is None else start.carried(tree)
-    here = _Point.at(logs, moves, tree, masks, targets)
-    best = ahead = here
-    length = 8.0 / sum(float(np.max(one.weight)) for one in targets)
+    targets = Targets.of(tree, measured, total, zeros)
+    before = None if start is None else start.carried(tree)
+    moves = _begin(targets.each) if start is None else [np.zeros(one.shares.size) for one in targets.each]
+    best = ahead = here = _Point.at(moves, targets, before)
+    length = 8.0 / sum(float(np.max(one.weight)) for one in targets.each)
     momentum, last = 1.0, here.loss
     for step in range(1, steps + 1):
         tries = 0
         while True:
-            new = _Point.at(*ahead.moved(-length), tree, masks, targets)
+            new = _Point.at(ahead.moved(-length), targets, before)
             if ahead.loss - new.loss >= ahead.promised(new) / 2 or tries == _TRIES:
                 break
             length, tries = length / 2, tries + 1
@@ -105,14 +149,15 @@ def fit(
         else:
             faster = (1 + math.sqrt(1 + 4 * momentum**2)) / 2
             push, momentum = (momentum - 1) / faster, faster
-            ahead = new if push == 0 else _Point.at(*new.beyond(here, push), tree, masks, targets)
+            ahead = new if push == 0 else _Point.at(new.beyond(here, push), targets, before)
             here = new
         best = min(best, here, key=lambda point: point.loss)
         if step % _LOOK == 0:
             if last - best.loss < max(_GAIN * last, enough):
                 break
             last = best.loss
-    return Fit(tuple(best.logs), best.beliefs, best.loss, tuple(best.moves) if start is None else ())
+    logs = tuple(targets.logs(best.moves, before))
+    return Fit(logs, best.beliefs, best.loss, tuple(best.moves) if start is None else ())
 
 
 def mask(tree: Tree, zeros: Sequence[tuple[Columns, Reals]]) -> Mapping[int, Reals]:
@@ -125,22 +170,6 @@ def mask(tree: Tree, zeros: Sequence[tuple[Columns, Reals]]) -> Mapping[int, Rea
     return masks
 
 
-def targets_of(tree: Tree, measured: Sequence[Noisy], total: float) -> list[Target]:
-    """What was measured, each set of columns once: several measurements of it are one, of the sum of their weights."""
-    together: dict[Columns, list[tuple[Reals, Reals]]] = {}
-    for one in measured:
-        deviation = np.broadcast_to(np.asarray(one.deviation, dtype=np.float64), one.counts.shape)
-        together.setdefault(one.columns, []).append((one.counts.ravel() / total, (total / deviation.ravel()) ** 2))
-    found = []
-    for columns, some in together.items():
-        clique = tree.holder(columns)
-        assert clique is not None, "the tree was built for what was measured"
-        weight = sum((own for _, own in some[1:]), some[0][1])
-        shares = sum((own * share for share, own in some[1:]), some[0][1] * some[0][0]) / weight
-        found.append(Target(columns, clique, tree.places(columns, clique), shares, weight))
-    return found
-
-
 def _begin(targets: Sequence[Target]) -> list[Reals]:
     """Every column as it was measured by itself, with a little of everything."""
     return [
@@ -149,57 +178,33 @@ def _begin(targets: Sequence[Target]) -> list[Reals]:
     ]
 
 
-def add_moves(tree: Tree, targets: Sequence[Target], moves: Sequence[Reals]) -> list[Reals]:
-    """Logarithms of the tables of a tree: sums of tables over what was measured."""
-    logs = [np.zeros(shape) for shape in tree.shapes]
-    for one, move in zip(targets, moves, strict=True):
-        logs[one.clique] += move[one.places].reshape(logs[one.clique].shape)
-    return logs
-
-
 @dataclass(frozen=True, eq=False)
 class _Point:
-    """Logarithms, what measurements gave to them, what they make, and how each measurement pulls there."""
+    """What measurements gave to the logarithms, the distribution that these make, and how each measurement pulls there."""
 
-    logs: list[Reals]
     moves: list[Reals]
     beliefs: Beliefs
     loss: float
-    pulls: list[tuple[Target, Reals]]
+    tables: list[Reals]
+    pulls: list[Reals]
 
     @classmethod
-    def at(
-        cls, logs: list[Reals], moves: list[Reals], tree: Tree, masks: Mapping[int, Reals], targets: Sequence[Target]
-    ) -> _Point:
-        beliefs = tree.calibrate(logs, masks)
-        loss, pulls = 0.0, []
-        for one in targets:
-            away = np.bincount(one.places, beliefs.marginals[one.clique].ravel(), one.shares.size) - one.shares
-            pull = one.weight * away
-            loss += float((pull * away).sum()) / 2
-            pulls.append((one, pull))
-        return cls(logs, moves, beliefs, loss, pulls)
+    def at(cls, moves: list[Reals], targets: Targets, start: Sequence[Reals] | None) -> _Point:
+        beliefs = targets.tree.calibrate(targets.logs(moves, start), targets.masks)
+        tables, pulls, loss = targets.tables(beliefs), list[Reals](), 0.0
+        for one, table in zip(targets.each, tables, strict=True):
+            away = table - one.shares
+            pulls.append(one.weight * away)
+            loss += float(pulls[-1] @ away) / 2
+        return cls(moves, beliefs, loss, tables, pulls)
 
-    @cached_property
-    def gradient(self) -> list[Reals | None]:
-        """That of the sum, made for points that a step is made from; None for cliques without a measurement."""
-        shapes = self.beliefs.tree.shapes
-        found: list[Reals | None] = [None] * len(shapes)
-        for one, pull in self.pulls:
-            before, spread = found[one.clique], pull[one.places].reshape(shapes[one.clique])
-            found[one.clique] = spread if before is None else np.add(before, spread, out=before)
-        return found
+    def moved(self, by: float) -> list[Reals]:
+        return [move + by * pull for move, pull in zip(self.moves, self.pulls, strict=True)]
 
-    def moved(self, by: float) -> tuple[list[Reals], list[Reals]]:
-        logs = [log if pull is None else log + by * pull for log, pull in zip(self.logs, self.gradient, strict=True)]
-        return logs, [move + by * pull for move, (_, pull) in zip(self.moves, self.pulls, strict=True)]
-
-    def beyond(self, before: _Point, push: float) -> tuple[list[Reals], list[Reals]]:
-        pairs = ((self.logs, before.logs), (self.moves, before.moves))
-        logs, moves = ([log + push * (log - old) for log, old in zip(some, others, strict=True)] for some, others in pairs)
-        return logs, moves
+    def beyond(self, before: _Point, push: float) -> list[Reals]:
+        return [move + push * (move - old) for move, old in zip(self.moves, before.moves, strict=True)]
 
     def promised(self, new: _Point) -> float:
         """What the gradient says that a step wins."""
-        steps = zip(self.gradient, self.beliefs.marginals, new.beliefs.marginals, strict=True)
-        return sum(float((pull * (here - there)).sum()) for pull, here, there in steps if pull is not None)
+        steps = zip(self.pulls, self.tables, new.tables, strict=True)
+        return sum(float(pull @ (here - there)) for pull, here, there in steps)

@@ -22,14 +22,14 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from discreet.arrays import Reals
-from discreet.synthetic.inference.fit import Fit, Noisy, Target, add_moves, mask, targets_of
-from discreet.synthetic.inference.tree import Beliefs, Columns, Tree
+from discreet.synthetic.inference.fit import Fit, Noisy, Target, Targets
+from discreet.synthetic.inference.tree import Beliefs, Columns
 
 SPREADS = (4.0, 2.0, 0.2)  # standard deviations of effects of one, two, and more columns
 _KEPT = 20  # last steps by which the next is chosen
@@ -69,7 +69,7 @@ def shrink(
 ) -> Fit:
     """The likeliest distribution, by at most so many steps from a rough fit to the same measurements, which began with nothing.
     ``columns``: that of every axis; of a column with several axes, the later say more of the earlier."""
-    effects = Effects.of(rough.tree, targets_of(rough.tree, measured, total), columns, mask(rough.tree, zeros))
+    effects = Effects.of(Targets.of(rough.tree, measured, total, zeros), columns)
     scale = effects.scale(rough.beliefs)
 
     def steep(point: Reals) -> tuple[float, Reals]:
@@ -84,46 +84,47 @@ class Effects:
     """All effects of some targets on a tree. ``parts``: those within each target. ``added``: those that the logarithms have from
     it, for every effect is added once."""
 
-    tree: Tree
-    targets: Sequence[Target]
+    targets: Targets
     columns: Sequence[int]  # of all axes
-    masks: Mapping[int, Reals]
     parts: Sequence[Sequence[_Part]]
     added: Sequence[Sequence[_Part]]
     size: int
 
     @classmethod
-    def of(cls, tree: Tree, targets: Sequence[Target], columns: Sequence[int], masks: Mapping[int, Reals]) -> Effects:
-        known, size = dict[Columns, _Effect](), 0
+    def of(cls, targets: Targets, columns: Sequence[int]) -> Effects:
+        known, size, sizes = dict[Columns, _Effect](), 0, targets.tree.sizes
         parts, added = list[list[_Part]](), list[list[_Part]]()
-        for one in targets:
+        for one in targets.each:
             parts.append([])
             added.append([])
             for axes in _sets(one.columns, columns):
                 new = axes not in known
                 if new:
-                    end = size + math.prod(tree.sizes[axis] for axis in axes)
+                    end = size + math.prod(sizes[axis] for axis in axes)
                     spread = SPREADS[min(len({columns[axis] for axis in axes}), len(SPREADS)) - 1]
                     known[axes], size = _Effect(axes, size, end, spread), end
-                shape = tuple(tree.sizes[axis] if axis in axes else 1 for axis in one.columns)
+                shape = tuple(sizes[axis] if axis in axes else 1 for axis in one.columns)
                 over = tuple(place for place, axis in enumerate(one.columns) if axis not in axes)
                 parts[-1].append(_Part(known[axes], shape, over))
                 added[-1] += parts[-1][-1:] if new else []
-        return cls(tree, targets, columns, masks, parts, added, size)
+        return cls(targets, columns, parts, added, size)
 
     def _shape(self, target: Target) -> tuple[int, ...]:
-        return tuple(self.tree.sizes[axis] for axis in target.columns)
+        return tuple(self.targets.tree.sizes[axis] for axis in target.columns)
 
     def logs(self, numbers: Reals) -> list[Reals]:
         """The logarithms that effects, in units of their standard deviations, add up to."""
         moves = []
-        for one, some in zip(self.targets, self.added, strict=True):
+        for one, some in zip(self.targets.each, self.added, strict=True):
             table = np.zeros(self._shape(one))
             for part in some:
                 own = part.effect
                 table += own.spread * numbers[own.begin : own.end].reshape(part.shape)
             moves.append(table.ravel())
-        return add_moves(self.tree, self.targets, moves)
+        return self.targets.logs(moves)
+
+    def _beliefs(self, logs: Sequence[Reals]) -> Beliefs:
+        return self.targets.tree.calibrate(logs, self.targets.masks)
 
     def split(self, moves: Sequence[Reals]) -> Reals:
         """The likeliest effects that add up to the moves of a fit, of each target by itself.
@@ -132,7 +133,7 @@ class Effects:
         contain V of t_U^2 times the cells along the axes that U has not; each has its share of that.
         """
         numbers = np.zeros(self.size)
-        for one, some, move in zip(self.targets, self.parts, moves, strict=True):
+        for one, some, move in zip(self.targets.each, self.parts, moves, strict=True):
             shape = self._shape(one)
             table, share = move.reshape(shape), np.zeros(shape)
             inside = [({*range(len(shape))} - {*part.over}, part) for part in some]
@@ -151,7 +152,7 @@ class Effects:
     def scale(self, beliefs: Beliefs) -> Reals:
         """About how far every effect may be off, of its standard deviation, given what was measured."""
         known = np.ones(self.size)
-        for one, some, table in zip(self.targets, self.parts, self._marginals(beliefs), strict=True):
+        for one, some, table in zip(self.targets.each, self.parts, self.targets.tables(beliefs), strict=True):
             weight = (one.weight * table**2).reshape(self._shape(one))
             for part in some:
                 own = part.effect
@@ -159,24 +160,20 @@ class Effects:
         found: Reals = 1 / np.sqrt(known)
         return found
 
-    def _marginals(self, beliefs: Beliefs) -> list[Reals]:
-        pairs = ((one, beliefs.marginals[one.clique].ravel()) for one in self.targets)
-        return [np.bincount(one.places, table, one.shares.size).astype(np.float64) for one, table in pairs]
-
     def steep(self, numbers: Reals) -> tuple[float, Reals]:
         """The sum that is minimised, and its gradient."""
         logs = self.logs(numbers)
-        tables = self._marginals(self.tree.calibrate(logs, self.masks))
-        away = [table - one.shares for one, table in zip(self.targets, tables, strict=True)]
-        pulls = [one.weight * off for one, off in zip(self.targets, away, strict=True)]
+        tables = self.targets.tables(self._beliefs(logs))
+        away = [table - one.shares for one, table in zip(self.targets.each, tables, strict=True)]
+        pulls = [one.weight * off for one, off in zip(self.targets.each, away, strict=True)]
         value = sum(float((pull * off).sum()) for pull, off in zip(pulls, away, strict=True)) / 2
-        moves = add_moves(self.tree, self.targets, pulls)
+        moves = self.targets.logs(pulls)
         most = max(float(np.abs(move).max()) for move in moves)
         gradient = numbers.copy()
         if most > 0:
             little = _LITTLE / most
-            moved = self.tree.calibrate([log + little * move for log, move in zip(logs, moves, strict=True)], self.masks)
-            for one, some, before, after in zip(self.targets, self.added, tables, self._marginals(moved), strict=True):
+            moved = self._beliefs([log + little * move for log, move in zip(logs, moves, strict=True)])
+            for one, some, before, after in zip(self.targets.each, self.added, tables, self.targets.tables(moved), strict=True):
                 change = ((after - before) / little).reshape(self._shape(one))
                 for part in some:
                     own = part.effect
@@ -186,8 +183,8 @@ class Effects:
     def fit(self, numbers: Reals) -> Fit:
         """The distribution of these effects."""
         logs = self.logs(numbers)
-        beliefs = self.tree.calibrate(logs, self.masks)
-        pairs = zip(self.targets, self._marginals(beliefs), strict=True)
+        beliefs = self._beliefs(logs)
+        pairs = zip(self.targets.each, self.targets.tables(beliefs), strict=True)
         return Fit(tuple(logs), beliefs, sum(float((one.weight * (table - one.shares) ** 2).sum()) / 2 for one, table in pairs))
 
 

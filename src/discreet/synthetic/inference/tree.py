@@ -12,17 +12,18 @@ Columns are numbers; all tables have their axes in the order of these, so that o
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.arrays import Reals
+from discreet.synthetic.inference.folds import Fold, Marginals
 
 Columns = tuple[int, ...]  # in increasing order
 _LEAST = 1e-200  # of a product, below which terms may be missing that are too small for a double
+_ONE = np.ones(1)
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,7 @@ class Tree:
     @cached_property
     def cells(self) -> int:
         """The numbers in all its tables."""
-        return sum(_count(self.sizes, clique) for clique in self.cliques)
+        return sum(self._counts)
 
     @cached_property
     def shapes(self) -> tuple[tuple[int, ...], ...]:
@@ -137,8 +138,8 @@ class Tree:
     def holder(self, columns: Iterable[int]) -> int | None:
         """The smallest clique that has all of these."""
         wanted = frozenset(columns)
-        holders = [i for i, clique in enumerate(self.cliques) if wanted.issubset(clique)]
-        return min(holders, key=lambda i: math.prod(self.shapes[i]), default=None)
+        holders = [i for i, clique in enumerate(self._sets) if wanted <= clique]
+        return min(holders, key=lambda i: self._counts[i], default=None)
 
     def spread(self, columns: Iterable[int], clique: int) -> tuple[int, ...]:
         """The shape by which a table over some columns of a clique is broadcast to its table."""
@@ -150,86 +151,112 @@ class Tree:
         wanted = frozenset(columns)
         return tuple(axis for axis, column in enumerate(self.cliques[clique]) if column not in wanted)
 
-    def places(self, columns: Iterable[int], clique: int) -> NDArray[np.intp]:
-        """For every cell of a clique's table, which cell it is in of the table over some of its columns. Tables are added up and
-        spread out by these: numpy is slow with many short axes."""
+    def fold(self, columns: Iterable[int], clique: int) -> Fold:
+        """How a clique's table is added up over all but some of its columns, and a table over these spread."""
         wanted = frozenset(columns)
-        if (clique, wanted) not in self._places:
-            number = np.arange(_count(self.sizes, wanted), dtype=np.intp).reshape(self.spread(wanted, clique))
-            self._places[clique, wanted] = np.broadcast_to(number, self.shapes[clique]).ravel()
-        return self._places[clique, wanted]
+        return Fold.of(self.shapes[clique], [column in wanted for column in self.cliques[clique]])
+
+    def sums(self, clique: int, wanted: Sequence[Columns]) -> Marginals:
+        """How several tables over some of a clique's columns are made of its own."""
+        return Marginals.of(self.cliques[clique], self.shapes[clique], wanted)
 
     @cached_property
-    def _places(self) -> dict[tuple[int, frozenset[int]], NDArray[np.intp]]:
-        return {}
-
-    @cached_property
-    def _links(self) -> tuple[tuple[int, NDArray[np.intp], NDArray[np.intp]], ...]:
-        """For every clique: the cells of its separator, and where they are in its own and in its parent's table."""
+    def _links(self) -> tuple[tuple[Fold, Fold], ...]:
+        """For every clique: how its own table and that of its parent are folded to its separator."""
         pairs = zip(self.parents, self.separators, strict=True)
-        return tuple(
-            (_count(self.sizes, shared), self.places(shared, i), self.places(shared, max(parent, 0)))
-            for i, (parent, shared) in enumerate(pairs)
-        )
+        return tuple((self.fold(shared, i), self.fold(shared, max(parent, 0))) for i, (parent, shared) in enumerate(pairs))
+
+    @cached_property
+    def _down(self) -> tuple[Marginals, ...]:
+        """For every clique: the separators of its children."""
+        return tuple(self.sums(i, [self.separators[j] for j in some]) for i, some in enumerate(self.children))
 
     def calibrate(self, logs: Sequence[Reals], masks: Mapping[int, Reals]) -> Beliefs:
         """The distribution proportional to the product of exp(logs) and of masks, 0 or more, over cliques."""
         tables: list[Reals] = []
         for i, log in enumerate(logs):
-            held = masks[i].ravel() if i in masks else None
+            table = log.ravel()
             # The largest that is left stands for 1: were it one that a mask rules out, others might be too small for a double.
-            top = log.max() if held is None else log.ravel()[held > 0].max(initial=-np.inf)
-            table = np.exp(np.minimum(log.ravel() - (top if np.isfinite(top) else 0.0), 0.0))
-            tables.append(table if held is None else table * held)
-        scale = 1.0
+            top = float(table.max() if i not in masks else table[masks[i].ravel() > 0].max(initial=-np.inf))
+            table = table - (top if np.isfinite(top) else 0.0)
+            if i in masks:
+                np.minimum(table, 0.0, out=table)
+            np.exp(table, out=table)
+            if i in masks:
+                table *= masks[i].ravel()
+            tables.append(table)
+        scale, sums = 1.0, [_ONE] * len(tables)
         for i in reversed(range(1, len(tables))):
-            many, here, above = self._links[i]
-            total = np.bincount(here, tables[i], many)
-            most = float(total.max())
+            here, above = self._links[i]
+            sums[i] = here.add_up(tables[i])
+            most = float(sums[i].max())
             scale *= min(1.0, most)
-            tables[i] /= np.where(total > 0, total, 1.0)[here]
-            tables[self.parents[i]] *= (total / (most or 1.0))[above]
+            above.multiply(tables[self.parents[i]], sums[i] / (most or 1.0))
         whole = float(tables[0].sum())
         if scale * whole < _LEAST:
             whole, tables = self._calibrate_logs(logs, masks)
+            sums = [_ONE, *(np.ones(_count(self.sizes, shared)) for shared in self.separators[1:])]
         tables[0] /= whole or 1.0
-        marginals = [tables[0]]
-        for i in range(1, len(tables)):
-            many, here, above = self._links[i]
-            marginals.append(tables[i] * np.bincount(above, marginals[self.parents[i]], many)[here])
-        shaped = [tuple(t.reshape(shape) for t, shape in zip(some, self.shapes, strict=True)) for some in (tables, marginals)]
-        return Beliefs(self, shaped[0], shaped[1], whole > 0)
+        marginals = [tables[0], *(table.copy() for table in tables[1:])]
+        for i, children in enumerate(self.children):
+            for j, shared in zip(children, self._down[i].add_up(marginals[i]), strict=True):
+                self._links[j][0].multiply(marginals[j], np.divide(shared, sums[j], out=np.zeros_like(shared), where=sums[j] > 0))
+        shaped = tuple(table.reshape(shape) for table, shape in zip(marginals, self.shapes, strict=True))
+        return Beliefs(self, tuple(tables), tuple(sums), shaped, whole > 0)
 
     def _calibrate_logs(self, logs: Sequence[Reals], masks: Mapping[int, Reals]) -> tuple[float, list[Reals]]:
         """The same pass to the root by logarithms, which is slower, where tables disagree so much that products of what is left
         of them vanish: the sum of the root's table, and all tables."""
         with np.errstate(divide="ignore"):
-            found = [log.ravel() + (np.log(masks[i].ravel()) if i in masks else 0.0) for i, log in enumerate(logs)]
+            found = [log.reshape(shape) for log, shape in zip(logs, self.shapes, strict=True)]
+            found = [log + np.log(masks[i].reshape(log.shape)) if i in masks else log for i, log in enumerate(found)]
             for i in reversed(range(len(found))):
-                many, here, above = self._links[i]
-                top = np.full(many, -np.inf)
-                np.maximum.at(top, here, found[i])
+                shared, parent = self.separators[i], self.parents[i]
+                others = self.others(shared, i)
+                top = found[i].max(axis=others, keepdims=True)
                 top[top == -np.inf] = 0.0  # of what cannot be
-                table = np.exp(found[i] - top[here])
-                total = np.bincount(here, table, many)
-                found[i] = table / np.where(total > 0, total, 1.0)[here]
+                table = np.exp(found[i] - top)
+                total = table.sum(axis=others, keepdims=True)
+                found[i] = table / np.where(total > 0, total, 1.0)
                 if i:
-                    found[self.parents[i]] = found[self.parents[i]] + (np.log(total) + top)[above]
-        return float(found[0].sum()), found
+                    found[parent] = found[parent] + (np.log(total) + top).reshape(self.spread(shared, parent))
+        return float(found[0].sum()), [table.ravel() for table in found]
 
     def carried(self, columns: Columns) -> list[Columns]:
         """Cliques of a tree with one more set: its columns are carried along the way to where most of them are."""
-        best = max(range(len(self.cliques)), key=lambda i: (len({*self.cliques[i]} & {*columns}), -math.prod(self.shapes[i])))
+        best = self._nearest(columns)
         found = [{*clique} for clique in self.cliques]
-        for column in columns:
-            if column not in self.cliques[best]:
-                for i in self._way(best, column):
-                    found[i].add(column)
+        for i, column in self._carries(best, columns):
+            found[i].add(column)
         return [tuple(sorted(clique)) for clique in found]
 
     def grown(self, columns: Columns) -> int:
         """At most how many cells a tree with one more set needs."""
-        return sum(_count(self.sizes, clique) for clique in self.carried(columns))
+        more: dict[int, int] = {}
+        for i, column in self._carries(self._nearest(columns), columns):
+            more[i] = more.get(i, self._counts[i]) * self.sizes[column]
+        return self.cells + sum(many - self._counts[i] for i, many in more.items())
+
+    @cached_property
+    def _sets(self) -> tuple[frozenset[int], ...]:
+        return tuple(frozenset(clique) for clique in self.cliques)
+
+    @cached_property
+    def _counts(self) -> tuple[int, ...]:
+        """The cells of every clique."""
+        return tuple(_count(self.sizes, clique) for clique in self.cliques)
+
+    def _nearest(self, columns: Columns) -> int:
+        """The clique that has most of these columns, the smallest of several."""
+        common = [len(clique.intersection(columns)) for clique in self._sets]
+        most = max(common)
+        return min((self._counts[i], i) for i, many in enumerate(common) if many == most)[1]
+
+    def _carries(self, best: int, columns: Columns) -> Iterator[tuple[int, int]]:
+        """Which cliques get which of these columns, so that one has all and those with a column are connected."""
+        for column in columns:
+            if column not in self._sets[best]:
+                yield from ((i, column) for i in self._way(best, column) if column not in self._sets[i])
 
     def _way(self, start: int, column: int) -> list[int]:
         """The cliques from one to the nearest that has a column."""
@@ -245,12 +272,22 @@ class Tree:
 
 @dataclass(frozen=True, eq=False)
 class Beliefs:
-    """A distribution on a tree: p(own | separator) of every clique, and its marginal. ``possible``: whether anything is."""
+    """A distribution on a tree: its marginal over every clique. ``tables``: the same, flat and but for a factor for every cell of
+    the separator, so that they add up to ``sums`` there. ``possible``: whether anything is."""
 
     tree: Tree
-    conditionals: tuple[Reals, ...]
+    tables: tuple[Reals, ...]
+    sums: tuple[Reals, ...]
     marginals: tuple[Reals, ...]
     possible: bool
+
+    @cached_property
+    def conditionals(self) -> tuple[Reals, ...]:
+        """p(own | separator) of every clique."""
+        found = [table.copy() for table in self.tables]
+        for i in range(1, len(found)):
+            self.tree._links[i][0].multiply(found[i], 1 / np.where(self.sums[i] > 0, self.sums[i], 1.0))
+        return tuple(table.reshape(shape) for table, shape in zip(found, self.tree.shapes, strict=True))
 
     def project(self, columns: Columns) -> Reals:
         """The marginal over some columns, with an axis for each, in order."""
@@ -261,10 +298,12 @@ class Beliefs:
     def weigh(self, masks: Mapping[int, Reals]) -> float:
         """The mean of a product of masks over cliques: of what is 0 or 1 the probability that all are 1."""
         tree = self.tree
-        tables = [table.ravel() * masks[i].ravel() if i in masks else table.ravel() for i, table in enumerate(self.conditionals)]
+        tables = [
+            table.ravel() * masks[i].ravel() if i in masks else table.flatten() for i, table in enumerate(self.conditionals)
+        ]
         for i in reversed(range(1, len(tables))):
-            many, here, above = tree._links[i]
-            tables[tree.parents[i]] = tables[tree.parents[i]] * np.bincount(here, tables[i], many)[above]
+            here, above = tree._links[i]
+            above.multiply(tables[tree.parents[i]], here.add_up(tables[i]))
         return float(tables[0].sum())
 
     @cached_property
@@ -284,21 +323,34 @@ class Beliefs:
         tree = self.tree
         if wanted.issubset(tree.cliques[clique]):
             kept = tuple(column for column in tree.cliques[clique] if column in keep)
-            return kept, table.sum(axis=tree.others(keep, clique))
-        columns, found = tree.cliques[clique], table
+            return kept, tree.fold(kept, clique).add_up(table.ravel()).reshape([tree.sizes[column] for column in kept])
+        columns, found = tree.cliques[clique], table.reshape(tree.shapes[clique])
         parts = [self._gather(j, part) for j in tree.children[clique] if (part := wanted & tree.below[j])]
         for i, (others, other) in enumerate(parts):
             later = {column for names, _ in parts[i + 1 :] for column in names}
             left = tuple(sorted(({*columns} | {*others}) & (keep | later)))
-            place = {column: label for label, column in enumerate({*columns, *others})}  # numpy knows few labels
-            labels = [[place[column] for column in names] for names in (columns, others, left)]
-            columns, found = left, _contract(found, other, labels)
+            found = _contract(tree.sizes, (columns, found), (others, other), left)
+            columns = left
         return columns, found
 
 
-def _contract(one: Reals, other: Reals, labels: Sequence[Sequence[int]]) -> Reals:
-    """The product of two tables, added up over all that is not labelled last."""
-    found: Reals = np.einsum(one, labels[0], other, labels[1], labels[2], optimize=True)  # type: ignore[arg-type]
+def _contract(sizes: Sequence[int], one: tuple[Columns, Reals], other: tuple[Columns, Reals], left: Columns) -> Reals:
+    """The product of two tables, added up over all columns but some: as products of matrices, one for all that both keep."""
+    tables, names = [], []
+    for (columns, table), others in ((one, other[0]), (other, one[0])):
+        kept = [column in left or column in others for column in columns]
+        columns = tuple(column for column, stays in zip(columns, kept, strict=True) if stays)
+        names.append(columns)
+        tables.append(Fold.of(table.shape, kept).add_up(table.ravel()).reshape([sizes[column] for column in columns]))
+    both = [column for column in names[0] if column in names[1] and column in left]
+    gone = [column for column in names[0] if column in names[1] and column not in left]
+    first, second = ([column for column in some if column not in both and column not in gone] for some in names)
+    orders = ((*both, *first, *gone), (*both, *gone, *second))
+    turned = [table.transpose([own.index(c) for c in order]) for table, own, order in zip(tables, names, orders, strict=True)]
+    high, wide, deep, last = (_count(sizes, some) for some in (both, first, gone, second))
+    made = np.matmul(turned[0].reshape(high, wide, deep), turned[1].reshape(high, deep, last))
+    order = (*both, *first, *second)
+    found: Reals = made.reshape([sizes[column] for column in order]).transpose([order.index(column) for column in left])
     return found
 
 

@@ -62,6 +62,7 @@ def test_engine_counts_what_the_reference_counts(question: str, unit: Unit, shar
     agree(plan, (count if both else count_in_turn)(plan, table(plan, held, TYPES)), held)
 
 
+@pytest.mark.diagonal
 @pytest.mark.parametrize("share", [PURE, RHO], ids=["pure", "rho"])
 @pytest.mark.parametrize("unit", UNITS.values(), ids=UNITS.keys())
 def test_marginals_over_several_expressions(unit: Unit, share: Any) -> None:

@@ -54,7 +54,6 @@ def _lend(facts: object, engine: SqlEngine) -> SqlEngine:
     """The engine under another identity: whoever held on to an earlier one that was closed has nothing of this."""
     lent = copy.copy(engine)
     lent.close = weakref.finalize(lent, _returned.append, (facts, engine))  # type: ignore[method-assign]
-    lent.close.atexit = False
     return lent
 
 

@@ -31,6 +31,17 @@ def test_usually_it_is_a_part_with_its_ends(monkeypatch: pytest.MonkeyPatch) -> 
             assert (found[0], found[-1], len({*found})) == (0, many - 1, usual)
 
 
+def test_turns_together_try_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    cases = {name: name.upper() for name in "abcdefgh"}
+    monkeypatch.setattr(depth, "THOROUGH", False)
+    found = [depth.turns(cases, turn, always="ae") for turn in range(4)]
+    assert found[0] == found[3] == {"a": "A", "b": "B", "e": "E", "f": "F"}
+    assert {name for one in found for name in one} == {*cases}
+    assert sum(map(len, found[:3])) == 3 * 2 + 6
+    monkeypatch.setattr(depth, "THOROUGH", True)
+    assert depth.turns(cases, 1, always="ae") == cases
+
+
 GRID = """
 import pytest
 from hypothesis import given, settings, strategies

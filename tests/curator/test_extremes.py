@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from support.depth import THOROUGH
 
 import discreet as dp
 from discreet.errors import ParameterError
@@ -52,8 +53,9 @@ def test_whatever_noise_made_of_numbers_there_is_an_answer(kind: str, amount: fl
 
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        for formula in FORMULAS:
-            for text in (f"SELECT {formula} AS o FROM data", f"SELECT g, {formula} AS o, count(*) AS n FROM data GROUP BY g"):
+        for place, formula in enumerate(FORMULAS):
+            both = (f"SELECT {formula} AS o FROM data", f"SELECT g, {formula} AS o, count(*) AS n FROM data GROUP BY g")
+            for text in both if THOROUGH else both[place % 2 :][:1]:
                 with recorded(wild):
                     answer = curator.sql(text, **{kind: amount})
                 again = curator.sql(text, **{kind: amount})

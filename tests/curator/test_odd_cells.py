@@ -50,7 +50,7 @@ TIMES = [pa.duration("s"), pa.duration("ms"), pa.time32("s"), pa.time64("us"), p
 STAMPS = [pa.timestamp(unit, zone) for unit in ("s", "ms", "us", "ns") for zone in (None, "UTC")]
 
 
-@pytest.mark.spread(10)
+@pytest.mark.spread(7)
 @pytest.mark.parametrize(
     ("kind", "holder"),
     [
@@ -103,7 +103,7 @@ ODD = [
 ]
 
 
-@pytest.mark.spread(18)
+@pytest.mark.spread(10)
 @pytest.mark.parametrize(
     ("others", "odd", "kind"),
     [*((*pair, "found") for pair in ODD), *((*pair, ("object", "category")[i % 2]) for i, pair in enumerate(ODD))],

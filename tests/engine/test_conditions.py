@@ -10,8 +10,9 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from engine.driving import agree, count, planned, table
+from engine.driving import agree, count, count_in_turn, planned, table
 from engine.reference import reference_clean
+from support.depth import deep
 
 from discreet.engine.duckdb.dialect import DIALECT
 from discreet.engine.sql.conditions import as_it_is, compared_column
@@ -55,7 +56,8 @@ def test_comparisons_are_those_of_cleaned_cells(case: str) -> None:
         for constant in constants:
             condition = f"x {sign} {constant}"
             expected.append(sum(one is not None and holds(one, value(constant)) for one in clean))
-            asked.append(count(planned(f"SELECT count(*) AS n FROM data WHERE {condition}", {"x": column}, rows()), source))
+            by = count if len(asked) % deep(1, 3) == 0 else count_in_turn  # all engines, or usually every third time
+            asked.append(by(planned(f"SELECT count(*) AS n FROM data WHERE {condition}", {"x": column}, rows()), source))
     assert [next(iter(found.values())) for found in asked] == [[number] for number in expected]
 
 

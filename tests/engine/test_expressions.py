@@ -27,13 +27,16 @@ TYPES = {name: DIALECT.types[facts.kind] for name, facts in FACTS.items()}
 @pytest.fixture(scope="module", params=[DIALECT, SECOND], ids=lambda dialect: dialect.name)
 def ask(request: pytest.FixtureRequest) -> Callable[[list[Expression], list[dict[str, Value]]], list[tuple[Value, ...]]]:
     connection = duckdb.connect()
+    last: list[str] = []  # the rows that are there, to the last bit: to write them takes longer than to ask most things of them
 
     def run(expressions: list[Expression], table: list[dict[str, Value]]) -> list[tuple[Value, ...]]:
-        connection.execute(f"CREATE OR REPLACE TABLE t (k INTEGER, {', '.join(f'{name} {TYPES[name]}' for name in DECLARED)})")
-        connection.executemany(
-            f"INSERT INTO t VALUES (?{', ?' * len(DECLARED)})",
-            [[k, *(row[name] for name in DECLARED)] for k, row in enumerate(table)],
-        )
+        cells = [[k, *(row[name] for name in DECLARED)] for k, row in enumerate(table)]
+        if last != [repr(cells)]:
+            connection.execute(
+                f"CREATE OR REPLACE TABLE t (k INTEGER, {', '.join(f'{name} {TYPES[name]}' for name in DECLARED)})"
+            )
+            connection.executemany(f"INSERT INTO t VALUES (?{', ?' * len(DECLARED)})", cells)
+            last[:] = [repr(cells)]
         bound: list[Value] = []
 
         def bind(value: Value) -> str:

@@ -13,6 +13,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from engine.test_cleaning import cleaned
+from support.depth import turns
 
 from discreet.engine.sources.frames import arrow_of
 from discreet.schema.columns import boolean, date, number, text
@@ -103,11 +104,12 @@ def objects(cells: dict[str, list[object]]) -> pd.DataFrame:
 
 @pytest.mark.parametrize("build", [literal, from_dicts, joined, categories, converted], ids=lambda build: build.__name__)
 def test_one_odd_row_changes_no_other(build: Callable[[dict[str, list[object]]], pd.DataFrame]) -> None:
-    """All pairs of what a column holds and one cell that is something else, also as ids."""
-    built = 0
-    for held, one in REGULAR.items():
+    """All pairs of what a column holds and one cell that is something else, also as ids; usually a third of them."""
+    built = tried = 0
+    for turn, (held, one) in enumerate(REGULAR.items()):
         expected = read(objects({"x": [one, one, one]}))
-        for odd, cell in {"the same": one, **ODD}.items():
+        for odd, cell in turns({"the same": one, **ODD}, turn, always=("the same",)).items():
+            tried += 1
             try:
                 frame = build({"x": [one, one, cell]})
             except Exception:  # pandas has no such frame
@@ -116,7 +118,7 @@ def test_one_odd_row_changes_no_other(build: Callable[[dict[str, list[object]]],
                 continue  # pandas has made ones of truth values before anybody could see them
             assert read(frame) == expected, (held, odd)
             built += 1
-    assert built > 0.9 * len(REGULAR) * len(ODD)
+    assert built > 0.9 * tried
 
 
 _READ: dict[tuple[object, ...], list[tuple[object, ...]]] = {}

@@ -26,7 +26,7 @@ NUMBERS: dict[str, Column] = {
 BESIDE: list[list[float | None]] = [[], [3.0], [-7.0], [255.0, 0.5], [None, 1.0], [math.inf]]
 
 
-@pytest.mark.diagonal(2)
+@pytest.mark.diagonal
 @pytest.mark.parametrize("beside", BESIDE, ids=repr)
 @pytest.mark.parametrize("declared", NUMBERS.values(), ids=NUMBERS)
 def test_what_is_no_number_is_missing_whatever_stands_beside_it(
@@ -49,7 +49,7 @@ def test_what_is_no_number_is_missing_whatever_stands_beside_it(
             agree(plan, count(plan, str(file)), [{"x": cell} for cell in cells])
 
 
-@pytest.mark.diagonal(2)
+@pytest.mark.diagonal
 @pytest.mark.parametrize("question", ["x = '?'", "x IN ('?', 'b')", "x < 'a'", "x LIKE '?%'", "x IS NOT NULL", "x <> 'b'"])
 @pytest.mark.parametrize(
     "declared", [category("?", "b"), category("?", "b", missing="b"), text()], ids=["words", "filled", "text"]

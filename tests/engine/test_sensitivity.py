@@ -16,7 +16,7 @@ from engine.driving import PURE, RHO, count_in_turn, keys, marginal, planned, ta
 from engine.moves import moves, prepared, side, tight
 from hypothesis import HealthCheck, given, settings, target
 from hypothesis import strategies as st
-from support.depth import examples
+from support.depth import examples, turns
 
 from discreet.plan.aggregates import Best
 from discreet.plan.cost import Cost
@@ -82,6 +82,21 @@ def extreme_persons(r: int) -> dict[str, Rows]:
     }
 
 
+# With these every bound is attained: they are always tried, and of the others some by every question.
+ATTAINING = (
+    "nobody",
+    "all groups, top",
+    "all groups, bottom",
+    "all groups, middle",
+    "two groups, top",
+    "two others, top",
+)
+
+
+def some_persons(r: int, turn: int) -> list[Rows]:
+    return [*turns(extreme_persons(r), turn, always=ATTAINING).values()]
+
+
 ROWS = [row(g, x, y) for g in ("a", "b", "junk") for x, y in ((0, -300), (150, 0), (300, 300), (None, None))]
 
 
@@ -124,19 +139,21 @@ def all_parts(plan: Plan) -> set[str]:
     return {release.label for release in plan.releases if release.mechanism and not side(release)}
 
 
+@pytest.mark.diagonal
 @pytest.mark.parametrize("share", SHARES.values(), ids=SHARES.keys())
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
 def test_persons_at_their_worst(neighbours: Any, share: Cost) -> None:
     reached, every = set(), set()
-    for r, g in ((3, 2), (2, 9)):
+    for turn, (r, g) in enumerate(((3, 2), (2, 9)), start=neighbours == "replace"):
         unit = person("id", rows=r, groups=g, neighbours=neighbours)
         plan = planned(GROUPED.replace(" FROM", ", count(DISTINCT id) AS d FROM"), COLUMNS, unit, share)
-        tables = [base(r) + extra for extra in extreme_persons(r).values()]
+        tables = [base(r) + extra for extra in some_persons(r, turn)]
         reached |= attained(plan, tables, unit)
         every |= all_parts(plan)
     assert reached == every
 
 
+@pytest.mark.diagonal
 @pytest.mark.parametrize("share", SHARES.values(), ids=SHARES.keys())
 @pytest.mark.parametrize("unit", [rows(), rows(neighbours="replace", size=100)], ids=["add-remove", "replace"])
 def test_rows_at_their_worst(unit: Unit, share: Cost) -> None:
@@ -160,12 +177,13 @@ UNITS = {
 }
 
 
+@pytest.mark.diagonal(2)
 @pytest.mark.parametrize("whose", UNITS)
 @pytest.mark.parametrize("question", PAIRED, ids=["groups", "table", "some rows", "one mean"])
 def test_counts_and_sums_that_are_pairs(question: str, whose: str) -> None:
     """Both numbers of a mean as one vector; every pair is attained. With Gaussian noise, only the share is one.
 
-    Of questions, units and budgets every two meet.
+    Thoroughly, of questions, units and budgets every two meet.
     """
     unit, share = UNITS[whose], [*SHARES.values()][(PAIRED.index(question) + [*UNITS].index(whose) // 2) % 2]
     plan = planned(question, COLUMNS, unit, share)
@@ -173,7 +191,7 @@ def test_counts_and_sums_that_are_pairs(question: str, whose: str) -> None:
     public = unit == UNITS["rows replaced"] and question == PAIRED[1]  # then the mean that is never missing needs no count
     means = 1 if question == PAIRED[3] else 3 if public else 4
     assert len(paired) == (means if share is PURE else question != PAIRED[3])
-    extras = list(extreme_persons(3).values()) if isinstance(unit, Person) else [[one] for one in ROWS]
+    extras = some_persons(3, PAIRED.index(question)) if isinstance(unit, Person) else [[one] for one in ROWS]
     if unit == UNITS["rows"]:
         extras.insert(0, [])
     reached = attained(plan, [base(1) + extra for extra in extras], unit)
@@ -197,7 +215,7 @@ def test_nobody_moves_a_pair_too_far(unit: Unit, share: Cost) -> None:
     search()
 
 
-@pytest.mark.diagonal(2)
+@pytest.mark.diagonal
 @pytest.mark.parametrize("share", SHARES.values(), ids=SHARES.keys())
 @pytest.mark.parametrize(
     "unit",
@@ -214,13 +232,14 @@ def test_best_candidates(score: str, unit: Unit, share: Cost) -> None:
     schema = Schema(COLUMNS, unit)
     best = Best((0, 300), parse_expression(score, schema, names=("candidate",)))
     plan = planned(Query((Output("best", best),)), COLUMNS, unit, share)
-    extras = list(extreme_persons(3).values()) if isinstance(unit, Person) else [[one] for one in ROWS]
+    extras = some_persons(3, score == SCORES["one way"]) if isinstance(unit, Person) else [[one] for one in ROWS]
     if unit.neighbours == "add-remove" and not isinstance(unit, Person):
         extras.insert(0, [])
     reached = attained(plan, [base(1) + extra for extra in extras], unit)
     assert reached == all_parts(plan)
 
 
+@pytest.mark.diagonal(2)
 @pytest.mark.parametrize("share", SHARES.values(), ids=SHARES.keys())
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
 @pytest.mark.parametrize("who", ["rows", "persons"])
@@ -229,9 +248,9 @@ def test_marginals(who: str, neighbours: Any, share: Cost) -> None:
     few = {"add-remove": None, "replace": 100}[neighbours]
     unit: Unit = rows(neighbours=neighbours, size=few) if who == "rows" else person("id", rows=3, groups=2, neighbours=neighbours)
     cells = "mode(x // 100) AS a, median(y // 150) AS b FROM data"
-    for question in (f"SELECT {cells}", f"SELECT g, {cells} GROUP BY g"):
+    for turn, question in enumerate((f"SELECT {cells}", f"SELECT g, {cells} GROUP BY g"), start=neighbours == "replace"):
         plan = marginal(planned(question, COLUMNS, unit, share))
-        extras = [[], *([one] for one in ROWS)] if who == "rows" else list(extreme_persons(3).values())
+        extras = [[], *([one] for one in ROWS)] if who == "rows" else some_persons(3, turn)
         reached = attained(plan, [base(1) + extra for extra in extras[who == "rows" and neighbours == "replace" :]], unit)
         assert reached == all_parts(plan)
 
@@ -239,7 +258,7 @@ def test_marginals(who: str, neighbours: Any, share: Cost) -> None:
 @pytest.mark.parametrize("unit", [rows(), person("id", rows=2, groups=3)], ids=["rows", "persons"])
 def test_open_keys(unit: Unit) -> None:
     plan = planned(OPEN, COLUMNS, unit, RHO)
-    extras = list(extreme_persons(2).values()) if isinstance(unit, Person) else [[], *([one] for one in ROWS)]
+    extras = some_persons(2, 2) if isinstance(unit, Person) else [[], *([one] for one in ROWS)]
     reached = attained(plan, [base(1) + extra for extra in extras], unit)
     assert "keys" in reached
 

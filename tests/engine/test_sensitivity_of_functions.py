@@ -93,6 +93,7 @@ def counted(unit: Unit, share: Cost, tables: list[Rows]) -> tuple[Plan, list[dic
     return plan, [{part: [numbers[i] * finer[part]] for part, numbers in found.items()} for i in range(len(tables))]
 
 
+@pytest.mark.diagonal
 @pytest.mark.parametrize("share", [PURE, RHO], ids=["pure", "rho"])
 @pytest.mark.parametrize("unit", UNITS.values(), ids=UNITS.keys())
 def test_extreme_units_attain_what_is_declared(unit: Unit, share: Cost) -> None:

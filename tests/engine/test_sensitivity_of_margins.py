@@ -64,6 +64,7 @@ def neighbours(unit: Unit, tables: list[Rows]) -> list[tuple[int, int]]:
     return [(0, i) for i in range(1, size)] if unit.neighbours == "add-remove" else list(itertools.combinations(range(size), 2))
 
 
+@pytest.mark.diagonal
 @pytest.mark.parametrize("share", [PURE, RHO], ids=["pure", "rho"])
 @pytest.mark.parametrize("unit", UNITS.values(), ids=UNITS)
 def test_extreme_units_attain_the_bound_of_every_level_and_none_exceeds_it(unit: Unit, share: Cost) -> None:

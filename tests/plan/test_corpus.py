@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from plan.corpus.base import Asked, Between, Hopeless, Line
 from plan.corpus.worlds import EPSILON, WORLDS
+from support.depth import spread
 
 import discreet as dp
 from discreet.errors import DiscreetError
@@ -50,12 +51,17 @@ def ask(folder: Path) -> Open:
     return find
 
 
+PREVIEWED = spread(ASKED, len(ASKED) // 4)  # a preview takes longer than an answer
+
+
 @pytest.mark.parametrize("asked", ASKED, ids=lambda asked: f"{asked.world}: {asked.sql}")
 def test_an_analysts_question_is_answered(asked: Asked, ask: Open) -> None:
     """Off by no more than a thousandth and eight standard errors, which are below 0.1 rows: false alarms below 1e-14 each."""
     world = ask(asked.world)
-    preview, answer = world.preview(asked.sql, epsilon=EPSILON), world.sql(asked.sql, epsilon=EPSILON)
-    assert [line.output for line in preview.lines][-len(answer.outputs) :] == list(answer.outputs) or not answer.outputs
+    preview = world.preview(asked.sql, epsilon=EPSILON) if asked in PREVIEWED else None
+    answer = world.sql(asked.sql, epsilon=EPSILON)
+    if preview is not None and answer.outputs:
+        assert [line.output for line in preview.lines][-len(answer.outputs) :] == list(answer.outputs)
     columns = [*answer.keys.values(), *(column.values for column in answer.outputs.values())]
     found: list[Line] = list(zip(*columns, strict=True))
     none = [0.0] * len(answer)

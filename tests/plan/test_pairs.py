@@ -39,6 +39,7 @@ def test_without_noise_they_are_numpys(tmp_path: Path) -> None:
         assert all(found[f"{name}_lower"] <= found[name] <= found[f"{name}_upper"] for name in "rcdsi")
 
 
+@pytest.mark.diagonal
 @pytest.mark.parametrize("share", [PURE, RHO], ids=["pure", "rho"])
 @pytest.mark.parametrize("unit", UNITS.values(), ids=UNITS.keys())
 def test_sensitivities_hold_and_are_attained(unit: Unit, share: Cost) -> None:

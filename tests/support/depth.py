@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TypeVar
 
 import pytest
 
-__all__ = ["THOROUGH", "deep", "diagonal", "examples", "spread", "thinned"]
+__all__ = ["THOROUGH", "deep", "diagonal", "examples", "spread", "thinned", "turns"]
 
 THOROUGH = os.environ.get("DISCREET_THOROUGH", "0") != "0"
 
@@ -36,6 +36,14 @@ def spread(cases: Sequence[_Case], usual: int) -> list[_Case]:
     if THOROUGH or usual >= many:
         return [*cases]
     return [cases[place * (many - 1) // (usual - 1)] for place in range(usual)]
+
+
+def turns(cases: Mapping[str, _Case], turn: int, times: int = 3, *, always: Collection[str] = ()) -> dict[str, _Case]:
+    """All cases, or usually those that are always tried and one of so many others: so many turns together try all."""
+    if THOROUGH:
+        return {**cases}
+    others = [name for name in cases if name not in always]
+    return {name: case for name, case in cases.items() if name in always or others.index(name) % times == turn % times}
 
 
 def thinned(items: Sequence[pytest.Item]) -> list[pytest.Item]:

@@ -60,7 +60,7 @@ def _imports_below(nodes: Iterable[ast.AST], kind: Kind) -> Iterator[tuple[ast.I
     for node in nodes:
         if isinstance(node, ast.Import | ast.ImportFrom):
             yield node, kind
-        elif isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+        elif isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
             yield from _imports_below(node.body, Kind.TYPES)
             yield from _imports_below(node.orelse, kind)
         elif not isinstance(node, ast.expr):

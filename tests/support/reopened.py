@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import os
+import weakref
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
@@ -18,11 +21,12 @@ from discreet.engine.sql.engine import SqlEngine
 
 _KEPT = 8
 _idle: list[tuple[object, SqlEngine]] = []  # of this process
+_returned: deque[tuple[object, SqlEngine]] = deque()  # closed, or held by nobody any more, at whatever moment that was noticed
 
 
 def reopen(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Curators over frames get an engine that another one closed, where only the rows differ: they take the place of those. Files
-    and databases are opened as they are in life."""
+    """Curators over frames get an engine that another one closed or that went with it, where only the rows differ: they take the
+    place of those. Files and databases are opened as they are in life."""
     open_engine: Callable[..., Any] = tables.open_engine
 
     def opened(source: Any, schema: object, public: Mapping[str, Any], **more: Any) -> Any:
@@ -31,6 +35,7 @@ def reopen(monkeypatch: pytest.MonkeyPatch) -> None:
             return open_engine(source, schema, public, **more)
         layouts = {name: one.layout for name, one in sources.items()}
         facts = (os.getpid(), schema, layouts, {name: one.fingerprint(b"tests") for name, one in public.items()}, more)
+        _take_back()
         for place, (known, engine) in enumerate(_idle):
             if known == facts:
                 session = _idle.pop(place)[1]._session
@@ -39,21 +44,26 @@ def reopen(monkeypatch: pytest.MonkeyPatch) -> None:
                 for cursor in session._idle:
                     for name, one in sources.items():
                         cursor.register(_name(_RAW, name), one.held)
-                return engine
-        engine = open_engine(source, schema, public, **more)
-        engine.close = lambda: _end(facts, engine)
-        return engine
+                return _lend(facts, engine)
+        return _lend(facts, open_engine(source, schema, public, **more))
 
     monkeypatch.setattr(tables, "open_engine", opened)
 
 
-def _end(facts: object, engine: SqlEngine) -> None:
-    if any(engine is one for _, one in _idle):
-        return  # harmless when repeated
-    if _is_as_new(engine):
-        _idle.append((facts, engine))
-    else:
-        SqlEngine.close(engine)
+def _lend(facts: object, engine: SqlEngine) -> SqlEngine:
+    """The engine under another identity: whoever held on to an earlier one that was closed has nothing of this."""
+    lent = copy.copy(engine)
+    lent.close = weakref.finalize(lent, _returned.append, (facts, engine))  # type: ignore[method-assign]
+    return lent
+
+
+def _take_back() -> None:
+    while _returned:
+        facts, engine = _returned.popleft()
+        if _is_as_new(engine):
+            _idle.append((facts, engine))
+        else:
+            SqlEngine.close(engine)
     while len(_idle) > _KEPT:
         SqlEngine.close(_idle.pop(0)[1])
 
@@ -61,7 +71,7 @@ def _end(facts: object, engine: SqlEngine) -> None:
 def _is_as_new(engine: SqlEngine) -> bool:
     """Whether nothing runs in it, and no test put anything in the place of its methods."""
     session = engine._session
-    put = {*vars(engine)} & {*dir(SqlEngine)} - {"close"} | {*vars(session)} & {*dir(DuckDBSession)}
+    put = {*vars(engine)} & {*dir(SqlEngine)} | {*vars(session)} & {*dir(DuckDBSession)}
     return isinstance(session, DuckDBSession) and not session._busy and not put
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from itertools import pairwise
 
 from discreet.errors import ParameterError
@@ -117,7 +118,13 @@ def labels(edges: Sequence[float | Fraction]) -> tuple[str, ...]:
     >>> labels((18, 40, Fraction("65.5")))
     ('[18, 40)', '[40, 65.5]')
     """
-    exact = [Fraction(repr(float(edge))) for edge in edges]
+    return _labels(tuple(map(float, edges)))
+
+
+@lru_cache(maxsize=64)
+def _labels(edges: tuple[float, ...]) -> tuple[str, ...]:
+    """They are asked for again with every value that is put into a bin."""
+    exact = [Fraction(repr(edge)) for edge in edges]
     shown = [str(Literal(int(edge) if edge.denominator == 1 else edge)) for edge in exact]
     last = len(edges) - 2
     return tuple(f"[{shown[i]}, {shown[i + 1]}{']' if i == last else ')'}" for i in range(last + 1))

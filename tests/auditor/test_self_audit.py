@@ -31,7 +31,7 @@ from discreet.mechanisms.quantile import Quantile
 pytestmark = pytest.mark.usefixtures("replayed")
 
 ERROR = 1e-6
-DRAWS = deep(250, 120)
+DRAWS = deep(250, 200)
 
 
 @dataclass(frozen=True)

@@ -103,6 +103,7 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
 ODD: list[Any] = [0.0, 3.0, -3.0, math.nan, math.inf, -math.inf, 1e300, -1e300, 5e-324, None, 2.0**53]
 
 
+@pytest.mark.diagonal
 @pytest.mark.parametrize("share", [PURE, RHO], ids=["pure", "rho"])
 @pytest.mark.parametrize(
     "unit",
@@ -137,7 +138,7 @@ def test_declared_sensitivities_hold_and_are_attained(tmp_path: Path, unit: Any,
 
 
 @pytest.mark.parametrize("unit", [dp.rows(), dp.person("pid", rows=2, groups=1)], ids=str)
-@pytest.mark.usefixtures("few", "unrehearsed")
+@pytest.mark.usefixtures("few", "replayed")
 def test_an_audit_replays_it(unit: Any) -> None:
     facts = Schema({"age": dp.integer(0, 20)}, unit)
 

@@ -133,6 +133,7 @@ EXTREME = [
 ]
 
 
+@pytest.mark.diagonal
 @pytest.mark.parametrize("share", [PURE, RHO], ids=["pure", "rho"])
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
 @pytest.mark.parametrize("by", [None, "ward", ["ward", "age"]], ids=str)

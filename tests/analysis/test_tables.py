@@ -71,6 +71,7 @@ def adds_up(answer: Answer, name: str = "n") -> None:
             assert sum(below) == pytest.approx(found[place], rel=1e-9, abs=1e-6)  # type: ignore[arg-type]
 
 
+@pytest.mark.diagonal
 @pytest.mark.parametrize(("budget", "cost"), BUDGETS.values(), ids=BUDGETS)
 @pytest.mark.parametrize("unit", UNITS.values(), ids=UNITS)
 def test_every_total_agrees_for_exactly_its_cost(tmp_path: Path, unit: object, budget: dp.Budget, cost: dict[str, Any]) -> None:

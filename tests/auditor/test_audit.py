@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from support.broken import laplace
 from support.clock import Clock
+from support.depth import deep
 
 import discreet as dp
 
@@ -117,7 +118,9 @@ def test_an_exception_text_with_data_in_it_is_found() -> None:
 def test_types_may_vary_if_they_vary_alike() -> None:
     outputs = [None, 1, 1.5, "text", b"bytes", [1, [2, None]], {"a": {"b": 2}}, {3, 4}, np.arange(3), np.float64(2), 2 + 3j]
     outputs += [float("nan"), float("inf"), -0.0, 10**400, ValueError("returned"), object(), np.array("x"), (), 1 << 70]
-    assert not dp.audit(lambda _: outputs[_random.integers(len(outputs))], 0, 1, epsilon=0.5, draws=1_000, error=1e-7).violated
+    assert not dp.audit(
+        lambda _: outputs[_random.integers(len(outputs))], 0, 1, epsilon=0.5, draws=deep(1_000, 400), error=1e-7
+    ).violated
 
 
 def test_a_type_that_tells_is_found() -> None:

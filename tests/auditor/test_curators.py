@@ -70,14 +70,14 @@ OPEN = "SELECT t, count(*) AS n, median(y) AS q FROM data GROUP BY t"
 quick = pytest.mark.usefixtures("replayed")
 
 
-def stored(monkeypatch: pytest.MonkeyPatch, storage: Any) -> None:
-    """Only pairs with these types of columns, to save time; and usually every second one under one kind of neighbours, those
-    between under the other. That of all strange rows of a person is among those of whoever comes or goes."""
+def stored(monkeypatch: pytest.MonkeyPatch, storage: Any, every: int = 3) -> None:
+    """Only pairs with these types of columns, to save time; and usually every third one, others under the other kind of
+    neighbours. That of all strange rows of a person is among those of whoever comes or goes."""
 
     def some(schema: Schema) -> list[Pair]:
         pairs = list(Maker(schema, storage).pairs())
         first = isinstance(schema.unit, Person) != (schema.unit.neighbours == "replace")
-        return pairs if THOROUGH else pairs[first::2] or pairs
+        return pairs if THOROUGH else pairs[first::every] or pairs
 
     monkeypatch.setattr(curators, "extreme_pairs", some)
 

@@ -56,7 +56,7 @@ def test_no_pair_of_neighbours_refutes_it(neighbours: Any, monkeypatch: pytest.M
 
 def test_a_join_by_anything_else_would_be_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows of different persons together: one person's rows change what others add."""
-    stored(monkeypatch, "declared")
+    stored(monkeypatch, "declared", every=2)
     real = joining.joined_rows
     monkeypatch.setattr(
         "discreet.engine.sql.statement.joined_rows", lambda *given: real(*given).replace("ON t0.person = t1.person", "ON TRUE")

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib import pyplot
-from support.depth import examples
+from support.depth import deep
 from support.refusals import refused
 
 import discreet as dp
@@ -83,7 +83,7 @@ def test_more_arguments_than_there_are(name: str) -> None:
 
 @every
 @given(data=st.data())
-@settings(max_examples=examples(15), deadline=None)
+@settings(max_examples=deep(15, 3), deadline=None)
 def test_arguments_of_any_kind(name: str, data: st.DataObject) -> None:
     """They are taken, or refused by discreet; nothing else is raised."""
     if name == "discreet.audit":  # runs its function in processes of its own

@@ -48,6 +48,7 @@ def audited(name: str, given: dict[str, Any], unit: Any, budget: Any) -> Any:
 
 
 @pytest.mark.parametrize(("name", "given", "unit", "budget"), FITS, ids=[one[0] for one in FITS])
+@pytest.mark.usefixtures("replayed")
 def test_a_fit_at_a_curator_is_not_refuted(name: str, given: dict[str, Any], unit: Any, budget: Any) -> None:
     found = audited(name, given, unit, budget)
     assert found.releases >= found.pairs > 5

@@ -52,6 +52,7 @@ def test_a_search_is_replayed_and_not_refuted(unit: str, given: dict[str, Any], 
 
 @pytest.mark.parametrize("budget", [dp.Budget(epsilon=1), dp.Budget(epsilon=1, delta=1e-6)], ids=["pure", "delta"])
 @pytest.mark.parametrize("method", ["repeat", "exponential"])
+@pytest.mark.usefixtures("replayed")
 def test_a_search_at_a_curator_is_replayed(method: str, budget: Any) -> None:
     """What several runs lose together is what the ledger was charged, by their theorem, and not their sum."""
     assert not at_curator(method, budget).violated

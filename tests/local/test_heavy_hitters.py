@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from scipy.stats import binom
+from support.depth import deep
 
 import discreet as dp
 from discreet.balls import ball, precision
@@ -84,11 +85,14 @@ def surveyed(task: HeavyHitters, words: list[str], counts: list[int]) -> HeavyHi
 def test_words_that_nobody_has_are_not_reported() -> None:
     """60 words of four letters at epsilon 4, which one hash a length made 10 to 34 false ones of in every survey.
 
-    At most 5 % of surveys may report any: all of five do so with a chance below 1e-6.
+    At most 5 % of surveys may report any: all of five do so with a chance below 1e-6. One of each kind is made, and more
+    while all report some.
     """
     rng, task = np.random.default_rng(11), HeavyHitters(4, length=4)
     false, shares = 0, 1 / np.arange(1, 61)
     for survey in range(5):
+        if survey >= deep(5, 2) and false < survey:
+            break
         words = sorted({"".join(rng.choice(list("abcdefghijklmnopqrstuvwxyz"), 4)) for _ in range(60)})
         weights = shares[: len(words)] if survey % 2 else np.ones(len(words))
         found = surveyed(task, words, rng.multinomial(100_000, weights / weights.sum()).tolist())

@@ -25,6 +25,7 @@ import pytest
 from local import make_vectors
 from local.protocols import every_report
 from reference import statistics
+from support.depth import deep
 
 import discreet as dp
 from discreet.balls import precision
@@ -35,7 +36,7 @@ from discreet.local.task import Task, canonical
 
 CLIENT = Path(str(resources.files("discreet.local") / "discreet-client.js"))
 HERE = Path(__file__).parent
-DRAWS = 6_000
+DRAWS = deep(6_000, 3_000)
 ONES = "0xffffffffffffffff"
 
 

@@ -19,12 +19,14 @@ from discreet.local.protocols.unary import Unary
 from discreet.noise.coins import Chance, uniform
 
 
+@pytest.mark.diagonal(times=3)
 @pytest.mark.parametrize("promise", PROMISES, ids=lambda promise: promise.__name__)
 @pytest.mark.parametrize("protocol", SMALL, ids=label)
 def test_every_protocol_keeps_its_promises(protocol: FrequencyProtocol, promise: Callable[[FrequencyProtocol], None]) -> None:
     promise(protocol)
 
 
+@pytest.mark.diagonal(times=2)
 @pytest.mark.parametrize("epsilon", EPSILONS, ids=str)
 @pytest.mark.parametrize("name", NAMES)
 def test_the_likelihood_ratio_for_64_values(name: str, epsilon: Fraction) -> None:

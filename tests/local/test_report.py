@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from local.tasks import FIRST, TASKS, counted, some
+from support.depth import deep
 
 from discreet.errors import ParameterError
 from discreet.local import Frequencies
@@ -81,8 +82,8 @@ def test_a_damaged_file_is_refused_whole(tmp_path: Path, keep: int) -> None:
 
 
 def test_damage_in_the_middle_of_a_file_leaves_nothing_half_counted(tmp_path: Path) -> None:
-    file = tmp_path / "bad.parquet"
-    pq.write_table(some(FIRST, 300_000).to_arrow(), file, row_group_size=100_000, compression="gzip", use_dictionary=False)
+    file, group = tmp_path / "bad.parquet", deep(100_000, 20_000)
+    pq.write_table(some(FIRST, 3 * group).to_arrow(), file, row_group_size=group, compression="gzip", use_dictionary=False)
     content = bytearray(file.read_bytes())
     content[len(content) // 2 : len(content) // 2 + 4000] = bytes(4000)
     file.write_bytes(content)

@@ -68,6 +68,7 @@ def extreme(epsilon: float) -> dict[str, tuple[Task, object]]:
     }
 
 
+@pytest.mark.spread(3)
 @pytest.mark.parametrize("epsilon", [1e-100, 1e-30, 700, 1000])
 def test_extreme_epsilons_give_numbers(epsilon: float) -> None:
     for name, (task, value) in extreme(epsilon).items():

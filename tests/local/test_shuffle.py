@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 import pytest
@@ -12,11 +13,17 @@ from scipy.stats import binom
 
 from discreet.balls import ball, precision
 from discreet.errors import ParameterError
-from discreet.local import Attributes, Bit, Distribution, Frequencies, HeavyHitters, Mean, amplified
+from discreet.local import Amplified, Attributes, Bit, Distribution, Frequencies, HeavyHitters, Mean, amplified
 from discreet.local.protocols.base import FrequencyProtocol
 from discreet.local.protocols.k_ary import KAry
 from discreet.local.shuffle import Clones
 from discreet.local.task import Task
+
+
+@cache
+def of_two(n: int) -> Amplified:
+    """Epsilon 2 of each of n people."""
+    return amplified(2, n, 1e-6, trusted_shuffler=True)
 
 
 def clones(epsilon0: Fraction, n: int, share: Fraction = Fraction(1)) -> Clones:
@@ -88,6 +95,7 @@ def test_a_real_protocol_is_never_worse_and_comes_close(epsilon0: float, values:
         assert high < 1.001 * true + 1e-12
 
 
+@pytest.mark.spread(32)
 @pytest.mark.parametrize("protocol", SMALL, ids=label)
 def test_the_total_variation_is_that_of_the_likelihoods(protocol: FrequencyProtocol) -> None:
     """Over all reports and pairs of values; of hashing, for one seed, where it may be less."""
@@ -113,7 +121,7 @@ def test_no_two_values_are_further_apart_than_told(task: Task) -> None:
 
 def test_a_task_tells_its_own_total_variation() -> None:
     """k-ary over 100 values, epsilon 2, 10,000 people: 0.114 for the worst protocol, 0.029 for this one."""
-    worst = amplified(2, 10_000, 1e-6, trusted_shuffler=True)
+    worst = of_two(10_000)
     found = amplified(Frequencies(range(100), 2, protocol="k-ary"), 10_000, 1e-6, trusted_shuffler=True)
     assert 0.113 < worst.lower < worst.upper < 0.116
     assert 0.028 < found.lower < found.upper < 0.030
@@ -150,7 +158,7 @@ def test_the_number_of_clones_has_its_law() -> None:
 
 
 def test_more_people_and_larger_deltas_cost_less() -> None:
-    by_people = [amplified(2, n, 1e-6, trusted_shuffler=True).upper for n in (1, 100, 10**4)]
+    by_people = [of_two(n).upper for n in (1, 100, 10**4)]
     assert by_people == sorted(by_people, reverse=True)
     by_delta = [amplified(2, 1000, delta, trusted_shuffler=True).upper for delta in (1e-12, 0.5)]
     assert by_delta == sorted(by_delta, reverse=True)
@@ -169,7 +177,7 @@ def test_bounds_are_ordered_and_never_above_the_local_epsilon() -> None:
 
 def test_a_task_may_be_given_and_the_guarantee_taken() -> None:
     found = amplified(Mean(0, 15, 2), 10_000, 1e-6, trusted_shuffler=True)
-    assert found == amplified(2, 10_000, 1e-6, trusted_shuffler=True)  # nothing better is known of it
+    assert found == of_two(10_000)  # nothing better is known of it
     assert found.privacy.epsilon(delta=1e-6) == pytest.approx(found.upper)
     assert "shuffler" in str(found)
 

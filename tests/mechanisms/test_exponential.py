@@ -16,10 +16,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from reference import laws, statistics
+from support.depth import deep
 
 from discreet import Exponential, NoisyMax, PermuteAndFlip
 
-ROUNDS = 4_000
+ROUNDS = deep(4_000, 2_000)
 CONTESTS: dict[str, list[Any]] = {
     "integers": [5, 3, 0, 4],
     "floats": [0.1, 0.3, -2.5, 0.30000000000000004],

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from reference import laws, statistics
+from support.depth import deep
 from support.recorded import replay
 
 from discreet import Laplace
@@ -146,7 +147,7 @@ def test_the_grid_of_a_real_mechanism_is_a_public_power_of_two(scale: Any) -> No
 @pytest.mark.parametrize("value", [0.0, 0.1, -1 / 3, 12345.678, Fraction(1, 3), 7])
 def test_the_real_law(value: Any) -> None:
     mechanism = Laplace(sensitivity=1.0, scale=1.5)
-    drawn = np.array(cells(mechanism.release([value] * 20_000), mechanism))
+    drawn = np.array(cells(mechanism.release([value] * deep(20_000, 10_000)), mechanism))
     exact = Fraction(value) / Fraction(mechanism.grid)
     units = mechanism.scale / Fraction(mechanism.grid)
     edges = [round(exact) + round(float(units) * x) for x in np.linspace(-4, 4, 61)]

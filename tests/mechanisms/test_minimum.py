@@ -12,6 +12,7 @@ import pytest
 from reference import statistics
 from scipy.optimize import minimize
 from scipy.special import gammaincc
+from support.depth import deep
 
 from discreet.auditor.replay import replay
 from discreet.balls import ball, precision, upper
@@ -218,7 +219,7 @@ def test_of_extreme_rows_the_law_is_the_integral_of_its_density(neighbours: Any,
     worst = float(np.abs(np.log(heights[0] / heights[1])).max())
     assert 0.5 * claimed < worst <= claimed
     for (rows, classes), height in zip(tables, heights, strict=True):
-        draws = 1200
+        draws = deep(1200, 600)
         one = losses(rows, classes, 1)
         found = np.array([made.release(one) for _ in range(draws)]).astype(float) * float(made.step)
         cuts = [
@@ -250,7 +251,7 @@ def test_of_no_rows_the_law_is_that_of_the_slope() -> None:
     """Chi-square, a false alarm below 1e-7: weights are -b / ridge, but for noise of a hundredth, and each number of b has the
     law of a uniform share of a gamma law of 4 times the scale."""
     made, none = Minimum(epsilon=1, lines=1, width=3, neighbours="replace"), losses(np.zeros((0, 3)), [], 1)
-    draws, far = 1500, np.array([0.3, 0.8, 1.5, 3.0])
+    draws, far = deep(1500, 800), np.array([0.3, 0.8, 1.5, 3.0])
     found = (
         np.array([made.release(none) for _ in range(draws)]).astype(float) * float(made.step) * ridge_of(made) / float(made.scale)
     )

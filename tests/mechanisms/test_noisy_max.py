@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 from reference import laws, statistics
+from support.depth import deep
 
 from discreet import NoisyMax
 
-ROUNDS = 4_000
+ROUNDS = deep(4_000, 2_000)
 
 
 @pytest.mark.parametrize("sensitivity", [1, 3, 0.5, Fraction(1, 7)])

@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 import pytest
 from reference import laws, statistics
+from support.depth import deep
 
 from discreet import Exponential, PermuteAndFlip
 
-ROUNDS = 4_000
+ROUNDS = deep(4_000, 2_000)
 SCORES = [[0, 1], [0, 1, 2, 1], [0.5, 0.25, -3.0], [3, 3, 3, 3, 3], [10, 9, 0, 0, 0, 0], [Fraction(1, 3), 0, Fraction(-5, 7)]]
 
 

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from flint import arb
 from reference import laws, statistics
+from support.depth import deep
 from support.recorded import NotPrivate, replay
 
 from discreet.noise import coins, gaussian, laplace, selection
@@ -159,7 +160,7 @@ def test_the_law_of_two_words(slow: Callable[[], None]) -> None:
 def test_the_gaussian_laws(variance: Fraction, slow: Callable[[], None]) -> None:
     """Two comparisons: a false alarm below 2e-7."""
     slow()
-    size, end = 10_000, int(4 * float(variance) ** 0.5) + 2
+    size, end = deep(10_000, 5_000), int(4 * float(variance) ** 0.5) + 2
     rounded = gaussian.rounded(variance, size, np.full(size, float(THIRD)), lambda _: THIRD)
     assert statistics.fit(rounded, lambda x: laws.rounded_gaussian(variance, THIRD, x), -end, end) > statistics.ALARM
     discrete = gaussian.discrete(variance, size)
@@ -172,6 +173,6 @@ def test_the_laws_of_contests(noise: Noise, monkeypatch: pytest.MonkeyPatch) -> 
     exact = [Fraction(0), Fraction(-1), Fraction(-1, 2), Fraction(-1, 3)]
     law = {Noise.GUMBEL: laws.softmax, Noise.EXPONENTIAL: laws.permute_and_flip, Noise.LAPLACE: laws.laplace_winner}[noise]
     near = np.array([float(distance) for distance in exact])
-    won = [noisy_argmax(near, Fraction(1), noise, exact.__getitem__) for _ in range(4_000)]
+    won = [noisy_argmax(near, Fraction(1), noise, exact.__getitem__) for _ in range(deep(4_000, 2_000))]
     expected = np.array([float(p) for p in law(exact)]) * len(won)
     assert statistics.chi_square(np.bincount(won, minlength=4), expected) > statistics.ALARM

@@ -13,10 +13,11 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 from reference import laws, statistics
+from support.depth import deep
 
 from discreet.noise.selection import Noise, noisy_argmax
 
-CONTESTS = 8_000
+CONTESTS = deep(8_000, 4_000)
 SCORES = {
     "equal": [Fraction(0)] * 4,
     "spread": [Fraction(0), Fraction(-1), Fraction(1, 2), Fraction(-3), Fraction(1, 3)],

@@ -106,6 +106,7 @@ def corners(deviation: Fraction, pair: Pair, shifts: tuple[Fraction, Fraction]) 
     return one, two
 
 
+@pytest.mark.diagonal
 @pytest.mark.parametrize("kind", ["none", "fractions"])
 @pytest.mark.parametrize("deviation", DEVIATIONS)
 def test_pairs(deviation: Fraction, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:

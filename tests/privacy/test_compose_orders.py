@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from privacy.reference_guarantees import boxes, compositions, deltas, discrete, families, gaussians, laplaces, single, steady
+from support.depth import spread
 
 import discreet as dp
 from discreet.errors import ParameterError
@@ -40,7 +41,7 @@ MAKERS = {
 @pytest.mark.parametrize("kind", MAKERS)
 @pytest.mark.parametrize("count", [1, 20])
 def test_more_noise_never_costs_more(kind: str, count: int) -> None:
-    sizes = [F(1, 20), F(1, 4), F(1), F(2)]
+    sizes = spread([F(1, 20), F(1, 4), F(1), F(2)], 3)
     for delta in (1e-6, 0.1):
         bounds = [(count * MAKERS[kind](size)).epsilon_bounds(delta) for size in sizes]
         for less, more in itertools.pairwise(bounds):

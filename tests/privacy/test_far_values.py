@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from privacy.reference_curves import real
 from privacy.test_tight_samples import counted
-from support.depth import examples
+from support.depth import deep
 
 import discreet as dp
 from discreet.privacy.accountant import composition, far_values
@@ -132,7 +132,7 @@ USES = st.tuples(
 
 
 @given(USES)
-@settings(max_examples=examples(10), deadline=None, derandomize=True)
+@settings(max_examples=deep(10, 3), deadline=None, derandomize=True)
 def test_any_uses(uses: tuple[int, float, float, float]) -> None:
     """1e-4 relative, 1e-9 from ten uses on, or 1e-12."""
     count, sigma, rate, delta = uses

@@ -15,7 +15,7 @@ from flint import acb, arb, ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from privacy.reference_curves import real
-from support.depth import examples
+from support.depth import examples, spread
 
 import discreet as dp
 from discreet.privacy.accountant import composition, jumps, tails
@@ -120,7 +120,7 @@ NEAR = [
 @pytest.mark.parametrize(("whole", "loss", "x", "most"), NEAR)
 def test_jumps_are_what_is_not_small(whole: SampledGaussian, loss: float, x: float, most: float) -> None:
     """Moments of at least one jump, A - B in balls, within the rounding that is stated; and its decay; in 1, 2 and 25 steps."""
-    step, times = cut_gaussian(whole, most, 1.0 if most else 0.0), (0.0, 3.0, 200.0, 4000.0)
+    step, times = cut_gaussian(whole, most, 1.0 if most else 0.0), spread((0.0, 3.0, 200.0, 4000.0), 3)
     with ctx.workprec(200):
         moments = {t: (moment(step, acb(x, t)), moment(beyond(step, loss), acb(x, t))) for t in times}
         for count in (1, 2, 25):

@@ -65,6 +65,7 @@ def line(ax: Axes, label: str) -> tuple[np.ndarray, np.ndarray]:
     return np.asarray(found.get_xdata(), dtype=float), np.asarray(found.get_ydata(), dtype=float)
 
 
+@pytest.mark.spread(28)
 @pytest.mark.parametrize("draw", PICTURES.values(), ids=PICTURES.keys())
 def test_every_picture(draw: Callable[..., Axes], tmp_path: Path) -> None:
     """Axes, a title, labels, something drawn inside; and no warning on the way, layout and fonts included."""

@@ -18,6 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from privacy.reference_bracket import raw_delta, raw_epsilon
 from privacy.reference_guarantees import steady
+from support.depth import deep, spread
 
 import discreet as dp
 from discreet.errors import DiscreetError, ParameterError
@@ -57,7 +58,7 @@ def in_order(less: tuple[float, float], more: tuple[float, float]) -> None:
     assert less[0] <= more[1]
 
 
-@pytest.mark.spread(34)
+@pytest.mark.spread(24)
 @pytest.mark.parametrize(("left", "right"), PAIRS)
 def test_adding_a_mechanism_never_costs_less(left: str, right: str) -> None:
     """Beside Gaussian noise; each pair in one of four ways to sample it, by its place in the list: all ways meet all kinds."""
@@ -85,7 +86,7 @@ def test_repeating_a_mechanism_never_costs_less(kind: str, sampled: bool) -> Non
 @pytest.mark.parametrize("kind", KINDS)
 def test_larger_samples_and_less_noise_never_cost_less(kind: str) -> None:
     one, less = KINDS[kind](F(1)), KINDS[kind](F(4, 5))
-    rates = [F(1, 10**9), F(1, 100), F(1, 2), F(10**9 - 1, 10**9)]
+    rates = spread([F(1, 10**9), F(1, 100), F(1, 2), F(10**9 - 1, 10**9)], 2)
     steps = [*(one.sampled(rate) for rate in rates), one]
     beside = dp.gdp(F(1, 2))
     for risen in (steps, [less, one], [less.sampled(F(1, 10)), one.sampled(F(1, 10))]):
@@ -119,7 +120,7 @@ PARTS = st.tuples(
 )
 
 
-@steady(15)
+@steady(deep(15, 3))
 @given(
     PARTS,
     st.sampled_from([F(n) for n in ("1e-6", "0.1", "5")]),

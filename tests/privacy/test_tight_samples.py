@@ -22,7 +22,7 @@ from privacy import reference_contour as contour
 from privacy.reference_bracket import width
 from privacy.reference_curves import real
 from privacy.reference_sampled import gaussian_at, phi, sampled
-from support.depth import examples
+from support.depth import deep, examples
 from support.patience import within
 
 import discreet as dp
@@ -109,7 +109,7 @@ def work() -> Iterator[list[int]]:
         yield done
 
 
-@pytest.mark.spread(8)
+@pytest.mark.spread(6)
 @pytest.mark.parametrize("privacy", NINE.values(), ids=NINE.keys())
 def test_nine_digits(privacy: Privacy, work: list[int]) -> None:
     low, high = privacy.epsilon_bounds(MILLIONTH)
@@ -361,7 +361,7 @@ USES = st.tuples(
 
 
 @given(st.lists(USES, min_size=1, max_size=3), st.one_of(st.floats(1e-12, 0.99), st.floats(-300, 0).map(lambda x: 10**x)))
-@settings(max_examples=examples(10), deadline=None, derandomize=True)
+@settings(max_examples=deep(10, 3), deadline=None, derandomize=True)
 def test_any_composition(uses: list[tuple[Privacy, float, int]], delta: float) -> None:
     """Lower <= upper, and one more use never lowers: the lower bound of less is at most the upper bound of more; soon enough.
 

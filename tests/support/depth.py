@@ -54,7 +54,7 @@ def thinned(items: Sequence[pytest.Item]) -> list[pytest.Item]:
             grids.setdefault((item.parent, item.originalname), []).append(item)  # type: ignore[attr-defined]
     for cases in grids.values():
         grid, listed = (cases[0].get_closest_marker(name) for name in ("diagonal", "spread"))
-        kept = spread(cases, *listed.args) if listed else diagonal(cases, *grid.args) if grid else cases
+        kept = spread(cases, *listed.args) if listed else diagonal(cases, *grid.args, **grid.kwargs) if grid else cases
         left.difference_update({*cases}.difference(kept))
     return [item for item in items if item in left]
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.depth import deep
 from synthetic.clinic import clinic, table
 
 import discreet as dp
@@ -56,7 +57,7 @@ for folder, place, when in json.loads(sys.argv[2]):
 def test_whoever_dies_goes_on_at_the_price_that_was_reserved(tmp_path: Path) -> None:
     """The first step is about the text's keys, the next two have them; then come four columns, a choice, and marginals."""
     cases = [(0, "before"), (0, "after"), (1, "before"), (1, "after"), (4, "before"), (4, "after")]
-    cases += [(place, when) for place in (7, 8, 9) for when in ("before", "after")]
+    cases += [(place, when) for place in (7, 8, 9)[:: deep(1, 3)] for when in ("before", "after")]
     folders = {case: tmp_path / f"{case[1]}-{case[0]}" for case in cases}
     told = json.dumps([[str(folders[case]), *case] for case in cases])
     tests = str(Path(__file__).parents[1])

@@ -37,6 +37,7 @@ BUDGETS: dict[str, tuple[Any, dict[str, Any]]] = {
 }
 
 
+@pytest.mark.diagonal
 @pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("budget", BUDGETS)
 def test_the_price_is_the_sum_of_its_parts_to_the_last_unit(unit: str, budget: str, tmp_path: Path) -> None:
@@ -71,6 +72,7 @@ SMALL: dict[str, Any] = {"x": dp.integer(0, 50), "g": dp.category("a", "b", "c")
 
 
 @pytest.mark.usefixtures("replayed")
+@pytest.mark.diagonal
 @pytest.mark.parametrize("unit", [*UNITS])
 @pytest.mark.parametrize("budget", [dp.Budget(epsilon=8), dp.Budget(epsilon=8, delta=1e-6)], ids=["pure", "approximate"])
 def test_neighbours_never_move_what_is_measured_beyond_what_is_declared(

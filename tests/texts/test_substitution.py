@@ -31,6 +31,7 @@ def masses(law: Substitution) -> list[list[arb]]:
     return [[law.word_likelihood(out, code) for out in range(size)] for code in range(size)]
 
 
+@pytest.mark.spread(26)
 @every
 def test_the_largest_ratio_is_at_most_the_claim(law: Substitution) -> None:
     """Equal for k-ary; for the metric law at most epsilon d for every pair, and the probabilities add up to 1."""
@@ -90,6 +91,7 @@ def test_fresh_words_have_the_stated_law(law: Substitution) -> None:
     assert statistics.chi_square(seen, hoped * codes.size) > statistics.ALARM
 
 
+@pytest.mark.spread(26)
 @every
 def test_what_is_kept_and_what_is_guessed_are_those_of_the_law(law: Substitution) -> None:
     """Against all probabilities written out; without a prior, e^epsilon / (e^epsilon + k - 1) is the most."""

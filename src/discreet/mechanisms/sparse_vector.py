@@ -20,6 +20,7 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from typing import NoReturn, cast
 
 import numpy as np
@@ -110,7 +111,7 @@ class SparseVector(Mechanism):
             attained = response(wrong if first != second else (2 + x / a) * (-x / a).exp() / 4)
         return Privacy.of(Family("SparseVector", worst, attained), self.neighbours)
 
-    @property
+    @cached_property
     def scales(self) -> tuple[Fraction, Fraction]:
         """Noise scales of the threshold and of every query."""
         factor = self.cutoff if self.monotonic else 2 * self.cutoff
@@ -118,7 +119,7 @@ class SparseVector(Mechanism):
         first = self.epsilon / (1 + ratio)
         return self.sensitivity / first, factor * self.sensitivity / (self.epsilon - first)
 
-    @property
+    @cached_property
     def step(self) -> Fraction:
         """The lattice of the noise: 1 for integers, else the sensitivity divided by a power of two."""
         largest = max(self.scales)

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 from curator.hospital import curator, table
 from engine.driving import count_in_turn
+from support.depth import deep
 
 import discreet as dp
 from discreet.analysis.base import Noisy
@@ -237,7 +238,7 @@ def test_made_whole_answers_stay_where_they_are(items: list[Any], most: int, tmp
     clinic: Any = dp.Curator(held, unit=dp.rows(), columns=columns, budget=dp.Budget(rho=1), ledger=tmp_path / "l")
     study: CountingStudy = clinic.workload(items, whole=True).priced(Cost("rho", Fraction(1, 20)))
     design, rng = study.design, np.random.default_rng(3)
-    for _ in range(5):
+    for _ in range(deep(5, 2)):
         full = rng.permutation(design.workload.cells) % 2
         counts = rng.multinomial(20_000, full / full.sum())
         noisy = design.strategy.answer(counts) + np.rint(

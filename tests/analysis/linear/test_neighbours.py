@@ -76,6 +76,7 @@ def released(rows: list[Row], unit: str, kind: str, formula: str, folder: Path, 
 @pytest.mark.diagonal
 @pytest.mark.parametrize("kind", ["epsilon", "rho"])
 @pytest.mark.parametrize("unit", [*UNITS])
+@pytest.mark.usefixtures("unrehearsed", "reopened")
 def test_no_unit_moves_weighed_sums_farther_than_declared(unit: str, kind: str, tmp_path: Path) -> None:
     """Pairs of neighbours by a fixed seed: releases are the same, and moves within what each mechanism was calibrated to; some
     pair moves the vector most of the way, so that the comparison is of something."""

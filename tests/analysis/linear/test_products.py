@@ -57,6 +57,7 @@ def neighbours(unit: Unit) -> list[Rows]:
     return [base(1) + extra for extra in extras]
 
 
+@pytest.mark.diagonal
 @pytest.mark.parametrize("share", SHARES.values(), ids=SHARES.keys())
 @pytest.mark.parametrize("unit", UNITS.values(), ids=UNITS.keys())
 def test_sensitivities_hold_and_are_attained(unit: Unit, share: Cost, tmp_path: Path) -> None:
@@ -64,6 +65,7 @@ def test_sensitivities_hold_and_are_attained(unit: Unit, share: Cost, tmp_path: 
         assert attained(plan, neighbours(unit), unit) == all_parts(plan)
 
 
+@pytest.mark.diagonal
 @pytest.mark.parametrize("share", SHARES.values(), ids=SHARES.keys())
 @pytest.mark.parametrize("unit", UNITS.values(), ids=UNITS.keys())
 def test_nobody_moves_a_product_too_far(unit: Unit, share: Cost, tmp_path: Path) -> None:

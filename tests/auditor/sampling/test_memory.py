@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from support.depth import deep
 
 import discreet as dp
 from discreet.auditor.cases import read_pairs
@@ -129,7 +130,7 @@ STATE: dict[str, Callable[[], Function]] = {
 @pytest.mark.parametrize("name", STATE)
 def test_stored_answers_are_reported_and_never_certified(name: str) -> None:
     """What is stored twelve times over is the same each time with probability below 1e-6: both sides draw noise of scale 1."""
-    finding = dp.audit(STATE[name](), [1, 2], [1], epsilon=1, draws=2_000, error=1e-6)
+    finding = dp.audit(STATE[name](), [1, 2], [1], epsilon=1, draws=deep(2_000, 500), error=1e-6)
     assert finding.verdict.startswith("cannot be audited: the function keeps state"), finding
     assert "random" in finding.verdict
     assert (finding.violated, finding.epsilon) == (False, 0)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.depth import examples
+from support.depth import deep, examples
 
 import discreet as dp
 from discreet.auditor.sampling import features
@@ -134,7 +134,7 @@ def test_a_rare_leak_is_called_a_leak() -> None:
     def leaks(x: int) -> object:
         return (x, x) if _random.random() < 0.01 else None
 
-    for _ in range(5):
+    for _ in range(deep(5, 2)):
         finding = dp.audit(leaks, 0, 1, epsilon=1, draws=15_000)
         assert finding.violated, finding
 

@@ -168,7 +168,8 @@ def _audited(verb: str, unit: Any) -> Any:
 
 
 @pytest.mark.parametrize("verb", ["vocabulary", "word_counts", "cooccurrences", "classify"])
-def test_an_audit_replays_it_on_neighbours(verb: str, unrehearsed: None) -> None:  # noqa: ARG001
+@pytest.mark.usefixtures("replayed")
+def test_an_audit_replays_it_on_neighbours(verb: str) -> None:
     found = _audited(verb, dp.person("pid", rows=2, groups=1) if verb == "word_counts" else dp.rows())
     assert found.releases >= found.pairs > 5
     assert not found.violated, str(found)

@@ -45,6 +45,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -217,29 +218,29 @@ class Minimum(Mechanism):
     def privacy(self) -> Privacy:
         return pure(self.epsilon, neighbours=self.neighbours)
 
-    @property
+    @cached_property
     def grid(self) -> Fraction:
         """The step of the slope, a power of two."""
         magnitude = self.scale.numerator.bit_length() - self.scale.denominator.bit_length()
         return Fraction(2) ** (magnitude - _FINE)
 
-    @property
+    @cached_property
     def short(self) -> Fraction:
         """g of theorem 2: what is certified, and how far the slope lies from the ideal one."""
         numbers = self.lines * self.width
         return self.certified + (math.isqrt(numbers) + 1) * self.grid / 2
 
-    @property
+    @cached_property
     def certified(self) -> Fraction:
         """A power of two that is within reach of doubles: they err by 2^-50 of the slope, of which a step is 2^-40."""
         return max(_SHORT, _STEPS * self.grid)
 
-    @property
+    @cached_property
     def last(self) -> Fraction:
         """The scale of the noise on the weights."""
         return 2 * self.short / (Fraction(min(self.ridge)) * _LEFT * self.epsilon)
 
-    @property
+    @cached_property
     def step(self) -> Fraction:
         """What one unit of a released weight is worth, a power of two."""
         magnitude = self.last.numerator.bit_length() - self.last.denominator.bit_length()

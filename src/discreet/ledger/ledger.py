@@ -220,7 +220,9 @@ class Ledger:
             account = self._chain.account.spend(privacy, amount)
             facts: Facts = {"kind": "reserved", "time": now(), "question": question, "plan": plan, "data": data, "asked": asked}
             facts |= _seen(table, rows) | ({} if digest is None else {"digest": digest})
-            number = self._append(records, facts | {"privacy": privacy.to_json(), "account": account.to_json()})
+            facts |= {"privacy": privacy.to_json(), "account": account.to_json()}
+            number = self._append(records, facts)
+            self._chain.know(str(facts["account"]), account)
             self._bear_witness(records)
         return number
 

@@ -361,8 +361,7 @@ class Ledger:
             self._bear_witness(records)
 
     def _append(self, records: Records, facts: Facts) -> int:
-        """Add the next record and commit: it has this number, or the store refuses it. An answer may be long, so it is not read
-        again now."""
+        """Add the next record and commit: it has this number, or the store refuses it. It may be long, and is not read again."""
         chain, text = self._chain, canonical(facts)
         record = Record(chain.head + 1, text, seal(chain.hashes[-1] if chain.hashes else START, text))
         records.add(record)

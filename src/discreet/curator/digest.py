@@ -88,12 +88,15 @@ def meaning_of(plan: Plan) -> dict[str, object]:
     if plan.prepared is None:
         return _meaning_of(plan)
     known = _meanings.setdefault(plan.prepared, {})
-    released = (plan.share.named, *((release.label, release.how) for release in plan.releases))
-    if released not in known:
-        known[released] = _meaning_of(plan)
-    return known[released]
+    delta = plan.share.named if plan.keys.size is None else None
+    released = (delta, *((release.label, release.how) for release in plan.releases))
+    found = known.get(released) or _meaning_of(plan)
+    if len(known) < _MANY:
+        known[released] = found
+    return found
 
 
+_MANY = 16  # deltas and mechanisms under which the meaning of one question is kept
 _meanings = WeakKeyDictionary[Prepared, dict[object, dict[str, object]]]()
 
 

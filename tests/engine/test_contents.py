@@ -242,3 +242,31 @@ def test_every_type_has_a_fingerprint(column: object) -> None:
     assert of(frame) == of(frame)
     if not (isinstance(column, pa.Array) and column.null_count == 2) and not str(column).count("FF"):
         assert of(frame) != of(reverse)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links are POSIX")
+def test_a_file_is_current_as_long_as_its_name_means_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a name that was given, and of a link, what it means now is looked at, and not only the file that it meant."""
+    monkeypatch.setattr("discreet.engine.sources.source.is_settled", lambda *_: True)
+    one, other, link = tmp_path / "one.parquet", tmp_path / "other.parquet", tmp_path / "link.parquet"
+    pq.write_table(TABLE, one)
+    pq.write_table(TABLE.slice(1), other)
+    link.symlink_to(one)
+    plain, linked, listed = open_source(str(one)), open_source(str(link)), open_source(str(tmp_path / "on*.parquet"))
+    assert [one.is_current() for one in (plain, linked, listed)] == [True, True, True]
+    link.unlink()
+    link.symlink_to(other)
+    assert [one.is_current() for one in (plain, linked, listed)] == [True, False, True]
+    shutil.copy(other, tmp_path / "ontop.parquet")
+    assert [one.is_current() for one in (plain, linked, listed)] == [True, False, False]
+    os.replace(other, one)
+    assert not plain.is_current()
+    one.unlink()
+    with pytest.raises(ParameterError, match="There is no file"):
+        plain.is_current()
+
+
+def test_a_file_that_was_just_written_is_never_taken_for_current(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("discreet.engine.sources.source.is_settled", lambda *_: False)
+    pq.write_table(TABLE, tmp_path / "one.parquet")
+    assert not open_source(str(tmp_path / "one.parquet")).is_current()

@@ -21,6 +21,7 @@ from discreet.errors import BudgetExceeded, LedgerRefused, ParameterError
 from discreet.ledger import Ledger
 from discreet.ledger.chain import UNKNOWN, Rows
 from discreet.privacy import Privacy, approximate, pure, zcdp
+from discreet.privacy.account import Account
 from discreet.privacy.budget import Budget
 from discreet.privacy.losses.base import tanh_rho
 
@@ -220,6 +221,17 @@ def test_the_total_recomputed_from_the_history(tmp_path: Path, asked: list[Priva
 
 def _facts(loss: object) -> dict[str, str]:
     return {name: str(getattr(loss, name)) for name in ("epsilon", "delta", "cost") if hasattr(loss, name)}
+
+
+def test_an_account_is_read_where_the_last_record_says_another(path: Path) -> None:
+    """What this process wrote is known to it; what another one wrote after it is read."""
+    one = Ledger.open(path, Budget(epsilon=1))
+    reserve: dict[str, str] = {"question": "?", "plan": "p", "data": "d", "asked": ""}
+    one.reserve(privacy=pure(0.1), **reserve)
+    other = Ledger.open(path)
+    assert one.account == other.account == Account.from_json(one.account.to_json())
+    other.reserve(privacy=pure(0.2), **reserve)
+    assert (one.account.spent.epsilon, other.account.spent.epsilon) == (0.3, 0.3)
 
 
 # The file.

@@ -5,6 +5,8 @@ from __future__ import annotations
 import datetime
 import random
 from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
 
 import pytest
 from support.random_expressions import CONSTANTS, FACTS, KINDS, SHAPED, draw
@@ -13,11 +15,13 @@ from discreet.engine.duckdb.dialect import DIALECT
 from discreet.engine.sql.expressions import write
 from discreet.errors import ParameterError
 from discreet.plan.aggregates import Best, Count
+from discreet.plan.cost import Cost
 from discreet.plan.expressions import Call, Column, Expression, Literal
 from discreet.plan.expressions.evaluate import OPERATIONS, evaluate, infer
 from discreet.plan.expressions.facts import facts_of_column
-from discreet.plan.plan import MOST_KEY, MOST_TERMS, MOST_TEXT, check, terms
+from discreet.plan.plan import MOST_KEY, MOST_TERMS, MOST_TEXT, check, prepare, price, terms
 from discreet.plan.query import Key, Output, Query
+from discreet.plan.sql import parse_query
 from discreet.schema.columns import boolean, category, date, integer, text
 from discreet.schema.table import Schema
 from discreet.schema.units import rows
@@ -168,3 +172,27 @@ def test_nested_guards_are_refused_before_they_are_paid_for() -> None:
         nested = Call("/", (Literal(1), nested))
     with pytest.raises(ParameterError, match="terms"):
         check(asks(nested), SCHEMA, KNOWN)
+
+
+# What plans of one question have in common.
+
+
+@pytest.mark.parametrize("pure", [True, False])
+@pytest.mark.parametrize("asked", ["count(*) AS a, avg(n) AS b", "sum(n) AS a, count(*) AS b", "median(n) AS a"])
+def test_a_prepared_question_has_the_plans_that_it_has_anew(asked: str, pure: bool) -> None:
+    query = parse_query(f"SELECT c, {asked} FROM data WHERE n > 2 GROUP BY c", SCHEMA)
+    prepared = prepare(query, SCHEMA, pure=pure)
+    for amount in (Fraction(1, 3), Fraction(1), Fraction(7, 2)):
+        share = Cost("epsilon" if pure else "rho", amount)
+        assert prepared.priced(share) == price(query, SCHEMA, share)
+
+
+def test_a_plan_that_was_made_of_another_is_of_no_prepared_question() -> None:
+    """Neither what is declared nor what was rehearsed of one question is taken for that of another."""
+    plan = price(parse_query("SELECT count(*) AS n FROM data", SCHEMA), SCHEMA, Cost("rho", Fraction(1)))
+    other = Schema({"n": integer(0, 1)}, rows())
+    assert plan.prepared is not None
+    assert replace(plan, share=Cost("rho", Fraction(2))).prepared is plan.prepared
+    for changes in ({"query": Query((Output("n", Count()),), Column("b"))}, {"schema": other}, {"declared": other}):
+        assert replace(plan, **changes).prepared is None
+    assert [*replace(plan, schema=other).facts] == ["n"]

@@ -20,6 +20,7 @@ from discreet.exact import rational
 from discreet.privacy import Privacy, approximate, gdp, pure, renyi, zcdp
 from discreet.privacy.account import Account
 from discreet.privacy.budget import Budget
+from discreet.privacy.filters import Filter
 from discreet.privacy.losses import Box
 
 F = Fraction
@@ -343,3 +344,12 @@ def test_a_rho_of_another_machine_is_kept_but_no_other() -> None:
             assert Account.from_json(text).remaining.epsilon == 3
         else:
             refused(lambda text=text: Account.from_json(text), ParameterError)
+
+
+def test_a_question_is_priced_once_by_every_sum(monkeypatch: pytest.MonkeyPatch) -> None:
+    priced, spend = [], Filter.spend
+    monkeypatch.setattr(Filter, "spend", lambda self, privacy: (priced.append(self.kind), spend(self, privacy))[1])
+    Budget(epsilon=1).open().spend(pure(0.1))
+    assert len(priced) == 1
+    Budget(epsilon=1, delta=1e-6).open().spend(zcdp(0.001))
+    assert len(priced) == 3

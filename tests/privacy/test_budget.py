@@ -14,8 +14,10 @@ from support.refusals import NOT_NUMBERS, NOT_POSITIVE, refused
 
 from discreet.errors import ParameterError
 from discreet.privacy import zcdp
+from discreet.privacy.accountant.tails import moment_epsilon
 from discreet.privacy.budget import Budget, _rho_of
 from discreet.privacy.formulas import zcdp_to_approximate_best_order
+from discreet.privacy.losses.moments import Concentrated
 
 F = Fraction
 
@@ -135,3 +137,22 @@ def test_json_that_means_nothing_is_refused(change: dict[str, object]) -> None:
 @pytest.mark.parametrize("text", ["", "null", "[]", "{}", "3", '"x"'])
 def test_texts_that_are_no_budgets_are_refused(text: str) -> None:
     refused(lambda: Budget.from_json(text), ParameterError, "to_json")
+
+
+@given(
+    rho=st.fractions(F(1, 10**9), 1000, max_denominator=10**9),
+    delta=st.fractions(F(1, 10**12), F(1, 2), max_denominator=10**12),
+)
+@settings(max_examples=examples(60), deadline=None)
+def test_an_epsilon_is_worth_what_the_published_bound_says(rho: F, delta: F) -> None:
+    """It is read off the moments alone, which is what that bound of a rho is, to the last digit."""
+    assert moment_epsilon(zcdp(rho).parts, delta) == zcdp(rho).epsilon(delta)
+
+
+def test_what_an_epsilon_is_worth_is_found_with_few_moments(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No lower bound is looked for, and the upper one once a try."""
+    asked, log_moment = [], Concentrated.log_moment
+    monkeypatch.setattr(Concentrated, "log_moment", lambda self, x: (asked.append(x), log_moment(self, x))[1])
+    for i in range(1, 20):
+        Budget(epsilon=1, delta=1e-6).rho_of(F(i, 1009))
+    assert len(asked) <= 20 * 2 * 33

@@ -229,3 +229,15 @@ def test_a_guarantee_that_promises_nothing_is_refused(make: Any) -> None:
 def test_extreme_gaussians_come_to_an_end(call: Any) -> None:
     with within(300_000):
         assert call() >= 0
+
+
+@pytest.mark.parametrize("told", ["add-remove", "replace", "local"])
+@pytest.mark.parametrize("one", [dp.pure(1), dp.zcdp(0.5), 3 * dp.gdp(1), dp.pure(0.1) + 2 * dp.zcdp(0.2), dp.Privacy()], ids=str)
+def test_neighbours_that_are_told_change_nothing_else(one: dp.Privacy, told: Any) -> None:
+    """Nor do texts: a guarantee of add-ups is written as one that was made of its parts."""
+    stated = one.under(told)
+    anew = dp.Privacy(one.parts, told, uses=one.uses)
+    assert (stated, stated.uses, stated.assumed) == (anew, anew.uses, anew.assumed)
+    assert stated.to_json() == anew.to_json()
+    assert one.to_json() == dp.Privacy(one.parts, uses=one.uses).to_json()
+    assert dp.Privacy.from_json(stated.to_json()) == stated

@@ -76,19 +76,19 @@ def _is_as_new(engine: SqlEngine) -> bool:
 
 
 def replan(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Questions are read and priced once in a test."""
-    for module, name in ((desk, "parse_query"), (plans, "price")):
+    """Questions are read and prepared once in a test."""
+    for module, name in ((desk, "parse_query"), (plans, "prepare")):
         monkeypatch.setattr(module, name, _once(getattr(module, name)))
 
 
 def _once(make: Callable[..., Any]) -> Callable[..., Any]:
-    known: list[tuple[tuple[Any, ...], Any]] = []  # compared one by one: facts have no hash
+    known: list[tuple[object, Any]] = []  # compared one by one: facts have no hash
 
-    def made(*given: Any) -> Any:
+    def made(*given: Any, **named: Any) -> Any:
         for before, found in known:
-            if before == given:
+            if before == (given, named):
                 return found
-        known.append((given, make(*given)))
+        known.append(((given, named), make(*given, **named)))
         return known[-1][1]
 
     return made

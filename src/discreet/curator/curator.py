@@ -285,7 +285,7 @@ class Curator:
         listed = list(questions) if isinstance(questions, Iterable) and not isinstance(questions, str) else []
         if not listed:
             raise ParameterError('A batch is a list of questions; write batch(["SELECT ...", "SELECT ..."], epsilon=0.5).')
-        schema, asked = self._desk.schema, list[Priceable[Part[Any, Any]]]()
+        asked = list[Priceable[Part[Any, Any]]]()
         for one in listed:
             if isinstance(one, Inquiry):
                 if one.desk is not self._desk:
@@ -294,5 +294,5 @@ class Curator:
                     )
                 asked.append(one.asked())
             else:
-                asked.append(Select(self._desk.read(one), schema))
+                asked.append(self._desk.read(one))
         return asked

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from discreet.curator.gate import Outcome, Request, ask, find_served, serving_of
 from discreet.curator.inspection import looked_at, remark_bounds, remark_changes
-from discreet.curator.plans import Part, Plans
+from discreet.curator.plans import Part, Plans, Select
 from discreet.curator.tables import Tables
 from discreet.errors import DiscreetError, ParameterError
 from discreet.ledger.ledger import Ledger
@@ -26,7 +26,6 @@ from discreet.ledger.results import amount_paid
 from discreet.plan.cost import Terms
 from discreet.plan.plan import Plan
 from discreet.plan.preview import Preview, Priceable, offer, price_within
-from discreet.plan.query import Query
 from discreet.plan.sql import parse_query
 from discreet.privacy.budget import Budget
 from discreet.schema.table import Schema
@@ -49,20 +48,20 @@ class Desk:
         self._opened: Ledger | None = None
         self._seen: Ledger | None = None
         self._files = frozenset[str]()  # those that pay from it
-        self._texts: dict[str, Query] = {}  # what was asked in SQL before
+        self._texts: dict[str, Select] = {}  # what was asked in SQL before
 
     @property
     def schema(self) -> Schema:
         """What is publicly known of the tables."""
         return self.tables.schema
 
-    def read(self, text: str) -> Query:
+    def read(self, text: str) -> Select:
         """The question that a text asks. It is read once: what is previewed is asked next, and what is asked is asked again."""
         if not isinstance(text, str) or text not in self._texts:
-            query = parse_query(text, self.schema)
+            select = Select(parse_query(text, self.schema), self.schema)
             if len(text) >= _LONG or len(self._texts) >= _MANY:
-                return query
-            self._texts[text] = query
+                return select
+            self._texts[text] = select
         return self._texts[text]
 
     def release(self, asked: Sequence[Priceable[Part[Any, Any]]], terms: Terms) -> list[Any]:

@@ -20,8 +20,9 @@ from dataclasses import replace
 from datetime import date
 from fractions import Fraction
 from functools import lru_cache
+from weakref import WeakKeyDictionary
 
-from discreet.plan.plan import Plan
+from discreet.plan.plan import Plan, Prepared
 from discreet.plan.query import Levels, grouped
 from discreet.schema.columns import Boolean, Category, Column, Date, Integer, Number, Text
 from discreet.schema.table import Schema
@@ -83,7 +84,23 @@ def facts_of(plan: Plan) -> dict[str, object]:
 
 def meaning_of(plan: Plan) -> dict[str, object]:
     """What makes a question the same as another one, whatever its columns are called and in whatever order they stand; of tables
-    with margins, in their order."""
+    with margins, in their order. Of plans of one question it is found once for all that release alike."""
+    if plan.prepared is None:
+        return _meaning_of(plan)
+    known = _meanings.setdefault(plan.prepared, {})
+    delta = plan.share.named if plan.keys.size is None else None
+    released = (delta, *((release.label, release.how) for release in plan.releases))
+    found = known.get(released) or _meaning_of(plan)
+    if len(known) < _MANY:
+        known[released] = found
+    return found
+
+
+_MANY = 16  # deltas and mechanisms under which the meaning of one question is kept
+_meanings = WeakKeyDictionary[Prepared, dict[object, dict[str, object]]]()
+
+
+def _meaning_of(plan: Plan) -> dict[str, object]:
     query, (meant, _) = plan.query, columns_meant(plan)
     keys = (
         list(query.keys) if query.levels else [key for _, key in sorted(zip(meant, query.keys, strict=True), key=lambda x: x[0])]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, Generic, TypeVar
@@ -24,13 +24,15 @@ from discreet.plan.cost import Cost
 from discreet.plan.expressions import Value
 from discreet.plan.margins.levels import estimate_levels, level_rows
 from discreet.plan.partition import Partition
-from discreet.plan.plan import Plan, price
+from discreet.plan.plan import Plan, Prepared, prepare, price
 from discreet.plan.preview import PreviewLine, preview_lines
 from discreet.plan.query import Query
 from discreet.plan.release import Release, Released
 from discreet.plan.statistics import Sums
 from discreet.privacy.account import Account
 from discreet.schema.table import Schema
+
+_MANY = 2**12  # groups of a question that is remembered as it was prepared
 
 Kept = TypeVar("Kept")
 Result = TypeVar("Result")
@@ -205,9 +207,15 @@ class Select:
     query: Query
     schema: Schema
     columns: Mapping[str, str] | None = None
+    _prepared: dict[bool, Prepared] = field(default_factory=dict, repr=False, compare=False)  # for epsilons, and for rhos
 
     def priced(self, share: Cost) -> Selected:
-        return Selected((price(self.query, self.schema, share),), self.columns)
+        """The same at this cost; what no cost changes is found out once."""
+        pure = share.epsilon is not None
+        prepared = self._prepared.get(pure) or prepare(self.query, self.schema, pure=pure)
+        if (prepared.keys.size or 0) <= _MANY:
+            self._prepared[pure] = prepared
+        return Selected((prepared.priced(share),), self.columns)
 
 
 @dataclass(frozen=True)

@@ -220,7 +220,9 @@ class Ledger:
             account = self._chain.account.spend(privacy, amount)
             facts: Facts = {"kind": "reserved", "time": now(), "question": question, "plan": plan, "data": data, "asked": asked}
             facts |= _seen(table, rows) | ({} if digest is None else {"digest": digest})
-            number = self._append(records, facts | {"privacy": privacy.to_json(), "account": account.to_json()})
+            facts |= {"privacy": privacy.to_json(), "account": account.to_json()}
+            number = self._append(records, facts)
+            self._chain.know(str(facts["account"]), account)
             self._bear_witness(records)
         return number
 
@@ -359,8 +361,7 @@ class Ledger:
             self._bear_witness(records)
 
     def _append(self, records: Records, facts: Facts) -> int:
-        """Add the next record and commit: it has this number, or the store refuses it. An answer may be long, so it is not read
-        again now."""
+        """Add the next record and commit: it has this number, or the store refuses it. It may be long, and is not read again."""
         chain, text = self._chain, canonical(facts)
         record = Record(chain.head + 1, text, seal(chain.hashes[-1] if chain.hashes else START, text))
         records.add(record)

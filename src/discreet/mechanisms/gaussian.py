@@ -132,7 +132,7 @@ class Gaussian(Mechanism):
         """With at least this probability, one released number is no farther from the truth."""
         wanted = probability("confidence", confidence, zero=False, hint="a number such as 0.95")
         with precision(160):
-            reach = (2 * ball(self.squared_sigma)).sqrt() * ball(wanted).erfinv()
+            reach = (2 * ball(self.squared_sigma)).sqrt() * _deviations(wanted)
             if self.grid == 1 and self._grid.integral:  # rounding keeps |noise| <= h while |sigma Z| <= h + 1/2
                 return max(0, math.ceil(upper(reach - ball(Fraction(1, 2)))))
             return upper(reach + ball(self._grid.step / 2))
@@ -154,6 +154,13 @@ class Gaussian(Mechanism):
         square = sum((x * x for x in changes(before, after)), Fraction(0))
         cost = Privacy.of(Loss(square / self.squared_sigma)) if square else FREE
         return Moved(cost, show_change(before, after, square, self.sensitivity, "L2"))
+
+
+@lru_cache(maxsize=256)
+def _deviations(confidence: Fraction) -> arb:
+    """How many times sqrt(2) sigma a Gaussian number keeps within, with this probability."""
+    with precision(160):
+        return ball(confidence).erfinv()
 
 
 @lru_cache(maxsize=256)

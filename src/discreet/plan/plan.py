@@ -13,7 +13,7 @@ declarations and from its own text.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 
@@ -58,6 +58,12 @@ class Plan:
     behind: Mapping[str, tuple[Release, ...]]
     share: Cost
     declared: Schema | None = None  # of the private table, where ``schema`` is that of one row a person
+    prepared: Prepared | None = field(default=None, repr=False, compare=False)  # what all plans of this question have
+
+    def __post_init__(self) -> None:
+        known = self.prepared
+        if known and not (known.query is self.query and known.schema is self.schema and known.declared is self.declared):
+            object.__setattr__(self, "prepared", None)  # it was made of another plan, and is of another question
 
     @property
     def private(self) -> Schema:
@@ -70,15 +76,64 @@ class Plan:
         costs = [release.privacy for release in self.releases if release.privacy is not None]
         return sum(costs[1:], costs[0]).under(self.schema.unit.neighbours) if costs else None
 
+    @property
+    def units(self) -> tuple[int | None, ...]:
+        """All that statements which count it know of its cost: the bits of every release; None where that is public."""
+        return tuple(None if release.mechanism is None else release.bits for release in self.releases)
+
     @cached_property
     def facts(self) -> Mapping[str, Facts]:
         """What is declared, by the names that questions use."""
-        return facts_of(self.schema, self.query.tables)
+        return facts_of(self.schema, self.query.tables) if self.prepared is None else self.prepared.facts
 
     @property
     def norm(self) -> int:
         """The norm in which sums are bounded: 1 for Laplace noise, and where groups are added up; 2 for Gaussian noise."""
         return 1 if self.share.epsilon is not None or self.query.levels is not None else 2
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A question that was checked, with its groups and all that it needs: what its plans have in common, whatever they cost.
+
+    It equals nothing but itself, so whoever has done something for it knows it again.
+    """
+
+    query: Query
+    schema: Schema
+    keys: Keys
+    needs: Needs
+    facts: Mapping[str, Facts]
+    declared: Schema | None = None
+
+    def priced(self, share: Cost) -> Plan:
+        """Split a cost over needs, by the names of what they are for; what two of them need alike is released once."""
+        keys, frame, (shares, rest) = self.keys, self._frame, self._shares
+        found = {need: need.releases(frame, share.part(each)) for need, each in shares.items()}
+        behind = {name: tuple(release for need in those for release in found[need]) for name, those in self.needs.items()}
+        chosen = OpenKeys().releases(frame, share.part(rest)) if keys.size is None else ()
+        releases = (*chosen, *(release for those in found.values() for release in those))
+        for release in releases:
+            release.check()
+        return Plan(self.query, self.schema, keys, releases, behind, share, self.declared, self)
+
+    @cached_property
+    def _frame(self) -> Frame:
+        return _frame(self.query, self.schema, self.keys)
+
+    @cached_property
+    def _shares(self) -> tuple[Mapping[Need, Fraction], Fraction]:
+        """Which share of a cost every need has, each once, and which one open keys have; refused where they are too many
+        numbers."""
+        needed = list(dict.fromkeys(need for each in self.needs.values() for need in each))
+        if (self.keys.size or 1) * len(needed) > MOST_WORK:
+            raise ParameterError(
+                f"{self.keys.size:,} groups times {len(needed)} statistics are more than {MOST_WORK:,} numbers; ask for less at "
+                "a time."
+            )
+        paid = (need.shares for need in needed if not need.public(self._frame))
+        shares = sum(paid, Fraction(self.keys.size is None)) or Fraction(1)
+        return {need: need.shares / shares for need in needed}, 1 / shares
 
 
 What = Measure | Axis | Expression
@@ -112,10 +167,15 @@ def facts_of(schema: Schema, tables: Sequence[Private] = ()) -> dict[str, Facts]
 def price(query: Query, schema: Schema, share: Cost, *, pairs: bool = True) -> Plan:
     """Split a cost over what a question needs, and calibrate every mechanism to its share. ``pairs``: whether means may be
     released so; in older ledgers they were not."""
+    return prepare(query, schema, pure=share.epsilon is not None, pairs=pairs).priced(share)
+
+
+def prepare(query: Query, schema: Schema, *, pure: bool, pairs: bool = True) -> Prepared:
+    """Check a question, and find its groups and what it needs, for costs that are ``pure`` epsilons or else rhos."""
     schema = _aliased(schema, query)
     if query.people is not None:
-        return replace(_price_query(query, _read_people(query.people, schema), share, pairs=pairs), declared=schema)
-    return _price_query(query, schema, share, pairs=pairs)
+        return replace(_prepare(query, _read_people(query.people, schema), pure=pure, pairs=pairs), declared=schema)
+    return _prepare(query, schema, pure=pure, pairs=pairs)
 
 
 def _aliased(schema: Schema, query: Query) -> Schema:
@@ -133,18 +193,18 @@ def _read_people(people: People, schema: Schema) -> Schema:
     return person_table(people.traits, schema, facts)
 
 
-def _price_query(query: Query, schema: Schema, share: Cost, *, pairs: bool) -> Plan:
+def _prepare(query: Query, schema: Schema, *, pure: bool, pairs: bool) -> Prepared:
     facts = facts_of(schema, query.tables)
     check(query, schema, facts)
     keys = keys_of(query, facts)
     if query.levels is not None:
         check_levels(query, keys)
-        needs = level_needs(query, keys, _frame(query, schema, keys), facts, pure=share.epsilon is not None)
-        return _price(query, schema, keys, needs, share)
+        needs = level_needs(query, keys, _frame(query, schema, keys), facts, pure=pure)
+        return Prepared(query, schema, keys, needs, facts)
     context = Context(facts, keys.size or 2**10, tuple(part for output in query.outputs for part in output.aggregate.parts))
     if pairs:
-        context = soften(context, _frame(query, schema, keys), gaussian=share.epsilon is None)
-    return _price(query, schema, keys, {output.name: output.aggregate.needs(context) for output in query.outputs}, share)
+        context = soften(context, _frame(query, schema, keys), gaussian=not pure)
+    return Prepared(query, schema, keys, {output.name: output.aggregate.needs(context) for output in query.outputs}, facts)
 
 
 def price_needs(
@@ -158,7 +218,7 @@ def price_needs(
         return replace(found, query=query, declared=schema)
     facts = facts_of(schema, query.tables)
     check(query, schema, facts, of)
-    return _price(query, schema, keys_of(query, facts), needs(facts), share)
+    return Prepared(query, schema, keys_of(query, facts), needs(facts), facts).priced(share)
 
 
 def plan_rows(query: Query, schema: Schema, columns: Mapping[str, What]) -> Reading:
@@ -196,24 +256,6 @@ def price_marginal(of: Sequence[Expression], query: Query, schema: Schema, share
         return {"marginal": (Additive(Histogram(listed)),)}
 
     return price_needs(query, schema, share, cells, of)
-
-
-def _price(query: Query, schema: Schema, keys: Keys, needs: Needs, share: Cost) -> Plan:
-    """Split a cost over needs, by the names of what they are for; what two of them need alike is released once."""
-    frame = _frame(query, schema, keys)
-    needed = list(dict.fromkeys(need for each in needs.values() for need in each))
-    if (keys.size or 1) * len(needed) > MOST_WORK:
-        raise ParameterError(
-            f"{keys.size:,} groups times {len(needed)} statistics are more than {MOST_WORK:,} numbers; ask for less at a time."
-        )
-    shares = sum((need.shares for need in needed if not need.public(frame)), Fraction(keys.size is None)) or Fraction(1)
-    found = {need: need.releases(frame, share.part(need.shares / shares)) for need in needed}
-    behind = {name: tuple(release for need in those for release in found[need]) for name, those in needs.items()}
-    chosen = OpenKeys().releases(frame, share.part(1 / shares)) if keys.size is None else ()
-    releases = (*chosen, *(release for those in found.values() for release in those))
-    for release in releases:
-        release.check()
-    return Plan(query, schema, keys, releases, behind, share)
 
 
 def _frame(query: Query, schema: Schema, keys: Keys) -> Frame:

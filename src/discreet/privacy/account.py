@@ -67,8 +67,8 @@ class Account:
 
         ``asked`` is the epsilon its author typed: an approximate budget's refusal says it again.
         """
-        if self.fits(privacy):
-            sums = tuple(each.spend(privacy) if each and each.fits(privacy) else None for each in self.filters)
+        sums = tuple(None if each is None else _spend(each, privacy) for each in self.filters)
+        if any(sums):
             return Account(self.budget, sums)  # a sum is closed by a question that only the other one admits
         for each in self.filters:
             share_neighbours(each.neighbours if each is not None else None, privacy.neighbours)
@@ -260,6 +260,16 @@ class Account:
         except (KeyError, TypeError, ValueError, AttributeError):
             raise ParameterError("This text is no account known here; give what to_json() wrote, or update discreet.") from None
         return cls(opened.budget, filters)
+
+
+def _spend(each: Filter, privacy: Privacy) -> Filter | None:
+    """A sum after this guarantee is paid for; None where it does not fit."""
+    try:
+        return each.spend(privacy)
+    except (BudgetExceeded, ParameterError):
+        if isinstance(privacy, Privacy):
+            return None
+        raise
 
 
 @lru_cache(maxsize=64)

@@ -150,6 +150,8 @@ def _rho_of(epsilon: Fraction, delta: Fraction) -> Fraction:
     By Canonne, Kamath, Steinke (2020), proposition 12, every x > 0 gives a rho that holds, (x epsilon + ln delta - c(x)) / (x
     (x+1)) with c(x) = x ln x - (1+x) ln(1+x). It rises and then falls with x; bisection of ln x finds the top.
     """
+    from discreet.privacy.accountant.tails import moment_epsilon
+
     target, log_delta = float(epsilon), log(delta)
 
     def falling(x: float) -> bool:
@@ -164,9 +166,10 @@ def _rho_of(epsilon: Fraction, delta: Fraction) -> Fraction:
     with precision(192):
         chernoff = -ball(x) * ball(1 + 1 / x).log() - ball(1 + x).log()
         rho = Fraction(max(0.0, lower((ball(x * epsilon) + ball(delta).log() - chernoff) / ball(x * (x + 1)))))
-    # The published bound picks its order a little less well: give way until it agrees, so that the two never contradict.
+    # The published bound, which is one of moments, picks its order a little less well: give way until it agrees, so that the two
+    # never contradict.
     for _ in range(64):
-        if not rho or (cost := Fraction(zcdp(rho).epsilon(delta))) <= epsilon:
+        if not rho or (cost := Fraction(moment_epsilon(zcdp(rho).parts, delta))) <= epsilon:
             return rho
         less = max(Fraction(1, 2), 1 - 2 * (cost - epsilon) / cost) - Fraction(1, 2**44)
         rho = Fraction(float(rho * less)) if rho * less > Fraction(1, 10**300) else Fraction(0)

@@ -91,13 +91,17 @@ class Privacy:
             return self  # so that sum([...]) works
         if not isinstance(other, Privacy):
             return NotImplemented
-        made = Privacy.__new__(Privacy)  # both are canonical: nothing is sorted again
         stated = share_neighbours(self.neighbours, other.neighbours)
         silent = any(one.parts and one.neighbours is None for one in (self, other))
-        object.__setattr__(made, "parts", merge(self.parts, other.parts))
-        object.__setattr__(made, "neighbours", stated)
-        object.__setattr__(made, "assumed", stated is not None and (self.assumed or other.assumed or silent))
-        object.__setattr__(made, "uses", self.uses + other.uses)
+        assumed = stated is not None and (self.assumed or other.assumed or silent)
+        return self._made(merge(self.parts, other.parts), stated, self.uses + other.uses, assumed=assumed)
+
+    @classmethod
+    def _made(cls, parts: Parts, stated: Neighbours | None, uses: int, *, assumed: bool = False) -> Privacy:
+        """The guarantee of parts that are canonical already: nothing is sorted again."""
+        made = cls.__new__(cls)
+        for name, value in (("parts", parts), ("neighbours", stated if parts else None), ("assumed", assumed), ("uses", uses)):
+            object.__setattr__(made, name, value)
         return made
 
     __radd__ = __add__
@@ -130,7 +134,7 @@ class Privacy:
         if wanted is None or self.neighbours == wanted:
             return self
         if self.neighbours is None:
-            return replace(self, neighbours=wanted)
+            return self._made(self.parts, wanted, self.uses)
         if wanted != "replace":
             raise ParameterError(
                 f'A guarantee for neighbours "{self.neighbours}" says nothing for neighbours "{wanted}"; '
@@ -278,7 +282,7 @@ class Privacy:
     def to_json(self) -> str:
         """A text that means the same guarantee for ever."""
         facts = {"discreet": "privacy", "version": 1, "parts": [{**loss.facts(), "count": k} for loss, k in self.parts]}
-        if self != Privacy(self.parts) or self.uses != Privacy(self.parts).uses:  # more than the first version can say
+        if self.neighbours is not None or self.uses != sum(count for _, count in self.parts):  # more than version 1 can say
             facts |= {"version": 2, "neighbours": self.neighbours, "assumed": self.assumed, "uses": self.uses}
         return json.dumps(facts)
 

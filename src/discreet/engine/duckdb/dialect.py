@@ -88,6 +88,7 @@ _TEMPLATES = {
 
 DIALECT = Dialect(
     "duckdb",
+    alone=True,
     types=MappingProxyType({"number": "DOUBLE", "text": "VARCHAR", "boolean": "BOOLEAN", "date": "DATE"}),
     templates=MappingProxyType(_TEMPLATES),
     clean=clean,

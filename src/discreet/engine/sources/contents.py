@@ -78,7 +78,7 @@ def _of_bytes(opened: RawIOBase, salt: bytes) -> str:
     return state.hexdigest()
 
 
-def state_of(file: Path) -> tuple[int, ...]:
+def state_of(file: Path | str) -> tuple[int, ...]:
     """What changes with a file's bytes, unless somebody takes great care."""
     try:
         now = os.stat(file)

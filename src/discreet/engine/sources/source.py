@@ -73,7 +73,12 @@ class LocalSource:
 
     def is_current(self) -> bool:
         """Whether all files are known to be as they were (device, inode, size, times), and no others have come."""
-        return self.path is None or _states_of(_files(self.path)) == self.states
+        if self.path is None:
+            return True
+        if len(self.states) != 1 or self.database is not None:  # files of a pattern, with a log, or not settled
+            return bool(self.states) and _states_of(_files(self.path)) == self.states
+        ((file, state),) = self.states.items()  # where one file was meant, the name that was given still means it
+        return all(_is_state(name, state) for name in {self.path, str(file)}) or _states_of(_files(self.path)) == self.states
 
     @property
     def coded(self) -> bool:
@@ -140,6 +145,14 @@ def _states_of(files: Iterable[Path]) -> dict[Path, tuple[int, ...]]:
     """Files, and what changes with the bytes of each; none is opened."""
     logs = (Path(f"{file}.wal") for file in files if _kind(file) == "database")
     return {file: state_of(file) for file in (*files, *(log for log in logs if log.exists()))}
+
+
+def _is_state(name: str, state: tuple[int, ...]) -> bool:
+    """Whether there is a file of this name, which this user may read, in this state."""
+    try:
+        return state_of(name) == state and os.access(name, os.R_OK)
+    except ParameterError:
+        return False
 
 
 def _open_files(path: str, files: tuple[Path, ...], table: str | None, wanted: tuple[str, ...] | None) -> LocalSource:

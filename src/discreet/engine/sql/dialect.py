@@ -121,6 +121,7 @@ class Dialect:
     row_hash: str = ""  # 128 bits that only the {salt} can tell, for a row of {cells}; without it rows are not told apart so
     row_text: str = ""  # a text as a cell of such a row: it says where it ends
     row_sums: tuple[str, ...] = ()  # aggregates: of the hashes h of rows, whatever their order; halves of 64 bits, none cut off
+    alone: bool = False  # whether nobody else changes what it runs in, so that what was rehearsed once passes again
     sends_cells: bool = False  # whether rows are better counted by cells in the engine than sent one by one
 
     def scaled(self, number: str, step: Fraction, *, bounded: bool = False) -> str:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import ClassVar, cast
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +31,7 @@ from discreet.mechanisms.values import Histograms, Table
 from discreet.plan.expressions import Value
 from discreet.plan.expressions.evaluate import infer
 from discreet.plan.measures import ROWS, Measure
-from discreet.plan.plan import Plan, Reading
+from discreet.plan.plan import Plan, Prepared, Reading
 from discreet.plan.statistics import MOST_WORK, Histogram, Margin, Persons, Sums
 from discreet.schema.table import Schema
 from discreet.schema.units import Person, Unit
@@ -38,12 +39,10 @@ from discreet.schema.units import Person, Unit
 _SMALL = 2**22  # what one unit adds at most, for sums to be read as 64-bit integers: 2^40 units would fill them
 _FULL = 2**62
 _EXACT = 2**53  # up to here doubles hold all whole numbers
-
 _KEY = 16  # bytes of the key of rows: with few more, most rows would take up two blocks of their hash
-
 _MANY = 2**12  # groups whose numbers come as arrays
-
 _NONE = np.zeros(0, dtype=np.int64)
+_CANNOT = "The engine cannot do this question, whatever the data; ask a simpler one. Nothing was paid."
 
 Batch = dict[str, NDArray[np.generic]]
 Numbers = list[int | float | None] | NDArray[np.generic]  # whole ones, also those that are doubles; NaN is None
@@ -95,12 +94,19 @@ class SqlEngine:
     def __init__(self, session: Session, dialect: Dialect, raw: Mapping[str, tuple[str, str]], layout: object) -> None:
         self._session, self._dialect, self._raw = session, dialect, raw
         self.layout: object = layout  # the one that it reads by
+        self._passed = WeakKeyDictionary[Prepared, set[object]]()  # what was rehearsed, in which units
 
     def rehearse(self, asked: Plan | Reading) -> None:
         """Count or read the same of a table without rows, before anything is paid: what the engine cannot do is refused here.
 
-        Neither rows nor keys that were chosen have a part in it, so that a refusal says nothing about the data.
+        Neither rows nor keys that were chosen have a part in it, so that a refusal says nothing about the data. What passed once
+        passes again: plans of one question differ by their cost, which no statement knows but for the units that it counts in.
         """
+        passed, units = set[object](), None
+        if isinstance(asked, Plan) and asked.prepared is not None and self._dialect.alone:
+            passed, units = self._passed.setdefault(asked.prepared, passed), asked.units
+        if units in passed:
+            return
         try:
             if isinstance(asked, Reading):
                 deque(self._read(write_rows(asked, self._rows(nothing=True), self._dialect, "")), 0)
@@ -109,9 +115,8 @@ class SqlEngine:
         except Unreachable:
             raise
         except EngineError:
-            raise ParameterError(
-                "The engine cannot do this question, whatever the data; ask a simpler one. Nothing was paid."
-            ) from None
+            raise ParameterError(_CANNOT) from None
+        passed.add(units)
 
     def _rehearse_plan(self, plan: Plan) -> None:
         counting = Counting(plan, self._rows(nothing=True), self._dialect, "")

@@ -36,17 +36,28 @@ _FEW = 8  # different mechanisms: their lists are soon added up
 def log_moment_bound(parts: Parts, x: float) -> float:
     """K(x) from above; the exponential mechanism's is the smaller of its pair's and its zero-concentrated bound, which also
     stands in where a pair's own moments are out of reach. Of more uses than doubles can count nothing is known."""
-    total = 0.0
-    try:
-        for loss, count in parts:
-            k = loss.log_moment(x)
-            k += loss.rounding(x, 0.0) if math.isfinite(k) else 0.0
-            if (_is_exponential(loss) or math.isinf(k)) and (rho := loss.rho) is not None:
-                k = min(k, float(rho) * x * (x + 1))
-            total += count * k
-        return total + 2.0**-40 * (abs(total) + sum(count for _, count in parts) * 2.0**-4)
-    except OverflowError:
-        return math.inf
+    return _log_moments(parts)(x)
+
+
+def _log_moments(parts: Parts) -> Callable[[float], float]:
+    """The same as a function of x: what no order changes is found once."""
+    each = [(loss, count, _is_exponential(loss)) for loss, count in parts]
+    uses = sum(count for _, count in parts)
+
+    def bound(x: float) -> float:
+        total = 0.0
+        try:
+            for loss, count, exponential in each:
+                k = loss.log_moment(x)
+                k += loss.rounding(x, 0.0) if math.isfinite(k) else 0.0
+                if (exponential or math.isinf(k)) and (rho := loss.rho) is not None:
+                    k = min(k, float(rho) * x * (x + 1))
+                total += count * k
+            return total + 2.0**-40 * (abs(total) + uses * 2.0**-4)
+        except OverflowError:
+            return math.inf
+
+    return bound
 
 
 def _is_exponential(loss: Loss) -> bool:
@@ -58,7 +69,8 @@ def moment_delta(parts: Parts, e: float, order: float | None = None) -> float:
     """The least delta at epsilon = e that the moments certify, at one ``order`` or all, beside what is disclosed for certain."""
     if disclosure(parts) == 1:
         return 1.0  # nothing finite is left
-    best = _lowest(lambda x: log_moment_bound(parts, x) - x * e + _chernoff(x), order)
+    moments = _log_moments(parts)
+    best = _lowest(lambda x: moments(x) - x * e + _chernoff(x), order)
     finite = math.exp(min(0.0, best + 2.0**-40 * (1 + abs(best))))
     if once := _sampled_once(parts):  # q delta(y), e^y = 1 + (e^epsilon - 1) / q, and y >= epsilon
         y = math.log1p(math.expm1(e) / up(once.rate)) * (1 - 2.0**-40) if e < _FAR else e
@@ -71,8 +83,8 @@ def moment_epsilon(parts: Parts, delta: Fraction, order: float | None = None) ->
     if once := _sampled_once(parts):  # the same, solved for epsilon
         whole = moment_epsilon(((once.base, 1),), delta / once.rate) if delta < once.rate else 0.0
         return math.log1p(up(once.rate) * math.expm1(whole)) * (1 + 2.0**-40) if whole < _FAR else whole
-    log_delta = log(delta)
-    best = _lowest(lambda x: (log_moment_bound(parts, x) + _chernoff(x) - log_delta) / x, order)
+    log_delta, moments = log(delta), _log_moments(parts)
+    best = _lowest(lambda x: (moments(x) + _chernoff(x) - log_delta) / x, order)
     return max(0.0, best + 2.0**-40 * (1 + abs(best)))
 
 

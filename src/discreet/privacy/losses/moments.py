@@ -61,7 +61,7 @@ class Concentrated(Moments):
         return self.cost
 
     def log_moment(self, x: float) -> float:
-        return float(self.cost) * x * (x + 1)
+        return self._number * x * (x + 1)
 
     @property
     def member(self) -> Gaussian:

@@ -28,7 +28,7 @@ def test_a_fold_adds_up_over_some_axes_and_spreads_over_them(table: np.ndarray, 
     np.testing.assert_allclose(fold.add_up(flat), table.sum(axis=over).ravel(), atol=1e-12)
     assert (table == before).all()
     small = draw.normal(size=[size if stays else 1 for size, stays in zip(table.shape, kept, strict=True)])
-    for verb, by_numpy in ((fold.add, before + small), (fold.multiply, before * small)):
+    for verb, by_numpy in ((fold.add, before + small), (fold.multiply, before * small), (fold.divide, before / small)):
         found = before.ravel().copy()
         verb(found, small.ravel())
         assert (found == by_numpy.ravel()).all()

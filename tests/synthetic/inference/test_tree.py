@@ -136,3 +136,6 @@ def test_tables_that_disagree_beyond_what_a_double_holds_still_make_a_distributi
             for clique, marginal in zip(tree.cliques, found.marginals, strict=True):
                 kept = product.sum(axis=tuple(c for c in range(len(sizes)) if c not in clique)) / product.sum()
                 np.testing.assert_allclose(marginal, kept, rtol=1e-9, atol=1e-12 * size)
+            for clique, shared, table in zip(tree.cliques, tree.separators, found.conditionals, strict=True):
+                sums = table.sum(axis=tuple(axis for axis, column in enumerate(clique) if column not in shared))
+                assert ((np.abs(sums - 1) < 1e-9) | (sums == 0)).all()  # 0 where its separator's cell cannot be

@@ -55,6 +55,10 @@ class Fold:
         """Multiply every cell by that of a smaller table to which it is added up."""
         self._with(np.multiply, table, small)
 
+    def divide(self, table: Reals, small: Reals) -> None:
+        """Divide every cell by that of a smaller table to which it is added up."""
+        self._with(np.divide, table, small)
+
     def _with(self, what: np.ufunc, table: Reals, small: Reals) -> None:
         if not self.steps:
             what(table, small, out=table)

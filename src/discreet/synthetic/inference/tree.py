@@ -286,7 +286,7 @@ class Beliefs:
         """p(own | separator) of every clique."""
         found = [table.copy() for table in self.tables]
         for i in range(1, len(found)):
-            self.tree._links[i][0].multiply(found[i], 1 / np.where(self.sums[i] > 0, self.sums[i], 1.0))
+            self.tree._links[i][0].divide(found[i], np.where(self.sums[i] > 0, self.sums[i], 1.0))
         return tuple(table.reshape(shape) for table, shape in zip(found, self.tree.shapes, strict=True))
 
     def project(self, columns: Columns) -> Reals:

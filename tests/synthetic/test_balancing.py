@@ -182,8 +182,8 @@ def test_the_largest_table_on_the_way_is_foreseen(number: int, monkeypatch: pyte
     """It is the largest of all that are kept, made of two, or returned."""
     beliefs, levels, _ = model(number)
     made: list[int] = []
-    contract = tree_module._contract
-    monkeypatch.setattr(tree_module, "_contract", lambda *given: made.append((one := contract(*given)).size) or one)
+    contract = tree_module.contract
+    monkeypatch.setattr(tree_module, "contract", lambda *given: made.append((one := contract(*given)).size) or one)
     for wide in (1, 2, 3):
         for columns in itertools.combinations(range(len(levels.sizes)), min(wide, len(levels.sizes))):
             made.clear()

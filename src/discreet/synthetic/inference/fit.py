@@ -21,7 +21,7 @@ import numpy as np
 
 from discreet.arrays import Reals
 from discreet.synthetic.inference.folds import Marginals
-from discreet.synthetic.inference.tree import Beliefs, Columns, Tree
+from discreet.synthetic.inference.tree import Beliefs, Columns, Tree, log_masks
 
 _GAIN = 1e-6  # of the sum in 25 steps, below which more of them are of no use
 _LOOK = 25
@@ -111,12 +111,21 @@ class Targets:
 
     def logs(self, moves: Sequence[Reals], start: Sequence[Reals] | None = None) -> list[Reals]:
         """Logarithms of the tables of a tree: sums of tables over what was measured; added to others, or to 0."""
-        found = []
-        for i, (some, sums) in enumerate(self._by_clique):
-            table = np.zeros(sums.size) if start is None else start[i].flatten()
-            sums.add(table, [moves[j] for j in some])
-            found.append(table.reshape(self.tree.shapes[i]))
-        return found
+        return [self._log(i, moves, start).reshape(shape) for i, shape in enumerate(self.tree.shapes)]
+
+    def _log(self, clique: int, moves: Sequence[Reals], start: Sequence[Reals] | None) -> Reals:
+        some, sums = self._by_clique[clique]
+        table = np.zeros(sums.size) if start is None else start[clique].flatten()
+        sums.add(table, [moves[j] for j in some])
+        return table
+
+    def beliefs(self, moves: Sequence[Reals], start: Sequence[Reals] | None) -> Beliefs:
+        """The distribution that has these logarithms."""
+        return self.tree.calibrate_each(lambda clique: self._log(clique, moves, start), self._log_masks)
+
+    @cached_property
+    def _log_masks(self) -> Mapping[int, Reals]:
+        return log_masks(self.masks)
 
 
 def fit(
@@ -190,7 +199,7 @@ class _Point:
 
     @classmethod
     def at(cls, moves: list[Reals], targets: Targets, start: Sequence[Reals] | None) -> _Point:
-        beliefs = targets.tree.calibrate(targets.logs(moves, start), targets.masks)
+        beliefs = targets.beliefs(moves, start)
         tables, pulls, loss = targets.tables(beliefs), list[Reals](), 0.0
         for one, table in zip(targets.each, tables, strict=True):
             away = table - one.shares

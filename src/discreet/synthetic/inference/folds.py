@@ -3,7 +3,8 @@
 Tables are flat. Axes beside each other that have the same fate are one, and a table is added up over one of these after the
 other, so that little is left for the next: a step is a table of three axes, the middle of which goes. numpy is slow where the
 last axis is short, as it begins anew with every line. So the first part of a long axis goes first, which leaves the lines of that
-step long, and the rest of it when the table is small. All is added up in an order that the shape alone decides.
+step long, and the rest of it when the table is small. All is added up in an order that the shape alone decides. Products of two
+tables are products of matrices.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import numpy as np
 from discreet.arrays import Reals
 
 _BEGIN = 4.0  # cells that could be added up while numpy begins with a line
+_CALL = 3000.0  # and while it is asked for a step
 _FEW = 4  # cells at the end of every line that are added up by columns
 
 Step = tuple[int, int, int]  # the cells before the axis that goes, along it, and after it
@@ -36,7 +38,9 @@ class Fold:
         return cls(math.prod(shape), _steps(tuple(_joined(shape, kept))))
 
     def add_up(self, table: Reals) -> Reals:
-        """The smaller table."""
+        """The smaller table, a new one."""
+        if not self.steps:
+            return table.copy()
         for step in self.steps:
             cells = table.reshape(step)
             if step[2] == 1 and step[1] <= _FEW:
@@ -64,7 +68,7 @@ class Fold:
             what(table, small, out=table)
             return
         for before, along, after in reversed(self.steps[1:]):
-            small = np.repeat(small.reshape(before, 1, after), along, axis=1)
+            small = small.reshape(before, 1, after).repeat(along, axis=1)
         before, along, after = self.steps[0]
         cells, small = table.reshape(self.steps[0]), small.reshape(before, 1, after)
         if after == 1 and along <= _FEW:
@@ -92,7 +96,7 @@ def _steps(axes: tuple[tuple[int, bool], ...]) -> tuple[Step, ...]:
     """The quickest way, by looking one step ahead."""
     if all(stays for _, stays in axes):
         return ()
-    place, step = min(_next(axes), key=lambda one: (_work(one[1]), one))
+    place, step = min(_next(axes), key=lambda one: (_work(one[1], rest=axes[one[0]][0] > one[1][1]), one))
     left = [(size // step[1] if i == place else size, stays) for i, (size, stays) in enumerate(axes)]
     return (step, *_steps(tuple(_joined(*zip(*left, strict=True)))))
 
@@ -107,11 +111,11 @@ def _next(axes: Sequence[tuple[int, bool]]) -> Iterator[tuple[int, Step]]:
                 yield place, (before, part, size // part * after)
 
 
-def _work(step: Step) -> float:
-    """About what a step takes, and what is left to do then."""
+def _work(step: Step, *, rest: bool) -> float:
+    """About what a step takes, and what is left to do then: one more step at least, if there is a ``rest`` of its axis."""
     before, along, after = step
     line = 1.0 if after == 1 and along <= _FEW else 1 + _BEGIN / (after if after > 1 else along)
-    return before * after * (along * line + 2)
+    return before * after * (along * line + 2) + (_CALL if rest else 0)
 
 
 @dataclass(frozen=True)
@@ -154,3 +158,25 @@ class Marginals:
             if source >= 0 and not own[source]:
                 sums[source], own[source] = sums[source].copy(), True
             fold.add(table if source < 0 else sums[source], sums[i])
+
+
+def contract(
+    sizes: Sequence[int], one: tuple[Sequence[int], Reals], other: tuple[Sequence[int], Reals], left: Sequence[int]
+) -> Reals:
+    """The product of two tables, added up over all columns but some: products of matrices, one for all cells that both keep."""
+    tables, names = [], []
+    for (columns, table), others in ((one, other[0]), (other, one[0])):
+        kept = [column in left or column in others for column in columns]
+        columns = tuple(column for column, stays in zip(columns, kept, strict=True) if stays)
+        names.append(columns)
+        tables.append(Fold.of(table.shape, kept).add_up(table.ravel()).reshape([sizes[column] for column in columns]))
+    both = [column for column in names[0] if column in names[1] and column in left]
+    gone = [column for column in names[0] if column in names[1] and column not in left]
+    first, second = ([column for column in some if column not in both and column not in gone] for some in names)
+    orders = ((*both, *first, *gone), (*both, *gone, *second))
+    turned = [table.transpose([own.index(c) for c in order]) for table, own, order in zip(tables, names, orders, strict=True)]
+    high, wide, deep, last = (math.prod(sizes[column] for column in some) for some in (both, first, gone, second))
+    made = np.matmul(turned[0].reshape(high, wide, deep), turned[1].reshape(high, deep, last))
+    order = (*both, *first, *second)
+    found: Reals = made.reshape([sizes[column] for column in order]).transpose([order.index(column) for column in left])
+    return found

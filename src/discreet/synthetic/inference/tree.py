@@ -19,7 +19,7 @@ from functools import cached_property
 import numpy as np
 
 from discreet.arrays import Reals
-from discreet.synthetic.inference.folds import Fold, Marginals
+from discreet.synthetic.inference.folds import Fold, Marginals, contract
 
 Columns = tuple[int, ...]  # in increasing order
 _LEAST = 1e-200  # of a product, below which terms may be missing that are too small for a double
@@ -173,43 +173,43 @@ class Tree:
 
     def calibrate(self, logs: Sequence[Reals], masks: Mapping[int, Reals]) -> Beliefs:
         """The distribution proportional to the product of exp(logs) and of masks, 0 or more, over cliques."""
-        tables: list[Reals] = []
-        for i, log in enumerate(logs):
-            table = log.ravel()
-            # The largest that is left stands for 1: were it one that a mask rules out, others might be too small for a double.
-            top = float(table.max() if i not in masks else table[masks[i].ravel() > 0].max(initial=-np.inf))
-            table = table - (top if np.isfinite(top) else 0.0)
-            if i in masks:
-                np.minimum(table, 0.0, out=table)
-            np.exp(table, out=table)
-            if i in masks:
-                table *= masks[i].ravel()
-            tables.append(table)
-        scale, sums = 1.0, [_ONE] * len(tables)
-        for i in reversed(range(1, len(tables))):
-            here, above = self._links[i]
-            sums[i] = here.add_up(tables[i])
-            most = float(sums[i].max())
-            scale *= min(1.0, most)
-            above.multiply(tables[self.parents[i]], sums[i] / (most or 1.0))
+        return self.calibrate_each(lambda clique: logs[clique].flatten(), log_masks(masks))
+
+    def calibrate_each(self, log: Callable[[int], Reals], masks: Mapping[int, Reals]) -> Beliefs:
+        """The same of logarithms, also of masks, that are made clique by clique, the last ones first: what is done with a table
+        is done while it is at hand."""
+        many, scale = len(self.cliques), 1.0
+        tables, sums, sent = [_ONE] * many, [_ONE] * many, [list[tuple[Fold, Reals]]() for _ in range(many)]
+        for i in reversed(range(many)):
+            tables[i] = _exp(log(i), masks.get(i))
+            for fold, message in sent[i]:
+                fold.multiply(tables[i], message)
+            if i:
+                here, above = self._links[i]
+                sums[i] = here.add_up(tables[i])
+                most = float(sums[i].max())
+                scale *= min(1.0, most)
+                sent[self.parents[i]].append((above, sums[i] / (most or 1.0)))
         whole = float(tables[0].sum())
         if scale * whole < _LEAST:
-            whole, tables = self._calibrate_logs(logs, masks)
+            whole, tables = self._calibrate_logs([log(i) if i not in masks else log(i) + masks[i] for i in range(many)])
             sums = [_ONE, *(np.ones(_count(self.sizes, shared)) for shared in self.separators[1:])]
         tables[0] /= whole or 1.0
-        marginals = [tables[0], *(table.copy() for table in tables[1:])]
+        marginals, ratios = [*tables], [_ONE] * many
         for i, children in enumerate(self.children):
+            if i:
+                marginals[i] = tables[i].copy()
+                self._links[i][0].multiply(marginals[i], ratios[i])
             for j, shared in zip(children, self._down[i].add_up(marginals[i]), strict=True):
-                self._links[j][0].multiply(marginals[j], np.divide(shared, sums[j], out=np.zeros_like(shared), where=sums[j] > 0))
+                ratios[j] = np.divide(shared, sums[j], out=np.zeros_like(shared), where=sums[j] > 0)
         shaped = tuple(table.reshape(shape) for table, shape in zip(marginals, self.shapes, strict=True))
         return Beliefs(self, tuple(tables), tuple(sums), shaped, whole > 0)
 
-    def _calibrate_logs(self, logs: Sequence[Reals], masks: Mapping[int, Reals]) -> tuple[float, list[Reals]]:
+    def _calibrate_logs(self, logs: Sequence[Reals]) -> tuple[float, list[Reals]]:
         """The same pass to the root by logarithms, which is slower, where tables disagree so much that products of what is left
         of them vanish: the sum of the root's table, and all tables."""
         with np.errstate(divide="ignore"):
             found = [log.reshape(shape) for log, shape in zip(logs, self.shapes, strict=True)]
-            found = [log + np.log(masks[i].reshape(log.shape)) if i in masks else log for i, log in enumerate(found)]
             for i in reversed(range(len(found))):
                 shared, parent = self.separators[i], self.parents[i]
                 others = self.others(shared, i)
@@ -329,29 +329,25 @@ class Beliefs:
         for i, (others, other) in enumerate(parts):
             later = {column for names, _ in parts[i + 1 :] for column in names}
             left = tuple(sorted(({*columns} | {*others}) & (keep | later)))
-            found = _contract(tree.sizes, (columns, found), (others, other), left)
+            found = contract(tree.sizes, (columns, found), (others, other), left)
             columns = left
         return columns, found
 
 
-def _contract(sizes: Sequence[int], one: tuple[Columns, Reals], other: tuple[Columns, Reals], left: Columns) -> Reals:
-    """The product of two tables, added up over all columns but some: as products of matrices, one for all that both keep."""
-    tables, names = [], []
-    for (columns, table), others in ((one, other[0]), (other, one[0])):
-        kept = [column in left or column in others for column in columns]
-        columns = tuple(column for column, stays in zip(columns, kept, strict=True) if stays)
-        names.append(columns)
-        tables.append(Fold.of(table.shape, kept).add_up(table.ravel()).reshape([sizes[column] for column in columns]))
-    both = [column for column in names[0] if column in names[1] and column in left]
-    gone = [column for column in names[0] if column in names[1] and column not in left]
-    first, second = ([column for column in some if column not in both and column not in gone] for some in names)
-    orders = ((*both, *first, *gone), (*both, *gone, *second))
-    turned = [table.transpose([own.index(c) for c in order]) for table, own, order in zip(tables, names, orders, strict=True)]
-    high, wide, deep, last = (_count(sizes, some) for some in (both, first, gone, second))
-    made = np.matmul(turned[0].reshape(high, wide, deep), turned[1].reshape(high, deep, last))
-    order = (*both, *first, *second)
-    found: Reals = made.reshape([sizes[column] for column in order]).transpose([order.index(column) for column in left])
-    return found
+def log_masks(masks: Mapping[int, Reals]) -> Mapping[int, Reals]:
+    """The logarithms of masks, flat."""
+    with np.errstate(divide="ignore"):
+        return {i: np.log(held).ravel() for i, held in masks.items()}
+
+
+def _exp(log: Reals, held: Reals | None) -> Reals:
+    """A table of which the largest number that is left stands for 1: were it one that a mask rules out, others might be too small
+    for a double. The logarithms are ours to change."""
+    if held is not None:
+        log += held
+    top = float(log.max())
+    log -= top if np.isfinite(top) else 0.0
+    return np.exp(log, out=log)
 
 
 def _count(sizes: Sequence[int], columns: Iterable[int]) -> int:

@@ -56,7 +56,7 @@ class Limits:
         """For about so many seconds of a processor: a public number, which no clock is asked about."""
         scale = float(seconds) / 15
         cells = int(min(max(150_000 * scale, 2_000), 4_000_000))
-        steps = int(min(max(40 * math.sqrt(scale), 10), 200))
+        steps = int(min(max(33 * math.sqrt(scale), 10), 200))
         last = int(min(max(500 * math.sqrt(scale), 50), 2_000))
         looks = int(min(LOOKS * scale * max(scale, 1.0), 2**40))  # where noise is the limit, drawn rows are what is left to mend
         shrunk = int(min(150 * math.sqrt(scale), 600)) if seconds >= _PATIENT else 0
